@@ -1,0 +1,79 @@
+# The commands of the project. Each makes the environment that it needs in .venv.
+#
+#   make demo      a real pipeline on a local cluster
+#   make test      every test
+#   make check     format, lint, types, import rules
+#   make bench     Rain beside Dask and Ray
+#   make format    put the code into its form
+#   make clean     take away everything that these commands made
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# `make test COVERAGE=1` holds each of these at 95 % of its lines.
+CORE   := rain/graph rain/scheduler rain/server/state rain/server/reactor rain/server/governor_events \
+	rain/server/client_events rain/server/distribution rain/server/waiting rain/server/sessions \
+	governor/state
+
+# pyright would ask the network whether it is the newest.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: demo test check bench format clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/ready
+	@$(BIN)/python -m rain.demo
+
+test: $(VENV)/ready-dev
+ifdef COVERAGE
+	@$(BIN)/python -m pytest -q --cov --cov-report=
+	@for part in $(CORE); do \
+		$(BIN)/python -m coverage report --include="$$part.py,$$part/**" --fail-under=95 || exit 1; \
+	done
+else
+	@$(BIN)/python -m pytest -q
+endif
+
+check: $(VENV)/ready-dev
+	@echo "format"  && $(BIN)/ruff format --diff --quiet .
+	@echo "lint"    && $(BIN)/ruff check --quiet .
+	@echo "mypy"    && $(BIN)/mypy --no-error-summary
+	@echo "pyright" && $(BIN)/pyright
+	@echo "imports" && $(BIN)/lint-imports --no-logo
+
+bench: $(VENV)/ready-bench
+	@$(BIN)/python -m bench overhead
+
+format: $(VENV)/ready-dev
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format .
+
+clean:
+	@rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* htmlcov \
+		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment: one folder, three grades of what is installed in it.
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Rain needs Python 3.11 or newer; name one with: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "no environment could be made; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(VENV)/ready: pyproject.toml | $(BIN)/python
+	@echo "installing Rain into $(VENV)"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/ready-dev: pyproject.toml | $(BIN)/python
+	@echo "installing Rain and the tools of its developers into $(VENV)"
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/ready
+
+$(VENV)/ready-bench: pyproject.toml | $(BIN)/python
+	@echo "installing Rain, Dask and Ray into $(VENV)"
+	@$(PIP) --editable '.[bench]'
+	@touch $@ $(VENV)/ready

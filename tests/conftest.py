@@ -1,0 +1,17 @@
+"""Settings that hold for every test.
+
+Hypothesis runs without deadlines, since a loaded machine is not a fault, and
+prints what reproduces a failure. The profile `long` searches ten times longer:
+`pytest --hypothesis-profile=long`.
+"""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "default",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("long", settings.get_profile("default"), max_examples=1000)
+settings.load_profile("default")
