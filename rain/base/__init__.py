@@ -1,0 +1,1 @@
+"""The words that all parts of Rain share: ids, states, kinds, resources, errors, wire values."""

@@ -1,0 +1,46 @@
+"""Kinds: what many tasks, or many data objects, have in common.
+
+Ten thousand calls of one function share their type, name, resources, labels and content types. That
+shared part is a kind: the client counts it once, tells it once, and each task then names it by its
+id. Kinds are told once per session on the way to the server and once per governor on the way down,
+and are forgotten with their session.
+"""
+
+import enum
+
+from attrs import field, frozen
+
+from rain.base.ids import KindId
+from rain.base.resources import ONE_CPU, Resources
+
+
+class DataType(enum.Enum):
+    """Whether a data object is a string of bytes or a directory."""
+
+    BLOB = "blob"
+    DIRECTORY = "dir"
+
+
+@frozen
+class ObjectKind:
+    """The shared part of data objects: label, declared content type, blob or directory."""
+
+    id: KindId
+    label: str = ""
+    content_type: str = ""  # "" says nothing about the content
+    data_type: DataType = DataType.BLOB
+    user: str = ""  # JSON of the user's own attributes, "" for none
+    size_hint: int = 0  # expected bytes, 0 for unknown
+
+
+@frozen
+class TaskKind:
+    """The shared part of tasks: who runs them and how, and what comes out."""
+
+    id: KindId
+    task_type: str  # "executor/method", for instance "buildin/concat" or "py/"
+    name: str = ""
+    resources: Resources = ONE_CPU
+    input_labels: tuple[str, ...] = ()  # empty when no input has a label, else one per input
+    outputs: tuple[KindId, ...] = field(default=())  # one object kind per output, in order
+    user: str = ""  # JSON of the user's own attributes, "" for none

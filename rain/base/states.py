@@ -1,0 +1,292 @@
+"""The two state tables of the server: where a task and a data object can stand, and how they move.
+
+The tables are data. The graph moves only along them, the consistency checker has one rule for each
+of their rows, and docs/states.md is drawn from them. A row says which facts hold:
+
+* S: the scheduler has chosen a governor; R: all inputs are finished; W: a governor has the task.
+* W0 is the governor of an object's producer, W1 any other; "ordered", "coming" and "held" describe
+  one copy of a finished object on one governor.
+"""
+
+import enum
+
+from attrs import frozen
+
+
+class TaskState(enum.Enum):
+    """What users see of a task; several rows of the table share one state."""
+
+    NOT_ASSIGNED = 0
+    READY = 1
+    ASSIGNED = 2
+    RUNNING = 3
+    FINISHED = 4
+    FAILED = 5
+
+
+class ObjectState(enum.Enum):
+    """What users see of a data object."""
+
+    UNFINISHED = 0
+    FINISHED = 1
+    REMOVED = 2
+
+
+class TaskRow(enum.Enum):
+    """The rows of the task table."""
+
+    WAITING = "waiting"
+    PLANNED = "planned"
+    READY = "ready"
+    QUEUED = "queued"
+    ASSIGNED = "assigned"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+@frozen
+class TaskFacts:
+    """What holds in one row of the task table."""
+
+    row: TaskRow
+    state: TaskState
+    scheduled: bool  # task.scheduled names a governor, which lists the task as scheduled
+    ready: bool  # no input is missing
+    assigned: bool  # task.assigned names the same governor, which lists the task as assigned
+    queued: bool  # the task is in its governor's scheduled-ready queue
+    meaning: str
+
+
+TASK_TABLE: tuple[TaskFacts, ...] = (
+    TaskFacts(
+        TaskRow.WAITING,
+        TaskState.NOT_ASSIGNED,
+        False,
+        False,
+        False,
+        False,
+        "inputs are missing and nobody has planned it",
+    ),
+    TaskFacts(
+        TaskRow.PLANNED,
+        TaskState.NOT_ASSIGNED,
+        True,
+        False,
+        False,
+        False,
+        "inputs are missing; it will go to its governor as soon as they are there",
+    ),
+    TaskFacts(
+        TaskRow.READY,
+        TaskState.READY,
+        False,
+        True,
+        False,
+        False,
+        "it could run, and the scheduler has not chosen where",
+    ),
+    TaskFacts(
+        TaskRow.QUEUED,
+        TaskState.READY,
+        True,
+        True,
+        False,
+        True,
+        "it waits in its governor's scheduled-ready queue for room",
+    ),
+    TaskFacts(
+        TaskRow.ASSIGNED,
+        TaskState.ASSIGNED,
+        True,
+        True,
+        True,
+        False,
+        "its governor was told to run it",
+    ),
+    TaskFacts(
+        TaskRow.RUNNING,
+        TaskState.RUNNING,
+        True,
+        True,
+        True,
+        False,
+        "its governor has started it",
+    ),
+    TaskFacts(
+        TaskRow.FINISHED,
+        TaskState.FINISHED,
+        False,
+        True,
+        False,
+        False,
+        "it succeeded and its outputs are finished",
+    ),
+    TaskFacts(
+        TaskRow.FAILED,
+        TaskState.FAILED,
+        False,
+        True,
+        False,
+        False,
+        "it failed, and its session with it",
+    ),
+)
+
+
+class TaskMove(enum.Enum):
+    """What can happen to a task."""
+
+    PLAN = "plan"  # the scheduler chooses a governor
+    TAKE_BACK = "take back"  # the scheduler withdraws its choice
+    INPUTS_FINISHED = "inputs finished"
+    INPUT_LOST = "input lost"  # a finished input has no copy left and is made anew
+    ASSIGN = "assign"  # the reactor sends it to its governor
+    START = "start"
+    FINISH = "finish"
+    FAIL = "fail"
+    GOVERNOR_LOST = "governor lost"
+    OUTPUT_LOST = "output lost"  # a needed output has no copy left: run again
+
+
+@frozen
+class Step:
+    """One allowed move."""
+
+    start: TaskRow
+    move: TaskMove
+    end: TaskRow
+
+
+TASK_STEPS: tuple[Step, ...] = (
+    Step(TaskRow.WAITING, TaskMove.PLAN, TaskRow.PLANNED),
+    Step(TaskRow.WAITING, TaskMove.INPUTS_FINISHED, TaskRow.READY),
+    Step(TaskRow.PLANNED, TaskMove.TAKE_BACK, TaskRow.WAITING),
+    Step(TaskRow.PLANNED, TaskMove.INPUTS_FINISHED, TaskRow.QUEUED),
+    Step(TaskRow.PLANNED, TaskMove.GOVERNOR_LOST, TaskRow.WAITING),
+    Step(TaskRow.READY, TaskMove.PLAN, TaskRow.QUEUED),
+    Step(TaskRow.READY, TaskMove.INPUT_LOST, TaskRow.WAITING),
+    Step(TaskRow.QUEUED, TaskMove.TAKE_BACK, TaskRow.READY),
+    Step(TaskRow.QUEUED, TaskMove.INPUT_LOST, TaskRow.PLANNED),
+    Step(TaskRow.QUEUED, TaskMove.ASSIGN, TaskRow.ASSIGNED),
+    Step(TaskRow.QUEUED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
+    Step(TaskRow.ASSIGNED, TaskMove.START, TaskRow.RUNNING),
+    Step(TaskRow.ASSIGNED, TaskMove.FINISH, TaskRow.FINISHED),
+    Step(TaskRow.ASSIGNED, TaskMove.FAIL, TaskRow.FAILED),
+    Step(TaskRow.ASSIGNED, TaskMove.TAKE_BACK, TaskRow.READY),
+    Step(TaskRow.ASSIGNED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
+    Step(TaskRow.RUNNING, TaskMove.FINISH, TaskRow.FINISHED),
+    Step(TaskRow.RUNNING, TaskMove.FAIL, TaskRow.FAILED),
+    Step(TaskRow.RUNNING, TaskMove.TAKE_BACK, TaskRow.READY),
+    Step(TaskRow.RUNNING, TaskMove.GOVERNOR_LOST, TaskRow.READY),
+    Step(TaskRow.FINISHED, TaskMove.OUTPUT_LOST, TaskRow.READY),
+)
+
+# One dictionary per move, so that a step costs one look-up of a row.
+TASK_MOVES: dict[TaskMove, dict[TaskRow, TaskRow]] = {
+    move: {step.start: step.end for step in TASK_STEPS if step.move is move} for move in TaskMove
+}
+TASK_FACTS: dict[TaskRow, TaskFacts] = {facts.row: facts for facts in TASK_TABLE}
+TASK_STATES: dict[TaskRow, TaskState] = {facts.row: facts.state for facts in TASK_TABLE}
+
+
+class CopyRow(enum.Enum):
+    """Where one object stands with one governor: a row of the object table, seen from one side."""
+
+    NONE = "none"
+    EXPECTED = "expected"
+    MAKING = "making"
+    ORDERED = "ordered"
+    COMING = "coming"
+    HELD = "held"
+    SURPLUS = "surplus"
+
+
+@frozen
+class CopyFacts:
+    """Which of an object's three governor sets hold the governor, in one row."""
+
+    row: CopyRow
+    finished: bool  # whether the object is finished
+    scheduled: bool
+    assigned: bool
+    located: bool
+    meaning: str
+
+
+COPY_TABLE: tuple[CopyFacts, ...] = (
+    CopyFacts(CopyRow.NONE, False, False, False, False, "not made, and not here"),
+    CopyFacts(CopyRow.EXPECTED, False, True, False, False, "its producer is planned here"),
+    CopyFacts(CopyRow.MAKING, False, True, True, False, "its producer was sent here"),
+    CopyFacts(CopyRow.NONE, True, False, False, False, "finished elsewhere"),
+    CopyFacts(CopyRow.ORDERED, True, True, False, False, "the scheduler wants a copy here"),
+    CopyFacts(CopyRow.COMING, True, True, True, False, "the governor was told to fetch it"),
+    CopyFacts(CopyRow.HELD, True, True, True, True, "the governor has all of it"),
+    CopyFacts(CopyRow.SURPLUS, True, False, True, True, "held, but the scheduler dropped it"),
+)
+
+
+@frozen
+class ObjectFacts:
+    """One row of the seed's object table.
+
+    `producer_*` speak of W0, `other_*` of another governor W1; the last four columns say what the
+    object itself shows. Objects that a client uploads start in the first finished row with the
+    server as their holder.
+    """
+
+    number: int
+    producer_scheduled: bool
+    producer_told: bool
+    inputs_ready: bool
+    producer_finished: bool
+    other_scheduled: bool
+    other_assigned: bool
+    other_located: bool
+    state: ObjectState
+    scheduled: str
+    assigned: str
+    located: str
+
+
+def _object_row(
+    number: int, facts: str, state: ObjectState, scheduled: str, assigned: str, located: str
+) -> ObjectFacts:
+    """A row from seven marks in the seed's column order, "x" or "."."""
+    marks = [mark == "x" for mark in facts]
+    return ObjectFacts(number, *marks, state, scheduled, assigned, located)
+
+
+_UNFINISHED, _FINISHED, _REMOVED = ObjectState
+
+OBJECT_TABLE: tuple[ObjectFacts, ...] = (
+    _object_row(1, ".......", _UNFINISHED, "", "", ""),
+    _object_row(2, "x......", _UNFINISHED, "W0", "", ""),
+    _object_row(3, "..x....", _UNFINISHED, "", "", ""),
+    _object_row(4, "x.x....", _UNFINISHED, "W0", "", ""),
+    _object_row(5, "xxx....", _UNFINISHED, "W0", "W0", ""),
+    _object_row(6, "xxxx...", _FINISHED, "W0", "W0", "W0"),
+    _object_row(7, "xxxxx..", _FINISHED, "W0,W1", "W0", "W0"),
+    _object_row(8, "xxxxxx.", _FINISHED, "W0,W1", "W0,W1", "W0"),
+    _object_row(9, "xxxxxxx", _FINISHED, "W0,W1", "W0,W1", "W0,W1"),
+    _object_row(10, "xxxx.xx", _FINISHED, "W0", "W0,W1", "W0,W1"),
+    _object_row(11, "xxxx..x", _FINISHED, "W0", "W0", "W0"),
+    _object_row(12, "..xx...", _REMOVED, "", "", ""),
+)
+
+
+class ObjectMove(enum.Enum):
+    """What can happen to a data object as a whole."""
+
+    FINISH = "finish"
+    REMOVE = "remove"  # nobody needs it any more
+    LOSE = "lose"  # its last copy went with a governor, and it is still needed
+    REVIVE = "revive"  # removed before, needed again to make something that was lost
+
+
+OBJECT_MOVES: dict[ObjectMove, dict[ObjectState, ObjectState]] = {
+    ObjectMove.FINISH: {_UNFINISHED: _FINISHED},
+    ObjectMove.REMOVE: {_FINISHED: _REMOVED, _UNFINISHED: _REMOVED},
+    ObjectMove.LOSE: {_FINISHED: _UNFINISHED},
+    ObjectMove.REVIVE: {_REMOVED: _UNFINISHED},
+}

@@ -1,0 +1,303 @@
+"""The values that travel between client, server and governor, before and after encoding.
+
+They are columns: parallel lists instead of lists of records, because a message carries up to tens
+of thousands of tasks, and a list of numbers costs a twentieth of a list of structures to encode
+and to read. Nobody changes a value after it was handed over. `check()` of each says in one line
+what is wrong with a value that a peer sent; the border calls it before anybody reads the columns.
+"""
+
+from collections.abc import Sized
+
+from attrs import Factory, define, frozen
+
+from rain.base.errors import ProtocolError
+from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.kinds import KindId, ObjectKind, TaskKind
+from rain.base.states import ObjectState, TaskState
+
+CLIENT_VERSION = 2
+GOVERNOR_VERSION = 2
+
+INLINE_LIMIT = 16 * 1024
+"""Data objects up to this many bytes travel inside the messages that mention them."""
+
+PIECE = 1024 * 1024
+"""Larger data is read in pieces of this many bytes, a few of them in flight."""
+
+PIECES_IN_FLIGHT = 4
+
+SERVER = "server"
+"""The source of a placed object that the server itself holds."""
+
+
+def _same_lengths(what: str, *columns: Sized) -> None:
+    lengths = {len(column) for column in columns}
+    if len(lengths) > 1:
+        raise ProtocolError(f"{what}: the columns have different lengths {sorted(lengths)}")
+
+
+@define
+class TaskColumns:
+    """New tasks of a submission. Inputs are flat; outputs are flat, counted by the task's kind."""
+
+    ids: list[TaskId] = Factory(list)
+    kinds: list[KindId] = Factory(list)
+    configs: list[bytes] = Factory(list)
+    input_counts: list[int] = Factory(list)
+    inputs: list[ObjectId] = Factory(list)
+    outputs: list[ObjectId] = Factory(list)
+
+    def check(self) -> None:
+        _same_lengths("submitted tasks", self.ids, self.kinds, self.configs, self.input_counts)
+        if sum(self.input_counts) != len(self.inputs):
+            raise ProtocolError("submitted tasks: the input counts do not add up to the inputs")
+
+
+@define
+class ConstantColumns:
+    """New data objects whose bytes come from the client."""
+
+    ids: list[ObjectId] = Factory(list)
+    kinds: list[KindId] = Factory(list)
+    data: list[bytes] = Factory(list)
+
+    def check(self) -> None:
+        _same_lengths("submitted constants", self.ids, self.kinds, self.data)
+
+
+@define
+class Submission:
+    """What one `submit` of a client adds to its session, whole or not at all."""
+
+    session: SessionId
+    task_kinds: list[TaskKind] = Factory(list)
+    object_kinds: list[ObjectKind] = Factory(list)
+    tasks: TaskColumns = Factory(TaskColumns)
+    constants: ConstantColumns = Factory(ConstantColumns)
+    kept: list[ObjectId] = Factory(list)
+
+    def check(self) -> None:
+        self.tasks.check()
+        self.constants.check()
+
+
+@define
+class PlacedObjects:
+    """Objects that a governor shall hold, and where each comes from.
+
+    `sources` holds the data address of a governor, or `SERVER`; with "" the bytes are in `data`.
+    """
+
+    ids: list[ObjectId] = Factory(list)
+    kinds: list[KindId] = Factory(list)
+    content_types: list[str] = Factory(list)  # as found when it was made; "" says nothing
+    sizes: list[int] = Factory(list)
+    sources: list[str] = Factory(list)
+    data: list[bytes] = Factory(list)
+
+    def check(self) -> None:
+        _same_lengths(
+            "placed objects",
+            self.ids,
+            self.kinds,
+            self.content_types,
+            self.sizes,
+            self.sources,
+            self.data,
+        )
+
+
+@define
+class AssignedTasks:
+    """Tasks that a governor shall run, in the order in which it should prefer them.
+
+    `priorities` are larger for what should run first.
+    """
+
+    ids: list[TaskId] = Factory(list)
+    attempts: list[int] = Factory(list)
+    kinds: list[KindId] = Factory(list)
+    priorities: list[int] = Factory(list)
+    configs: list[bytes] = Factory(list)
+    input_counts: list[int] = Factory(list)
+    inputs: list[ObjectId] = Factory(list)
+    outputs: list[ObjectId] = Factory(list)
+
+    def check(self) -> None:
+        _same_lengths(
+            "assigned tasks",
+            self.ids,
+            self.attempts,
+            self.kinds,
+            self.priorities,
+            self.configs,
+            self.input_counts,
+        )
+        if sum(self.input_counts) != len(self.inputs):
+            raise ProtocolError("assigned tasks: the input counts do not add up to the inputs")
+
+
+@define
+class Orders:
+    """All that the server tells one governor at the end of one turn; applied from top to bottom."""
+
+    forget_sessions: list[SessionId] = Factory(list)  # stop and drop all of theirs, kinds too
+    stop_ids: list[TaskId] = Factory(list)
+    stop_attempts: list[int] = Factory(list)
+    drops: list[ObjectId] = Factory(list)  # these copies are not wanted here any more
+    task_kinds: list[TaskKind] = Factory(list)  # told before their first use
+    object_kinds: list[ObjectKind] = Factory(list)
+    objects: PlacedObjects = Factory(PlacedObjects)
+    tasks: AssignedTasks = Factory(AssignedTasks)
+
+    def check(self) -> None:
+        _same_lengths("stopped tasks", self.stop_ids, self.stop_attempts)
+        self.objects.check()
+        self.tasks.check()
+
+
+@define
+class FinishedTasks:
+    """Tasks that succeeded. `sizes` and `data` have an entry per output, in the tasks' order.
+
+    The counts say how many outputs are whose, for the server may have forgotten the task. An
+    output whose `data` is as long as its size is inline; otherwise its data entry is empty.
+    """
+
+    ids: list[TaskId] = Factory(list)
+    attempts: list[int] = Factory(list)
+    durations: list[float] = Factory(list)  # seconds
+    output_counts: list[int] = Factory(list)
+    sizes: list[int] = Factory(list)
+    data: list[bytes] = Factory(list)
+
+    def check(self) -> None:
+        _same_lengths("finished tasks", self.ids, self.attempts, self.durations, self.output_counts)
+        _same_lengths("outputs of finished tasks", self.sizes, self.data)
+        if sum(self.output_counts) != len(self.sizes):
+            raise ProtocolError("finished tasks: the output counts do not add up to the outputs")
+
+
+@frozen
+class TaskFailure:
+    """Why a task failed: the text for people, and the lines that the task left for debugging."""
+
+    task: TaskId
+    attempt: int
+    message: str
+    debug: str = ""
+
+
+@frozen
+class TaskNote:
+    """What a task said about itself beyond its outputs (rare, so not a column)."""
+
+    task: TaskId
+    user: str = ""  # JSON
+    debug: str = ""
+
+
+@frozen
+class ObjectNote:
+    """What was found out about an object when it was made (rare, so not a column)."""
+
+    object: ObjectId
+    content_type: str = ""
+    user: str = ""  # JSON
+
+
+@define
+class Update:
+    """All that one governor has to tell since its last update; empty ones are heartbeats."""
+
+    started_ids: list[TaskId] = Factory(list)
+    started_attempts: list[int] = Factory(list)
+    finished: FinishedTasks = Factory(FinishedTasks)
+    failed: list[TaskFailure] = Factory(list)
+    located: list[ObjectId] = Factory(list)  # ordered copies that have arrived
+    unfetched: list[ObjectId] = Factory(list)  # ordered copies that their source did not give
+    task_notes: list[TaskNote] = Factory(list)
+    object_notes: list[ObjectNote] = Factory(list)
+
+    def check(self) -> None:
+        _same_lengths("started tasks", self.started_ids, self.started_attempts)
+        self.finished.check()
+
+
+@frozen
+class SessionFailure:
+    """Why a session failed; the task is None when no task is to blame."""
+
+    message: str
+    debug: str = ""
+    task: TaskId | None = None
+
+
+@define
+class Delivery:
+    """Finished data objects for a client, with their bytes where these are small."""
+
+    ids: list[ObjectId] = Factory(list)
+    sizes: list[int] = Factory(list)
+    content_types: list[str] = Factory(list)
+    data: list[bytes] = Factory(list)  # inline when as long as the size
+
+    def check(self) -> None:
+        _same_lengths("delivery", self.ids, self.sizes, self.content_types, self.data)
+
+
+@define
+class WaitAnswer:
+    """Answers a wait: what is finished, and small kept results that save their fetch."""
+
+    tasks: list[TaskId] = Factory(list)
+    objects: list[ObjectId] = Factory(list)
+    delivery: Delivery = Factory(Delivery)
+
+
+@frozen
+class TaskReport:
+    """State and info of one task, as `update` shows it."""
+
+    id: TaskId
+    state: TaskState
+    governor: str = ""
+    start_time: str = ""  # RFC 3339
+    duration: float = 0.0
+    error: str = ""
+    debug: str = ""
+    user: str = ""
+
+
+@frozen
+class ObjectReport:
+    """State and info of one data object, as `update` and `fetch` show it."""
+
+    id: ObjectId
+    state: ObjectState
+    size: int = 0
+    content_type: str = ""
+    user: str = ""
+
+
+@frozen
+class Fetched:
+    """Answers a fetch: what the object is, and its bytes when the server has them at hand.
+
+    Otherwise `holder` is the data address that has them, and the border relays.
+    """
+
+    report: ObjectReport
+    data: bytes | None = None
+    holder: str = ""
+
+
+@frozen
+class GovernorReport:
+    """One governor, as `get_server_info` shows it."""
+
+    address: str
+    tasks: tuple[TaskId, ...]
+    objects: tuple[ObjectId, ...]
+    objects_to_delete: tuple[ObjectId, ...]
+    resources: tuple[tuple[str, int], ...]
