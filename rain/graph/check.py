@@ -1,0 +1,164 @@
+"""The consistency checker: every row of the state tables, and every relation seen from both sides.
+
+It mirrors rain/base/states.py and trusts nothing that the graph maintains step by step: whatever
+can be counted again is counted again. Runs after every turn in tests and with RAIN_DEBUG_MODE=1.
+"""
+
+from __future__ import annotations
+
+from rain.base.errors import InvariantError
+from rain.base.states import TASK_FACTS, ObjectState, TaskRow
+from rain.graph.data_object import DataObject
+from rain.graph.governor import Governor
+from rain.graph.graph import Graph
+from rain.graph.session import Session
+from rain.graph.task import Task
+
+
+def check(graph: Graph) -> None:
+    """Raises `InvariantError` with everything that contradicts itself."""
+    found: list[str] = []
+    for task in graph.tasks.values():
+        _check_task(graph, task, found)
+    for data_object in graph.objects.values():
+        _check_object(graph, data_object, found)
+    for governor in graph.governors.values():
+        _check_governor(graph, governor, found)
+    for session in graph.sessions.values():
+        _check_session(graph, session, found)
+    if found:
+        raise InvariantError("the graph contradicts itself:\n" + "\n".join(found))
+
+
+class _Claims:
+    """Collects what does not hold, each with its subject."""
+
+    def __init__(self, subject: object, found: list[str]) -> None:
+        self.subject = subject
+        self.found = found
+
+    def __call__(self, holds: bool, claim: str) -> None:
+        if not holds:
+            self.found.append(f"  {self.subject!r}: {claim}")
+
+
+def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
+    claim = _Claims(task, found)
+    facts = TASK_FACTS[task.row]
+    governor = task.scheduled
+    claim((governor is not None) == facts.scheduled, f"scheduled on {governor}")
+    claim((task.missing == 0) == facts.ready, f"{task.missing} inputs missing")
+    claim((task.assigned is not None) == facts.assigned, f"assigned to {task.assigned}")
+    if governor is not None:
+        claim(graph.governors.get(governor.id) is governor, f"{governor} has left")
+        claim(task in governor.scheduled, f"{governor} does not list it as scheduled")
+        claim((task in governor.queue) == facts.queued, f"queued on {governor}: {not facts.queued}")
+        claim((task in governor.assigned) == facts.assigned, f"{governor} disagrees on assigned")
+        claim(task.assigned is None or task.assigned is governor, "assigned and scheduled differ")
+    claim(task.attempt >= facts.assigned, "assigned without an attempt")
+    claim(graph.sessions.get(task.session.id) is task.session, "its session is gone")
+    missing = sum(not data_object.is_finished for data_object in task.unique_inputs())
+    # A finished task may have inputs that were removed, or are made again for others.
+    claim(task.is_done or missing == task.missing, f"{missing} inputs are unfinished")
+    for data_object in task.inputs:
+        claim(data_object.session is task.session, f"{data_object} is of another session")
+        claim(task in data_object.consumers, f"{data_object} does not list it as a consumer")
+        claim(task.is_done or data_object.state is not ObjectState.REMOVED, f"{data_object} needed")
+    for data_object in task.outputs:
+        claim(data_object.producer is task, f"{data_object} names another producer")
+    if task.row is TaskRow.FINISHED:
+        claim(
+            all(output.state is not ObjectState.UNFINISHED for output in task.outputs),
+            "finished with unfinished outputs",
+        )
+        claim(not task.waits, "finished, and somebody still waits for it")
+
+
+def _check_object(graph: Graph, data_object: DataObject, found: list[str]) -> None:
+    claim = _Claims(data_object, found)
+    governors = dict.fromkeys((*data_object.scheduled, *data_object.assigned, *data_object.located))
+    for governor in governors:
+        claim(graph.governors.get(governor.id) is governor, f"{governor} has left")
+        claim(data_object in governor.objects, f"{governor} does not list it")
+        claim(data_object.copy_row(governor) is not None, f"no row for its copy on {governor}")
+    for group in (data_object.scheduled, data_object.assigned, data_object.located):
+        claim(len(set(group)) == len(group), "a governor is named twice")
+    needed_by = sum(not task.is_done for task in data_object.consumers)
+    claim(needed_by == data_object.needed_by, f"{needed_by} consumers, {data_object.needed_by}")
+    claim(data_object.session.id in graph.sessions, "its session is gone")
+    _OBJECT_RULES[data_object.state](data_object, claim)
+
+
+def _check_unfinished(data_object: DataObject, claim: _Claims) -> None:
+    producer = data_object.producer
+    claim(producer is not None, "unfinished without a producer")
+    claim(not data_object.located and data_object.data is None, "unfinished, but somewhere")
+    if producer is None:
+        return
+    claim(not producer.is_done, f"unfinished after {producer}")
+    planned = () if producer.scheduled is None else (producer.scheduled,)
+    told = () if producer.assigned is None else (producer.assigned,)
+    claim(data_object.scheduled == planned, f"scheduled {data_object.scheduled} != {planned}")
+    claim(data_object.assigned == told, f"assigned {data_object.assigned} != {told}")
+
+
+def _check_finished(data_object: DataObject, claim: _Claims) -> None:
+    claim(bool(data_object.located) or data_object.data is not None, "finished, but nowhere")
+    claim(data_object.is_needed, "finished and not needed, but not removed")
+    claim(data_object.data is None or len(data_object.data) == data_object.size, "size of data")
+    claim(not data_object.waits, "finished, and somebody still waits for it")
+
+
+def _check_removed(data_object: DataObject, claim: _Claims) -> None:
+    claim(
+        not (data_object.scheduled or data_object.assigned or data_object.located),
+        "removed, but somewhere",
+    )
+    claim(data_object.data is None, "removed, but the server has its bytes")
+    claim(not data_object.is_needed, "removed, but needed")
+    producer = data_object.producer
+    claim(producer is None or producer.is_done, "removed before it was made")
+
+
+_OBJECT_RULES = {
+    ObjectState.UNFINISHED: _check_unfinished,
+    ObjectState.FINISHED: _check_finished,
+    ObjectState.REMOVED: _check_removed,
+}
+
+
+def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
+    claim = _Claims(governor, found)
+    for task in governor.scheduled:
+        claim(task.scheduled is governor, f"{task} is scheduled on {task.scheduled}")
+        claim(graph.tasks.get(task.id) is task, f"{task} is gone")
+    for task in governor.assigned:
+        claim(task in governor.scheduled, f"{task} is assigned but not scheduled")
+        claim(task.assigned is governor, f"{task} is assigned to {task.assigned}")
+    for task in governor.queue:
+        claim(task in governor.scheduled, f"{task} is queued but not scheduled")
+        claim(task.row is TaskRow.QUEUED, f"{task} is in the queue")
+    active = sum(task.cpus for task in governor.scheduled if task.row is not TaskRow.PLANNED)
+    claim(active == governor.active_cpus, f"{governor.active_cpus} cpus active, counted {active}")
+    for data_object in governor.objects:
+        claim(
+            governor in (*data_object.scheduled, *data_object.assigned, *data_object.located),
+            f"lists {data_object}, which does not name it",
+        )
+        claim(graph.objects.get(data_object.id) is data_object, f"{data_object} is gone")
+
+
+def _check_session(graph: Graph, session: Session, found: list[str]) -> None:
+    claim = _Claims(session, found)
+    claim(session.client.sessions.get(session.id) is session, "its client does not list it")
+    claim(graph.clients.get(session.client.id) is session.client, "its client has left")
+    unfinished = sum(not task.is_done for task in session.tasks)
+    claim(unfinished == session.unfinished, f"{session.unfinished} unfinished, {unfinished}")
+    if session.failure is not None:
+        claim(not session.tasks and not session.objects, "failed, but not empty")
+        claim(not session.waits, "failed, and somebody still waits")
+    claim(bool(session.unfinished) or not session.idle_waits, "idle, and somebody still waits")
+    for task in session.tasks:
+        claim(graph.tasks.get(task.id) is task, f"{task} is gone")
+    for data_object in session.objects:
+        claim(graph.objects.get(data_object.id) is data_object, f"{data_object} is gone")

@@ -1,0 +1,122 @@
+"""A data object: an immutable blob or directory, who makes it, who reads it, who holds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import Factory, define
+
+from rain.base.errors import InvariantError
+from rain.base.ids import ObjectId, spell
+from rain.base.kinds import ObjectKind
+from rain.base.states import COPY_TABLE, OBJECT_MOVES, CopyRow, ObjectMove, ObjectState
+
+if TYPE_CHECKING:
+    from rain.graph.governor import Governor
+    from rain.graph.session import Session
+    from rain.graph.task import Task
+    from rain.graph.wait import Wait
+
+
+@define(eq=False, repr=False)
+class DataObject:
+    """A node of the graph.
+
+    The three governor sets are small tuples, because most objects are on one governor: every
+    governor lends the tuple of itself alone (`Governor.alone`), so a set costs no memory here.
+    `data` holds the bytes when the server has them: uploaded constants and small results.
+    """
+
+    id: ObjectId
+    session: Session
+    kind: ObjectKind
+    producer: Task | None = None  # None for a constant
+    state: ObjectState = ObjectState.UNFINISHED
+    kept: bool = False  # a client wants it
+    needed_by: int = 0  # consumers that are not done
+    consumers: list[Task] = Factory(list)  # every task that reads it, once
+
+    scheduled: tuple[Governor, ...] = ()  # where it shall be
+    assigned: tuple[Governor, ...] = ()  # who was told to make or to fetch it
+    located: tuple[Governor, ...] = ()  # who has all of it
+
+    size: int = 0
+    data: bytes | None = None
+    content_type: str = ""  # as found when it was made
+    user: str = ""  # JSON, set by the task that made it
+    waits: list[Wait] | None = None
+    sched: object = None  # the scheduler's own
+
+    def __repr__(self) -> str:
+        return f"<DataObject {spell(self.id)} {self.state.name.lower()}>"
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its bytes exist somewhere."""
+        return self.state is ObjectState.FINISHED
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether a client or an unfinished task still wants it."""
+        return self.kept or self.needed_by > 0
+
+    @property
+    def expected_size(self) -> int:
+        """Its size, or the user's hint while it is unknown."""
+        return self.size or self.kind.size_hint
+
+    def move(self, what: ObjectMove) -> None:
+        """Goes along the table, or raises and stays."""
+        end = OBJECT_MOVES[what].get(self.state)
+        if end is None:
+            raise InvariantError(f"{self!r} cannot move by {what.value!r}")
+        self.state = end
+
+    def copy_row(self, governor: Governor) -> CopyRow | None:
+        """Where it stands with this governor; None when the sets contradict the table."""
+        facts = (
+            self.state is ObjectState.FINISHED,
+            governor in self.scheduled,
+            governor in self.assigned,
+            governor in self.located,
+        )
+        return _COPY_ROWS.get(facts)
+
+    def schedule_on(self, governor: Governor) -> None:
+        """Adds a governor to those that shall have it."""
+        if governor not in self.scheduled:
+            self.scheduled = _joined(self.scheduled, governor)
+            governor.objects[self] = None
+
+    def assign_to(self, governor: Governor) -> None:
+        """Notes that a governor was told to make or fetch it."""
+        if governor not in self.assigned:
+            self.assigned = _joined(self.assigned, governor)
+
+    def locate_on(self, governor: Governor) -> None:
+        """Notes that a governor has all of it."""
+        if governor not in self.located:
+            self.located = _joined(self.located, governor)
+
+    def leave(self, governor: Governor) -> None:
+        """Removes a governor from all three sets."""
+        self.scheduled = _without(self.scheduled, governor)
+        self.assigned = _without(self.assigned, governor)
+        self.located = _without(self.located, governor)
+        governor.objects.pop(self, None)
+
+
+_COPY_ROWS: dict[tuple[bool, bool, bool, bool], CopyRow] = {
+    (facts.finished, facts.scheduled, facts.assigned, facts.located): facts.row
+    for facts in COPY_TABLE
+}
+
+
+def _joined(governors: tuple[Governor, ...], governor: Governor) -> tuple[Governor, ...]:
+    return (*governors, governor) if governors else governor.alone
+
+
+def _without(governors: tuple[Governor, ...], governor: Governor) -> tuple[Governor, ...]:
+    if governor not in governors:
+        return governors
+    return tuple(other for other in governors if other is not governor)

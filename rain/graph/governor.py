@@ -1,0 +1,46 @@
+"""A governor: a peer that runs tasks and holds data objects, as the server knows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import Factory, define, field
+
+from rain.base.ids import GovernorId, KindId
+from rain.base.resources import Resources
+from rain.graph.ready_queue import ReadyQueue
+
+if TYPE_CHECKING:
+    from rain.graph.data_object import DataObject
+    from rain.graph.task import Task
+
+
+@define(eq=False, repr=False)
+class Governor:
+    """A node of the graph. Its dictionaries are ordered sets."""
+
+    id: GovernorId  # its incarnation
+    number: int  # counts the governors that ever joined; breaks ties
+    address: str  # how users see it, "host:port"; also where its data is read
+    resources: Resources
+    heard: float = 0.0  # when it last said something
+
+    scheduled: dict[Task, None] = Factory(dict)  # every task that is planned here
+    queue: ReadyQueue = Factory(ReadyQueue)  # those of them that are ready and not assigned
+    assigned: dict[Task, None] = Factory(dict)  # those of them that it was told to run
+    active_cpus: int = 0  # cpus of the tasks that are planned here and ready
+    objects: dict[DataObject, None] = Factory(dict)  # every object that names it in any set
+    kinds_told: set[KindId] = Factory(set)
+    alone: tuple[Governor, ...] = field(init=False, default=())  # itself, for objects to share
+    sched: object = None  # the scheduler's own
+
+    def __attrs_post_init__(self) -> None:
+        self.alone = (self,)
+
+    def __repr__(self) -> str:
+        return f"<Governor {self.number} {self.address}>"
+
+    @property
+    def cpus(self) -> int:
+        """How many cpus it has."""
+        return self.resources.cpus

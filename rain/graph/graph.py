@@ -1,0 +1,59 @@
+"""The graph: every client, session, task, data object and governor that the server knows."""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from rain.base.errors import InvariantError
+from rain.base.ids import ClientId, GovernorId, ObjectId, SessionId, TaskId
+from rain.base.resources import Resources
+from rain.graph.data_object import DataObject
+from rain.graph.governor import Governor
+from rain.graph.session import Client, Session
+from rain.graph.task import Task
+
+
+@define(eq=False, repr=False)
+class Graph:
+    """Nodes by id, in the order in which they came."""
+
+    clients: dict[ClientId, Client] = Factory(dict)
+    sessions: dict[SessionId, Session] = Factory(dict)
+    tasks: dict[TaskId, Task] = Factory(dict)
+    objects: dict[ObjectId, DataObject] = Factory(dict)
+    governors: dict[GovernorId, Governor] = Factory(dict)
+    last_session: int = 0
+    last_governor: int = 0
+    last_order: int = 0  # of tasks
+    sched: object = None  # the scheduler's own
+
+    def __repr__(self) -> str:
+        return (
+            f"<Graph {len(self.tasks)} tasks, {len(self.objects)} objects,"
+            f" {len(self.governors)} governors>"
+        )
+
+    def add_client(self, client_id: ClientId) -> Client:
+        """A client has connected."""
+        if client_id in self.clients:
+            raise InvariantError(f"client {client_id} joined twice")
+        client = self.clients[client_id] = Client(client_id)
+        return client
+
+    def add_session(self, client: Client, name: str, user: str) -> Session:
+        """A client opens a session; its id was never used before."""
+        self.last_session += 1
+        session = Session(SessionId(self.last_session), client, name, user)
+        self.sessions[session.id] = client.sessions[session.id] = session
+        return session
+
+    def add_governor(
+        self, governor_id: GovernorId, address: str, resources: Resources, now: float
+    ) -> Governor:
+        """A governor has joined."""
+        if governor_id in self.governors:
+            raise InvariantError(f"governor {governor_id} joined twice")
+        self.last_governor += 1
+        governor = Governor(governor_id, self.last_governor, address, resources, now)
+        self.governors[governor_id] = governor
+        return governor

@@ -1,0 +1,241 @@
+"""Growing the graph by a submission: all of it is verified before anything of it is linked."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from rain.base.errors import RefusedError
+from rain.base.ids import KindId, ObjectId, session_of, spell
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.states import ObjectMove, TaskMove
+from rain.base.wire import Submission
+from rain.graph.data_object import DataObject
+from rain.graph.graph import Graph
+from rain.graph.session import Learned, Session
+from rain.graph.task import Task
+
+
+def grow(graph: Graph, session: Session, submission: Submission) -> list[Task]:
+    """Adds the submission to its session and returns its tasks, inputs before consumers.
+
+    Raises `RefusedError` and changes nothing when the submission is inconsistent.
+    """
+    draft = _Draft(graph, session, submission)
+    draft.read_kinds()
+    draft.read_constants()
+    draft.read_tasks()
+    draft.read_kept()
+    return draft.link(_inputs_first(draft))
+
+
+class _Draft:
+    """The nodes of a submission before they are linked into the graph."""
+
+    def __init__(self, graph: Graph, session: Session, submission: Submission) -> None:
+        self.graph = graph
+        self.session = session
+        self.submission = submission
+        self.task_kinds: dict[KindId, TaskKind] = {}
+        self.object_kinds: dict[KindId, ObjectKind] = {}
+        self.objects: dict[ObjectId, DataObject] = {}
+        self.tasks: list[Task] = []
+        self.kept: list[DataObject] = []
+        self.creation_order = True  # every input was made before its consumer was named
+
+    def read_kinds(self) -> None:
+        known_tasks, known_objects = self.session.task_kinds, self.session.object_kinds
+        for kind in self.submission.object_kinds:
+            self._check_session("data object kind", kind.id)
+            if kind.id in known_objects or kind.id in self.object_kinds:
+                raise RefusedError(f"the data object kind {spell(kind.id)} is defined twice")
+            self.object_kinds[kind.id] = kind
+        for task_kind in self.submission.task_kinds:
+            self._check_session("task kind", task_kind.id)
+            if task_kind.id in known_tasks or task_kind.id in self.task_kinds:
+                raise RefusedError(f"the task kind {spell(task_kind.id)} is defined twice")
+            for output in task_kind.outputs:
+                self._object_kind(output)
+            self.task_kinds[task_kind.id] = task_kind
+
+    def read_constants(self) -> None:
+        constants = self.submission.constants
+        for object_id, kind, data in zip(
+            constants.ids, constants.kinds, constants.data, strict=True
+        ):
+            new = self._new_object(object_id, self._object_kind(kind), None)
+            new.data = data
+            new.size = len(data)
+
+    def read_tasks(self) -> None:
+        """Makes the task nodes in two passes, so that a task may read what a later one makes."""
+        columns = self.submission.tasks
+        session, known = self.session, self.graph.tasks
+        outputs = iter(columns.outputs)
+        seen: set[int] = set()
+        prefix = session.id
+        task_kinds = self.session.task_kinds | self.task_kinds
+        output_kinds = {
+            kind_id: [self._object_kind(output) for output in kind.outputs]
+            for kind_id, kind in task_kinds.items()
+        }
+        for task_id, kind_id, config in zip(
+            columns.ids, columns.kinds, columns.configs, strict=True
+        ):
+            if task_id >> 32 != prefix:
+                self._check_session("task", task_id)
+            if task_id in known or task_id in seen:
+                raise RefusedError(f"the task {spell(task_id)} is defined twice")
+            seen.add(task_id)
+            kind = task_kinds.get(kind_id)
+            if kind is None:
+                raise RefusedError(
+                    f"the task {spell(task_id)} is of the unknown kind {spell(kind_id)}"
+                )
+            task = Task(task_id, 0, session, kind, config, ())
+            task.outputs = tuple(
+                self._new_object(object_id, output_kind, task)
+                for output_kind, object_id in zip(
+                    output_kinds[kind_id], islice(outputs, len(kind.outputs)), strict=False
+                )
+            )
+            if len(task.outputs) != len(kind.outputs):
+                raise RefusedError(f"the task {spell(task_id)} names too few outputs")
+            self.tasks.append(task)
+        if next(outputs, None) is not None:
+            raise RefusedError("the submission names more outputs than its tasks have")
+        self._read_inputs()
+
+    def _read_inputs(self) -> None:
+        columns = self.submission.tasks
+        position = 0
+        inputs = columns.inputs
+        mine, theirs = self.objects, self.graph.objects
+        made: set[Task] = set()
+        for task, count in zip(self.tasks, columns.input_counts, strict=True):
+            found: list[DataObject] = []
+            for object_id in inputs[position : position + count]:
+                data_object = mine.get(object_id)
+                if data_object is None:
+                    data_object = theirs.get(object_id)
+                    self._check_earlier_input(task, object_id, data_object)
+                    assert data_object is not None  # or it was refused
+                elif data_object.producer is not None and data_object.producer not in made:
+                    self.creation_order = False
+                found.append(data_object)
+            position += count
+            task.inputs = tuple(found)
+            made.add(task)
+
+    def read_kept(self) -> None:
+        for object_id in self.submission.kept:
+            data_object = self.objects.get(object_id)
+            if data_object is None:
+                raise RefusedError(
+                    f"the data object {spell(object_id)} cannot be kept:"
+                    " it is not new in this submission"
+                )
+            self.kept.append(data_object)
+
+    def link(self, tasks: list[Task]) -> list[Task]:
+        """Applies the verified draft; nothing below may fail."""
+        graph, session = self.graph, self.session
+        session.task_kinds |= self.task_kinds
+        session.object_kinds |= self.object_kinds
+        for kind_id in self.task_kinds:
+            session.learned[kind_id] = Learned()
+        graph.objects |= self.objects
+        session.objects += self.objects.values()
+        for data_object in self.kept:
+            data_object.kept = True
+        for data_object in self.objects.values():
+            if data_object.producer is None:
+                data_object.move(ObjectMove.FINISH)
+        order = graph.last_order
+        for task in tasks:
+            order += 1
+            task.order = order
+            graph.tasks[task.id] = task
+            missing = 0
+            for data_object in task.unique_inputs():
+                data_object.consumers.append(task)
+                data_object.needed_by += 1
+                if not data_object.is_finished:
+                    missing += 1
+            task.missing = missing
+            if not missing:
+                task.move(TaskMove.INPUTS_FINISHED)
+        graph.last_order = order
+        session.tasks += tasks
+        session.unfinished += len(tasks)
+        return tasks
+
+    def _new_object(
+        self, object_id: ObjectId, kind: ObjectKind, producer: Task | None
+    ) -> DataObject:
+        if object_id in self.objects or object_id in self.graph.objects:
+            raise RefusedError(
+                f"the data object {spell(object_id)} is defined twice:"
+                " it needs exactly one producer, or its own bytes"
+            )
+        if object_id >> 32 != self.session.id:
+            self._check_session("data object", object_id)
+        new = self.objects[object_id] = DataObject(object_id, self.session, kind, producer)
+        return new
+
+    def _object_kind(self, kind_id: KindId) -> ObjectKind:
+        kind = self.object_kinds.get(kind_id) or self.session.object_kinds.get(kind_id)
+        if kind is None:
+            raise RefusedError(f"the data object kind {spell(kind_id)} is unknown")
+        return kind
+
+    def _check_session(self, what: str, packed: int) -> None:
+        if session_of(packed) != self.session.id:
+            raise RefusedError(
+                f"the {what} {spell(packed)} does not belong to the session {self.session.id}"
+            )
+
+    def _check_earlier_input(
+        self, task: Task, object_id: ObjectId, data_object: DataObject | None
+    ) -> None:
+        where = f"the input {spell(object_id)} of the task {spell(task.id)}"
+        if session_of(object_id) != self.session.id:
+            raise RefusedError(
+                f"{where} belongs to another session; objects of different sessions cannot be"
+                " combined"
+            )
+        if data_object is None:
+            raise RefusedError(f"{where} is unknown")
+        if not data_object.kept:
+            raise RefusedError(
+                f"{where} is from an earlier submit and was not kept; keep it before that submit"
+            )
+
+
+def _inputs_first(draft: _Draft) -> list[Task]:
+    """The new tasks so that each comes after the producers of its inputs; refuses cycles."""
+    if draft.creation_order:
+        return draft.tasks
+    new = set(draft.tasks)
+    waiting: dict[Task, int] = {}
+    readers: dict[Task, list[Task]] = {}
+    for task in draft.tasks:
+        producers = {
+            data_object.producer
+            for data_object in task.inputs
+            if data_object.producer is not None and data_object.producer in new
+        }
+        waiting[task] = len(producers)
+        for producer in producers:  # a set, but each only gains this one reader
+            readers.setdefault(producer, []).append(task)
+    ordered = [task for task in draft.tasks if not waiting[task]]
+    for task in ordered:  # grows while it is walked
+        for reader in readers.get(task, ()):
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                ordered.append(reader)
+    if len(ordered) < len(draft.tasks):
+        stuck = next(task for task in draft.tasks if waiting[task])
+        raise RefusedError(
+            f"the submission has a cycle: the task {spell(stuck.id)} would wait for itself"
+        )
+    return ordered

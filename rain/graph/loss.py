@@ -1,0 +1,118 @@
+"""Going back: copies and governors that are lost, and making again what is still needed.
+
+When the last copy of a needed object is gone, its producer runs again, and so, as far as needed,
+do the producers of that one's inputs: the smallest part of the lineage. What a client uploaded and
+the server has let go cannot be made again; that fails the session by name.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from rain.base.ids import spell
+from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
+from rain.graph import planning
+from rain.graph.data_object import DataObject
+from rain.graph.governor import Governor
+from rain.graph.session import Session
+from rain.graph.task import Task
+
+
+@define
+class Losses:
+    """What a loss has led to, for the reactor to pass on."""
+
+    stopped: list[tuple[Governor, Task, int]] = Factory(list)  # assignments taken back: attempt
+    unplanned: dict[Task, None] = Factory(dict)  # tasks that need a plan again
+    failed: dict[Session, str] = Factory(dict)  # sessions that cannot go on, and why
+    removed: list[DataObject] = Factory(list)  # gone, and nobody needs them
+
+
+def lose_governor(governor: Governor) -> Losses:
+    """Everything that was on a governor is gone; the caller has taken it out of the graph."""
+    losses = Losses()
+    for task in list(governor.scheduled):
+        planning.withdraw(task, TaskMove.GOVERNOR_LOST)
+        losses.unplanned[task] = None
+    touched = list(governor.objects)
+    for data_object in touched:
+        data_object.leave(governor)
+    for data_object in touched:
+        if data_object.is_finished:
+            _check_holders(data_object, losses)
+    return losses
+
+
+def lose_copy(data_object: DataObject, governor: Governor) -> Losses:
+    """One copy turned out to be gone or unreadable."""
+    losses = Losses()
+    data_object.leave(governor)
+    if data_object.is_finished:
+        _check_holders(data_object, losses)
+    return losses
+
+
+def _check_holders(data_object: DataObject, losses: Losses) -> None:
+    if data_object.located or data_object.data is not None:
+        return
+    if data_object.is_needed:
+        _make_again(data_object, losses)
+    else:
+        for governor in data_object.assigned:  # told to fetch what is no more
+            data_object.leave(governor)
+        data_object.scheduled = ()
+        data_object.move(ObjectMove.REMOVE)
+        losses.removed.append(data_object)
+
+
+def _make_again(lost: DataObject, losses: Losses) -> None:
+    """Walks up the lineage without recursion: a chain may be longer than Python's stack."""
+    pending: list[tuple[DataObject, ObjectMove]] = [(lost, ObjectMove.LOSE)]
+    while pending:
+        data_object, why = pending.pop()
+        if data_object.state is ObjectState.UNFINISHED:
+            continue  # reached on another way before
+        producer = data_object.producer
+        if producer is None:
+            losses.failed.setdefault(
+                data_object.session,
+                f"the data object {spell(data_object.id)} ({data_object.kind.label!r}) was uploaded"
+                " by the client and its last copy is lost; keep it to be able to go on",
+            )
+            continue
+        _unfinish(data_object, why, losses)
+        if producer.row is TaskRow.FINISHED:
+            pending += _run_again(producer, losses)
+
+
+def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:
+    for governor in data_object.scheduled + data_object.assigned:
+        data_object.leave(governor)
+    data_object.move(why)
+    data_object.size = 0
+    for task in data_object.consumers:
+        if task.is_done:
+            continue
+        if task.assigned is not None:
+            losses.stopped.append((task.assigned, task, task.attempt))
+            planning.withdraw(task)
+            losses.unplanned[task] = None
+        planning.input_lost(task)
+
+
+def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectMove]]:
+    """Makes a finished task unfinished; returns the inputs that must be made again for it."""
+    producer.move(TaskMove.OUTPUT_LOST)
+    producer.session.unfinished += 1
+    losses.unplanned[producer] = None
+    for output in producer.outputs:
+        if output.state is ObjectState.REMOVED:  # comes along, and goes again when it is made
+            output.move(ObjectMove.REVIVE)
+    revived: list[tuple[DataObject, ObjectMove]] = []
+    for data_object in producer.unique_inputs():
+        data_object.needed_by += 1
+        if data_object.state is ObjectState.REMOVED:
+            revived.append((data_object, ObjectMove.REVIVE))
+        elif data_object.state is ObjectState.UNFINISHED:
+            planning.input_lost(producer)
+    return revived

@@ -1,0 +1,73 @@
+"""Letting go: objects that nobody needs, and whole sessions.
+
+Every function returns what governors must be told; it never tells them itself.
+"""
+
+from __future__ import annotations
+
+from rain.base.states import ObjectMove, TaskRow
+from rain.graph.data_object import DataObject
+from rain.graph.governor import Governor
+from rain.graph.graph import Graph
+from rain.graph.session import Session
+
+
+def release(data_object: DataObject) -> tuple[Governor, ...]:
+    """Removes a finished object that nobody needs; returns who must drop it.
+
+    Does nothing to an object that is unfinished or needed.
+    """
+    if not data_object.is_finished or data_object.kept or data_object.needed_by:
+        return ()
+    holders = data_object.assigned
+    for governor in data_object.scheduled:
+        governor.objects.pop(data_object, None)
+    for governor in holders:
+        governor.objects.pop(data_object, None)
+    data_object.scheduled = data_object.assigned = data_object.located = ()
+    data_object.data = None
+    data_object.session.undelivered.pop(data_object, None)
+    data_object.move(ObjectMove.REMOVE)
+    return holders
+
+
+def clear(graph: Graph, session: Session) -> list[Governor]:
+    """Empties a session that was closed or has failed; returns the governors that know of it."""
+    concerned: dict[Governor, None] = {}
+    for task in session.tasks:
+        governor = task.scheduled
+        if governor is not None:
+            del governor.scheduled[task]
+            if task.row is not TaskRow.PLANNED:
+                governor.active_cpus -= task.cpus
+            if task.row is TaskRow.QUEUED:
+                governor.queue.remove(task)
+            if task.assigned is not None:
+                del governor.assigned[task]
+                concerned[governor] = None
+        task.scheduled = task.assigned = task.waits = None
+        del graph.tasks[task.id]
+    for data_object in session.objects:
+        for governor in data_object.assigned:
+            concerned[governor] = None
+        for governor in (*data_object.scheduled, *data_object.assigned):
+            governor.objects.pop(data_object, None)
+        data_object.scheduled = data_object.assigned = data_object.located = ()
+        data_object.data = data_object.waits = None
+        del graph.objects[data_object.id]
+    _forget_kinds(graph, session, concerned)
+    session.tasks, session.objects = [], []
+    session.undelivered, session.waits, session.idle_waits = {}, {}, []
+    session.unfinished = 0
+    return sorted(concerned, key=lambda governor: governor.number)
+
+
+def _forget_kinds(graph: Graph, session: Session, concerned: dict[Governor, None]) -> None:
+    """Kinds go with their session; a governor that was told any must hear of its end."""
+    for governor in graph.governors.values():
+        told = governor.kinds_told
+        if told.isdisjoint(session.task_kinds) and told.isdisjoint(session.object_kinds):
+            continue
+        concerned[governor] = None
+        told.difference_update(session.task_kinds, session.object_kinds)
+    session.task_kinds, session.object_kinds, session.learned = {}, {}, {}

@@ -1,0 +1,65 @@
+"""A session: one user's growing graph of tasks; sessions never see each other's objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import Factory, define
+
+from rain.base.ids import ClientId, KindId, SessionId
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.wire import SessionFailure
+
+if TYPE_CHECKING:
+    from rain.graph.data_object import DataObject
+    from rain.graph.task import Task
+    from rain.graph.wait import Wait
+
+
+@define
+class Learned:
+    """What the finished tasks of one kind have shown."""
+
+    finished: int = 0
+    seconds: float = 0.0  # all of them together
+
+    @property
+    def mean_seconds(self) -> float | None:
+        """Their mean duration, None before the first one."""
+        return self.seconds / self.finished if self.finished else None
+
+
+@define(eq=False, repr=False)
+class Session:
+    """A node of the graph."""
+
+    id: SessionId
+    client: Client
+    name: str = ""
+    user: str = ""  # JSON
+    tasks: list[Task] = Factory(list)
+    objects: list[DataObject] = Factory(list)
+    task_kinds: dict[KindId, TaskKind] = Factory(dict)
+    object_kinds: dict[KindId, ObjectKind] = Factory(dict)
+    learned: dict[KindId, Learned] = Factory(dict)
+    unfinished: int = 0  # tasks that are not done
+    failure: SessionFailure | None = None  # once set, the graph of the session is empty
+    waits: dict[Wait, None] = Factory(dict)  # all that wait for something of this session
+    idle_waits: list[Wait] = Factory(list)  # those of them that wait for every task
+    undelivered: dict[DataObject, None] = Factory(dict)  # small kept results not yet sent
+    sched: object = None  # the scheduler's own
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id} {self.name!r}>"
+
+
+@define(eq=False, repr=False)
+class Client:
+    """A connected client and its sessions."""
+
+    id: ClientId
+    sessions: dict[SessionId, Session] = Factory(dict)
+    sched: object = None  # the scheduler's own
+
+    def __repr__(self) -> str:
+        return f"<Client {self.id}>"

@@ -1,0 +1,76 @@
+"""A task: one piece of work, what it reads, what it makes, and where it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import define
+
+from rain.base.errors import InvariantError
+from rain.base.ids import TaskId, spell
+from rain.base.kinds import TaskKind
+from rain.base.states import TASK_MOVES, TASK_STATES, TaskMove, TaskRow, TaskState
+
+if TYPE_CHECKING:
+    from rain.graph.data_object import DataObject
+    from rain.graph.governor import Governor
+    from rain.graph.session import Session
+    from rain.graph.wait import Wait
+
+
+@define(eq=False, repr=False)
+class Task:
+    """A node of the graph; it is itself and nothing else, so it compares by identity."""
+
+    id: TaskId
+    order: int  # counts up over all tasks, inputs before consumers; breaks every tie
+    session: Session
+    kind: TaskKind
+    config: bytes  # for the executor; the server never looks inside
+    inputs: tuple[DataObject, ...]  # in order, the same one may come twice
+    outputs: tuple[DataObject, ...] = ()
+
+    row: TaskRow = TaskRow.WAITING
+    missing: int = 0  # inputs that are not finished, each counted once
+    scheduled: Governor | None = None  # where the scheduler wants it
+    assigned: Governor | None = None  # who was told to run it; the same as scheduled
+    attempt: int = 0  # counts the assignments; late news of earlier ones is recognised by it
+    priority: int = 0  # larger goes first within one governor
+
+    started: float = 0.0  # when the current attempt was reported as started, 0 for not yet
+    duration: float = 0.0
+    governor_address: str = ""  # who ran it last
+    debug: str = ""
+    user: str = ""  # JSON, set by the task itself
+    waits: list[Wait] | None = None
+    sched: object = None  # the scheduler's own
+
+    def __repr__(self) -> str:
+        return f"<Task {spell(self.id)} {self.row.value}>"
+
+    @property
+    def state(self) -> TaskState:
+        """What users see."""
+        return TASK_STATES[self.row]
+
+    @property
+    def cpus(self) -> int:
+        """How many cpus it needs."""
+        return self.kind.resources.cpus
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it will not run any more (unless its outputs are lost)."""
+        return self.row is TaskRow.FINISHED or self.row is TaskRow.FAILED
+
+    def unique_inputs(self) -> tuple[DataObject, ...]:
+        """Every input once, in order."""
+        inputs = self.inputs
+        return inputs if len(inputs) < 2 else tuple(dict.fromkeys(inputs))
+
+    def move(self, what: TaskMove) -> None:
+        """Goes along the table, or raises and stays."""
+        end = TASK_MOVES[what].get(self.row)
+        if end is None:
+            raise InvariantError(f"{self!r} cannot move by {what.value!r}")
+        self.row = end

@@ -1,0 +1,36 @@
+"""A wait: somebody's request that is answered when enough tasks or objects are done."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from attrs import define
+
+from rain.base.ids import RequestId
+
+if TYPE_CHECKING:
+    from rain.graph.data_object import DataObject
+    from rain.graph.session import Session
+    from rain.graph.task import Task
+
+
+class WaitMode(enum.Enum):
+    """When a wait is over."""
+
+    ALL = "all"  # all named tasks and objects are done
+    SOME = "some"  # at least one of them is
+    SESSION = "session"  # every task of the session is done
+    FETCH = "fetch"  # the one named object is finished and its bytes are wanted
+
+
+@define(eq=False)
+class Wait:
+    """Hangs on its tasks and objects until `remaining` of them have got done."""
+
+    request: RequestId
+    mode: WaitMode
+    session: Session
+    tasks: tuple[Task, ...] = ()
+    objects: tuple[DataObject, ...] = ()
+    remaining: int = 0
