@@ -1,0 +1,123 @@
+"""What a scheduler sees and what it may do.
+
+A scheduler is a class with a `schedule` method. It reads the whole graph, and it hears in `News`
+what has changed since it ran last, so that it never has to scan. It changes the graph only through
+`Plan`, which holds it to the rules and remembers what must be told to governors. It may keep
+anything it likes in the slot `sched` of any node.
+
+Planning ahead pays: a task that is planned before its inputs are finished goes to its governor in
+the very turn in which they are, without waiting for the scheduler's next run.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from attrs import Factory, define
+
+from rain.base.errors import PlanError
+from rain.base.states import TaskRow
+from rain.graph import DataObject, Governor, Graph, Session, Task, planning
+
+
+@define
+class News:
+    """What has happened since the scheduler ran last. Nodes may have gone again meanwhile."""
+
+    submitted: list[Task] = Factory(list)  # in an order in which inputs come before consumers
+    unplanned: dict[Task, None] = Factory(dict)  # lost their plan, or must run again
+    ready: list[Task] = Factory(list)  # became ready, planned or not
+    finished: list[Task] = Factory(list)  # and so did their outputs
+    located: list[tuple[DataObject, Governor]] = Factory(list)  # copies that have arrived
+    joined: list[Governor] = Factory(list)
+    left: list[Governor] = Factory(list)
+    cleared: list[Session] = Factory(list)  # closed or failed; their nodes are gone
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there are tasks to plan."""
+        return bool(self.submitted or self.unplanned)
+
+    @property
+    def has_updates(self) -> bool:
+        """Whether anything else has changed."""
+        return bool(
+            self.ready or self.finished or self.located or self.joined or self.left or self.cleared
+        )
+
+
+@define
+class Plan:
+    """The only hand that a scheduler has on the graph.
+
+    Every method applies one step at once, or raises `PlanError` with the broken rule and changes
+    nothing.
+    """
+
+    graph: Graph
+    touched: dict[Governor, None] = Factory(dict)  # whose queue or copies have changed
+    stopped: list[tuple[Governor, Task, int]] = Factory(list)  # with the attempt taken back
+    copies: list[tuple[DataObject, Governor]] = Factory(list)
+    drops: list[tuple[DataObject, Governor]] = Factory(list)
+
+    def assign(self, task: Task, governor: Governor, priority: int = 0) -> None:
+        """The task shall run on this governor. Larger priorities go first there."""
+        if task.row is not TaskRow.WAITING and task.row is not TaskRow.READY:
+            raise PlanError(f"{task!r} cannot be planned: it is {task.row.value}")
+        if self.graph.tasks.get(task.id) is not task:
+            raise PlanError(f"{task!r} is not in the graph any more")
+        if self.graph.governors.get(governor.id) is not governor:
+            raise PlanError(f"{governor!r} is not in the graph any more")
+        resources = task.kind.resources
+        if not resources.fits(governor.resources):
+            raise PlanError(
+                f"{task!r} needs {resources.as_dict()}, but {governor!r} has only"
+                f" {governor.resources.as_dict()}"
+            )
+        planning.plan(task, governor, priority)
+        self.touched[governor] = None
+
+    def take_back(self, task: Task) -> None:
+        """Withdraws the task from its governor, even when it runs there already."""
+        governor = task.scheduled
+        if governor is None:
+            raise PlanError(f"{task!r} cannot be taken back: it is {task.row.value}")
+        if task.assigned is not None:
+            self.stopped.append((governor, task, task.attempt))
+        planning.withdraw(task)
+        self.touched[governor] = None
+
+    def copy(self, data_object: DataObject, governor: Governor) -> None:
+        """The governor shall have a copy of a finished object, before any task there asks."""
+        if not data_object.is_finished:
+            raise PlanError(f"{data_object!r} cannot be copied: it is not finished")
+        if self.graph.governors.get(governor.id) is not governor:
+            raise PlanError(f"{governor!r} is not in the graph any more")
+        planning.order_copy(data_object, governor)
+        self.copies.append((data_object, governor))
+        self.touched[governor] = None
+
+    def drop(self, data_object: DataObject, governor: Governor) -> None:
+        """The governor need not have its copy any more."""
+        if governor not in data_object.scheduled:
+            raise PlanError(f"{data_object!r} is not scheduled on {governor!r}")
+        if not data_object.is_finished:
+            raise PlanError(f"{data_object!r} cannot be dropped: it is being made")
+        others = [other for other in data_object.located if other is not governor]
+        if not others and data_object.data is None:
+            raise PlanError(f"{data_object!r} cannot be dropped: it is the last copy")
+        if any(task.assigned is governor for task in data_object.consumers):
+            raise PlanError(f"{data_object!r} cannot be dropped: a task on {governor!r} reads it")
+        was_told = governor in data_object.assigned
+        data_object.leave(governor)
+        if was_told:
+            self.drops.append((data_object, governor))
+        self.touched[governor] = None
+
+
+class Scheduler(Protocol):
+    """What a plugin provides. It is made once, without arguments, when the server starts."""
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        """Plans what there is to plan. Called often; should cost as little as has changed."""
+        ...

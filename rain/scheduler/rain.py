@@ -1,0 +1,155 @@
+"""The default scheduler: data first, then balance; the original Rain heuristic made incremental.
+
+The original looks at every pair of a ready task and a governor with free cpus, and prefers large
+tasks and governors that have the task's inputs. Here every task is looked at once, when it is
+submitted: it goes where most of its input bytes are or will be, and without such inputs to the
+governor with the fewest planned tasks per cpu. What that leaves unbalanced is moved later, when
+a governor has run out of work and others have tasks waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heapify, heapreplace
+from itertools import islice
+
+from rain.base.states import TaskRow
+from rain.graph import Governor, Graph, Task
+from rain.scheduler.api import News, Plan
+
+LOOKED_AT = 64
+"""How many inputs of a task count for its place; a merge of thousands need not read them all."""
+
+UNKNOWN_SIZE = 1024
+"""Bytes that an output is taken for while nothing is known about it."""
+
+
+class RainScheduler:
+    """Keeps the tasks that it could not plan yet: none fits, or a producer is not planned."""
+
+    def __init__(self) -> None:
+        self._unplanned: dict[Task, None] = {}
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        """Plans what is new, then feeds the hungry."""
+        self._collect(news)
+        governors = list(graph.governors.values())
+        if not governors:
+            return
+        if self._unplanned:
+            self._plan_all(graph, governors, plan)
+        if len(governors) > 1:
+            feed_hungry(governors, plan)
+
+    def _collect(self, news: News) -> None:
+        if news.unplanned:
+            # Tasks come back in any order; inputs must come before consumers.
+            again = {**self._unplanned, **dict.fromkeys(news.submitted), **news.unplanned}
+            self._unplanned = dict.fromkeys(sorted(again, key=lambda task: task.order))
+        else:
+            self._unplanned.update(dict.fromkeys(news.submitted))
+
+    def _plan_all(self, graph: Graph, governors: list[Governor], plan: Plan) -> None:
+        loads = _Loads(governors)
+        left: dict[Task, None] = {}
+        for task in self._unplanned:
+            if task.scheduled is not None or graph.tasks.get(task.id) is not task or task.is_done:
+                continue
+            governor = self._choose(task, loads)
+            if governor is None:
+                left[task] = None
+            else:
+                plan.assign(task, governor)
+        self._unplanned = left
+
+    def _choose(self, task: Task, loads: _Loads) -> Governor | None:
+        local = _bytes_by_governor(task)
+        if local is None:
+            return None  # a producer has no place yet
+        fitting = [governor for governor in local if task.kind.resources.fits(governor.resources)]
+        if fitting:
+            return max(
+                fitting,
+                key=lambda governor: (local[governor], -_load(governor), -governor.number),
+            )
+        return loads.least(task)
+
+
+def _bytes_by_governor(task: Task) -> dict[Governor, int] | None:
+    """How many bytes of the task's inputs are, or will be, on which governor."""
+    local: dict[Governor, int] = {}
+    for data_object in task.inputs[:LOOKED_AT]:
+        places = data_object.scheduled
+        if not places:
+            if data_object.is_finished:
+                continue  # the server has it: near to nobody, far from nobody
+            return None
+        size = data_object.expected_size or UNKNOWN_SIZE
+        for governor in places:
+            local[governor] = local.get(governor, 0) + size
+    return local
+
+
+def _load(governor: Governor) -> float:
+    return len(governor.scheduled) / max(governor.cpus, 1)
+
+
+class _Loads:
+    """Governors by load, as a heap whose entries are corrected when they surface."""
+
+    def __init__(self, governors: Iterable[Governor]) -> None:
+        self._heap = [(_load(governor), governor.number, governor) for governor in governors]
+        heapify(self._heap)
+
+    def least(self, task: Task) -> Governor | None:
+        """The least loaded governor that could run the task."""
+        resources = task.kind.resources
+        governor = self._top()
+        if resources.fits(governor.resources):
+            return governor
+        fitting = [entry[2] for entry in self._heap if resources.fits(entry[2].resources)]
+        return min(fitting, key=lambda found: (_load(found), found.number), default=None)
+
+    def _top(self) -> Governor:
+        while True:
+            noted, number, governor = self._heap[0]
+            load = _load(governor)
+            if load == noted:
+                return governor
+            heapreplace(self._heap, (load, number, governor))
+
+
+def feed_hungry(governors: list[Governor], plan: Plan) -> None:
+    """Moves waiting tasks from governors with many of them to those that have run out of work."""
+    hungry = [governor for governor in governors if governor.active_cpus < governor.cpus]
+    if not hungry:
+        return
+    donors = [governor for governor in governors if governor.active_cpus > governor.cpus]
+    for governor in hungry:
+        for donor in sorted(donors, key=lambda donor: (-_surplus(donor), donor.number)):
+            room = governor.cpus - governor.active_cpus
+            if room <= 0:
+                break
+            # Half of the surplus, so that the two end about even, but at least what is missing.
+            amount = max(room, (_surplus(donor) - room) // 2)
+            for task in _waiting(donor, min(amount, _surplus(donor))):
+                if task.kind.resources.fits(governor.resources):
+                    plan.take_back(task)
+                    plan.assign(task, governor, task.priority)
+
+
+def _surplus(governor: Governor) -> int:
+    """Cpus' worth of ready tasks beyond what the governor can run at once."""
+    return governor.active_cpus - governor.cpus
+
+
+def _waiting(governor: Governor, amount: int) -> list[Task]:
+    """Up to this many tasks that have not started there, the last ones of the queue first."""
+    found = list(islice(reversed(governor.queue), amount))
+    if len(found) < amount:
+        for task in reversed(governor.assigned):
+            if task.row is TaskRow.ASSIGNED:
+                found.append(task)
+                if len(found) >= amount:
+                    break
+    return found

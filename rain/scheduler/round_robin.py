@@ -1,0 +1,35 @@
+"""An example of a scheduler plugin: every task goes to the next governor in turn.
+
+Start the server with `--scheduler round-robin` to use it, or copy this file, change it, and name
+yours with `--scheduler ./mine.py:RoundRobinScheduler`.
+"""
+
+from __future__ import annotations
+
+from rain.graph import Graph, Task
+from rain.scheduler.api import News, Plan
+
+
+class RoundRobinScheduler:
+    """Deals tasks out like cards; tasks that fit nowhere wait for a governor that joins later."""
+
+    def __init__(self) -> None:
+        self._turn = 0
+        self._waiting: list[Task] = []
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        """Plans every new task on the next governor that could run it."""
+        tasks = [*self._waiting, *news.submitted, *news.unplanned]
+        self._waiting = []
+        governors = list(graph.governors.values())
+        for task in dict.fromkeys(tasks):
+            if task.id not in graph.tasks or task.scheduled is not None:
+                continue  # its session has ended, or it was planned before
+            for step in range(len(governors)):
+                governor = governors[(self._turn + step) % len(governors)]
+                if task.kind.resources.fits(governor.resources):
+                    plan.assign(task, governor)
+                    self._turn += step + 1
+                    break
+            else:
+                self._waiting.append(task)
