@@ -1,0 +1,1 @@
+"""The server: a pure reactor that decides, and the border that listens, sends and keeps time."""

@@ -1,0 +1,204 @@
+"""Step two of a turn: what clients asked.
+
+Every request gets exactly one answer: at once, or when its wait is over. A request that names what
+does not exist, or belongs to somebody else, is refused with one line and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from rain.base.errors import RefusedError
+from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId, session_of, spell
+from rain.base.states import ObjectState
+from rain.base.wire import SessionFailure, TaskReport
+from rain.graph import DataObject, Session, Task, Wait, WaitMode
+from rain.graph.growth import grow
+from rain.graph.release import release
+from rain.server import waiting
+from rain.server.messages import (
+    AnswerDone,
+    AnswerSession,
+    AnswerStates,
+    ClientEvent,
+    ClientJoined,
+    ClientLeft,
+    FetchAsked,
+    Refuse,
+    RequestAbandoned,
+    SessionClosed,
+    SessionOpened,
+    StatesAsked,
+    Submitted,
+    Unkept,
+    WaitAsked,
+)
+from rain.server.sessions import close_session
+from rain.server.state import State
+
+
+class _SessionFailedError(Exception):
+    """Carries the failure of the session that a request concerns; never leaves this file."""
+
+    def __init__(self, failure: SessionFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def apply(state: State, event: ClientEvent) -> None:
+    """Applies one event."""
+    match event:
+        case ClientJoined(client_id):
+            state.graph.add_client(client_id)
+        case ClientLeft(client_id, _):
+            client = state.graph.clients[client_id]
+            for session in list(client.sessions.values()):
+                close_session(state, session)
+            del state.graph.clients[client_id]
+        case RequestAbandoned(_, request):
+            wait = state.waits.get(request)
+            if wait is not None:
+                waiting.abandon(state, wait)
+        case _:
+            try:
+                _grant(state, event)
+            except RefusedError as error:
+                state.refuse(event.request, str(error))
+            except _SessionFailedError as error:
+                state.emit(Refuse(event.request, error.failure))
+
+
+def _grant(
+    state: State,
+    event: SessionOpened
+    | SessionClosed
+    | Submitted
+    | Unkept
+    | WaitAsked
+    | FetchAsked
+    | StatesAsked,
+) -> None:
+    match event:
+        case SessionOpened(client_id, request, name, user):
+            session = state.graph.add_session(state.graph.clients[client_id], name, user)
+            state.emit(AnswerSession(request, session.id))
+        case SessionClosed(client_id, request, session_id):
+            close_session(state, _session(state, client_id, session_id))
+            state.emit(AnswerDone(request))
+        case Submitted(client_id, request, submission):
+            session = _living(state, client_id, submission.session)
+            tasks = grow(state.graph, session, submission)
+            state.news.submitted += tasks
+            _release_unneeded(state, submission.constants.ids)
+            state.emit(AnswerDone(request))
+        case Unkept(client_id, request, object_ids):
+            _unkeep(state, client_id, object_ids)
+            state.emit(AnswerDone(request))
+        case WaitAsked():
+            _wait(state, event)
+        case FetchAsked(client_id, request, object_id):
+            data_object = _object(state, client_id, object_id)
+            if data_object.state is ObjectState.REMOVED:
+                raise RefusedError(waiting.removed_text(data_object))
+            if not data_object.kept:
+                raise RefusedError(f"the data object {spell(object_id)} is not kept")
+            session = data_object.session
+            waiting.add(state, Wait(request, WaitMode.FETCH, session, (), (data_object,)))
+        case StatesAsked(client_id, request, task_ids, object_ids):
+            state.emit(_states(state, client_id, request, task_ids, object_ids))
+
+
+def _session(state: State, client_id: ClientId, session_id: SessionId) -> Session:
+    session = state.graph.sessions.get(session_id)
+    if session is None or session.client.id != client_id:
+        raise RefusedError(f"the session {session_id} is not open, or it is another client's")
+    return session
+
+
+def _living(state: State, client_id: ClientId, session_id: SessionId) -> Session:
+    session = _session(state, client_id, session_id)
+    if session.failure is not None:
+        raise _SessionFailedError(session.failure)
+    return session
+
+
+def _task(state: State, client_id: ClientId, task_id: TaskId) -> Task:
+    _living(state, client_id, session_of(task_id))
+    task = state.graph.tasks.get(task_id)
+    if task is None:
+        raise RefusedError(f"the task {spell(task_id)} is unknown: it was never submitted")
+    return task
+
+
+def _object(state: State, client_id: ClientId, object_id: ObjectId) -> DataObject:
+    _living(state, client_id, session_of(object_id))
+    data_object = state.graph.objects.get(object_id)
+    if data_object is None:
+        raise RefusedError(f"the data object {spell(object_id)} is unknown: it was never submitted")
+    return data_object
+
+
+def _release_unneeded(state: State, object_ids: Iterable[ObjectId]) -> None:
+    """Constants that nobody reads and nobody keeps are gone as soon as they came."""
+    for object_id in object_ids:
+        data_object = state.graph.objects[object_id]
+        if not data_object.is_needed:
+            release(data_object)
+
+
+def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...]) -> None:
+    objects = [_object(state, client_id, object_id) for object_id in object_ids]
+    for data_object in objects:
+        if not data_object.kept:
+            raise RefusedError(f"the data object {spell(data_object.id)} is not kept")
+    for data_object in objects:
+        data_object.kept = False
+        data_object.session.undelivered.pop(data_object, None)
+        state.drop(data_object, release(data_object))
+
+
+def _wait(state: State, event: WaitAsked) -> None:
+    session = _living(state, event.client, event.session)
+    tasks = tuple(_task(state, event.client, task_id) for task_id in event.tasks)
+    objects = tuple(_object(state, event.client, object_id) for object_id in event.objects)
+    wait = Wait(
+        event.request,
+        WaitMode(event.mode),
+        session,
+        tuple(dict.fromkeys(tasks)),
+        tuple(dict.fromkeys(objects)),
+    )
+    waiting.add(state, wait)
+
+
+def _states(
+    state: State,
+    client_id: ClientId,
+    request: RequestId,
+    task_ids: tuple[TaskId, ...],
+    object_ids: tuple[ObjectId, ...],
+) -> AnswerStates:
+    return AnswerStates(
+        request,
+        tuple(_report_task(_task(state, client_id, task_id)) for task_id in task_ids),
+        tuple(
+            waiting.report_object(_object(state, client_id, object_id)) for object_id in object_ids
+        ),
+    )
+
+
+def _report_task(task: Task) -> TaskReport:
+    return TaskReport(
+        id=task.id,
+        state=task.state,
+        governor=task.governor_address,
+        start_time=_rfc3339(task.started),
+        duration=task.duration,
+        debug=task.debug,
+        user=task.user,
+    )
+
+
+def _rfc3339(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat() if seconds else ""

@@ -1,0 +1,104 @@
+"""Step four of a turn: telling governors what to run, fetch and drop.
+
+A governor is told more than it can run at once, up to a limit, so that it never waits for the
+server between two tasks. With every task goes what the governor does not know yet: kinds, and
+where its inputs are.
+"""
+
+from __future__ import annotations
+
+from rain.base.ids import KindId
+from rain.base.wire import INLINE_LIMIT, SERVER, Orders
+from rain.graph import DataObject, Governor, Session, Task, planning
+from rain.scheduler.api import Plan
+from rain.server.state import State
+
+
+def apply_plan(state: State, plan: Plan) -> None:
+    """Passes on what the scheduler has withdrawn, copied and dropped."""
+    for governor, task, attempt in plan.stopped:
+        state.stop(governor, task, attempt)
+    for data_object, governor in plan.drops:
+        state.drop(data_object, governor.alone)
+    for data_object, governor in plan.copies:
+        if data_object.is_finished and governor in data_object.scheduled:
+            _bring(state, data_object, governor)
+    state.touched.update(plan.touched)
+
+
+def distribute(state: State) -> None:
+    """Fills every governor that has changed, best tasks first, up to the overbooking limit."""
+    for (data_object, governor), tries in state.to_place.items():
+        if governor in data_object.assigned and governor not in data_object.located:
+            place(state, data_object, governor, tries)
+    state.to_place.clear()
+    limit = state.settings.overbooking
+    for governor in state.touched:
+        queue, assigned = governor.queue, governor.assigned
+        room = limit - len(assigned)
+        if room > 0 and len(queue):
+            orders = state.orders(governor)
+            for _ in range(min(room, len(queue))):
+                _assign(state, orders, queue.pop())
+    state.touched.clear()
+
+
+def place(state: State, data_object: DataObject, governor: Governor, tries: int = 0) -> None:
+    """Tells a governor where to get an object; after failures another source takes its turn."""
+    orders = state.orders(governor)
+    _tell_object_kind(orders, governor, data_object.session, data_object.kind.id)
+    placed = orders.objects
+    placed.ids.append(data_object.id)
+    placed.kinds.append(data_object.kind.id)
+    placed.content_types.append(data_object.content_type)
+    placed.sizes.append(data_object.size)
+    data = data_object.data
+    if data is None:
+        holders = data_object.located
+        placed.sources.append(holders[tries % len(holders)].address)
+        placed.data.append(b"")
+    elif len(data) <= INLINE_LIMIT:
+        placed.sources.append("")
+        placed.data.append(data)
+        data_object.locate_on(governor)  # it arrives with this very message
+    else:
+        placed.sources.append(SERVER)
+        placed.data.append(b"")
+
+
+def _bring(state: State, data_object: DataObject, governor: Governor) -> None:
+    """Makes a governor fetch an object unless it was told before."""
+    if governor not in data_object.assigned:
+        data_object.schedule_on(governor)
+        data_object.assign_to(governor)
+        place(state, data_object, governor)
+
+
+def _assign(state: State, orders: Orders, task: Task) -> None:
+    governor = planning.assign(task)
+    for data_object in task.inputs:
+        if governor not in data_object.assigned:
+            _bring(state, data_object, governor)
+    kind = task.kind
+    if kind.id not in governor.kinds_told:
+        for output_kind in kind.outputs:
+            _tell_object_kind(orders, governor, task.session, output_kind)
+        governor.kinds_told.add(kind.id)
+        orders.task_kinds.append(kind)
+    columns = orders.tasks
+    columns.ids.append(task.id)
+    columns.attempts.append(task.attempt)
+    columns.kinds.append(kind.id)
+    columns.priorities.append(task.priority)
+    columns.configs.append(task.config)
+    columns.input_counts.append(len(task.inputs))
+    columns.inputs.extend([data_object.id for data_object in task.inputs])
+    columns.outputs.extend([data_object.id for data_object in task.outputs])
+
+
+def _tell_object_kind(
+    orders: Orders, governor: Governor, session: Session, kind_id: KindId
+) -> None:
+    if kind_id not in governor.kinds_told:
+        governor.kinds_told.add(kind_id)
+        orders.object_kinds.append(session.object_kinds[kind_id])

@@ -1,0 +1,224 @@
+"""Step one of a turn: what governors said.
+
+News of an attempt that is not the current one, or of a session that is gone, is recognised by
+attempt and id and ignored. A governor that contradicts the protocol is dismissed.
+"""
+
+from __future__ import annotations
+
+from rain.base.errors import ProtocolError
+from rain.base.ids import GovernorId, ObjectId, TaskId, spell
+from rain.base.states import TaskMove, TaskRow
+from rain.base.wire import SessionFailure, TaskFailure, Update
+from rain.graph import DataObject, Governor, Task, loss, planning, progress
+from rain.graph.release import release
+from rain.server import waiting
+from rain.server.messages import (
+    DismissGovernor,
+    GovernorEvent,
+    GovernorJoined,
+    GovernorLeft,
+    GovernorUpdated,
+)
+from rain.server.sessions import fail_session
+from rain.server.state import State
+
+
+def apply(state: State, event: GovernorEvent) -> None:
+    """Applies one event."""
+    match event:
+        case GovernorUpdated(governor_id, update):
+            governor = state.graph.governors.get(governor_id)
+            if governor is None:  # it was dismissed, and had not heard of it yet
+                state.ignored += 1
+                return
+            governor.heard = state.now
+            try:
+                apply_update(state, governor, update)
+            except ProtocolError as error:
+                dismiss(state, governor, str(error))
+        case GovernorJoined(governor_id, address, resources):
+            governor = state.graph.add_governor(governor_id, address, resources, state.now)
+            state.news.joined.append(governor)
+        case GovernorLeft(governor_id, _):
+            left(state, governor_id)
+
+
+def apply_update(state: State, governor: Governor, update: Update) -> None:
+    """All the news of one governor, in the order in which things happen to a task."""
+    for object_id in update.located:
+        _located(state, governor, object_id)
+    for task_id, attempt in zip(update.started_ids, update.started_attempts, strict=True):
+        task = _current(state, governor, task_id, attempt)
+        if task is not None and task.row is TaskRow.ASSIGNED:
+            progress.start(task, state.now)
+    for task_note in update.task_notes:
+        task = state.graph.tasks.get(task_note.task)
+        if task is not None and task.assigned is governor:
+            task.user, task.debug = task_note.user, task_note.debug
+    if update.finished.ids:
+        _finished(state, governor, update)
+    for failure in update.failed:
+        _failed(state, governor, failure)
+    for object_id in update.unfetched:
+        _unfetched(state, governor, object_id)
+
+
+def left(state: State, governor_id: GovernorId) -> None:
+    """A governor is gone: what it did is planned anew, what it held is found elsewhere."""
+    governor = state.graph.governors.pop(governor_id, None)
+    if governor is None:
+        return
+    state.forget_orders(governor)
+    state.touched.pop(governor, None)
+    state.unfetched = {key: n for key, n in state.unfetched.items() if key[1] is not governor}
+    state.news.left.append(governor)
+    pass_on(state, loss.lose_governor(governor))
+
+
+def dismiss(state: State, governor: Governor, reason: str) -> None:
+    """A governor that breaks the protocol, or is silent for too long, is closed and lost."""
+    left(state, governor.id)
+    state.emit(DismissGovernor(governor.id, reason))
+
+
+def pass_on(state: State, losses: loss.Losses) -> None:
+    """What a loss has led to: stops, new work for the scheduler, failed sessions."""
+    for governor, task, attempt in losses.stopped:
+        if governor.id in state.graph.governors:
+            state.stop(governor, task, attempt)
+    state.news.unplanned.update(losses.unplanned)
+    for data_object in losses.removed:
+        data_object.session.undelivered.pop(data_object, None)
+    for session, why in losses.failed.items():
+        fail_session(state, session, SessionFailure(why))
+
+
+def _current(state: State, governor: Governor, task_id: TaskId, attempt: int) -> Task | None:
+    """The task, if this governor has it and speaks of its current attempt."""
+    task = state.graph.tasks.get(task_id)
+    if task is None or task.assigned is not governor or task.attempt != attempt:
+        state.ignored += 1
+        return None
+    return task
+
+
+def _finished(state: State, governor: Governor, update: Update) -> None:
+    finished = update.finished
+    sizes, data = finished.sizes, finished.data
+    notes = {note.object: note for note in update.object_notes}
+    end = 0
+    for task_id, attempt, duration, count in zip(
+        finished.ids, finished.attempts, finished.durations, finished.output_counts, strict=True
+    ):
+        start, end = end, end + count
+        task = _current(state, governor, task_id, attempt)
+        if task is None:
+            _drop_strays(state, governor, task_id)
+            continue
+        if len(task.outputs) != count:
+            raise ProtocolError(
+                f"{spell(task_id)} finished with {count} outputs, it has {len(task.outputs)}"
+            )
+        _finish(state, governor, task, duration)
+        for index, output in enumerate(task.outputs, start):
+            note = notes.get(output.id) if notes else None
+            if note is not None:
+                output.content_type, output.user = note.content_type, note.user
+            _finish_output(state, governor, output, sizes[index], data[index])
+        if task.waits:
+            waiting.done(state, task)
+        if not task.session.unfinished:
+            waiting.idle(state, task.session)
+
+
+def _finish(state: State, governor: Governor, task: Task, duration: float) -> None:
+    progress.finish(task)
+    task.duration = duration
+    if not task.started:  # it was so short that its start was never told
+        task.started = state.now - duration
+    learned = task.session.learned[task.kind.id]
+    learned.finished += 1
+    learned.seconds += duration
+    state.news.finished.append(task)
+    state.touched[governor] = None
+    for data_object in progress.consumed(task):
+        state.drop(data_object, release(data_object))
+
+
+def _finish_output(
+    state: State, governor: Governor, output: DataObject, size: int, data: bytes
+) -> None:
+    was_finished = output.is_finished
+    ready = progress.finish_object(output, governor, size)
+    if was_finished:
+        return
+    if not output.is_needed:
+        state.drop(output, release(output))
+        waiting.done(state, output)
+        return
+    if len(data) == size:
+        output.data = data
+        if output.kept:
+            output.session.undelivered[output] = None
+    if output.waits:
+        waiting.done(state, output)
+    if ready:
+        state.news.ready += ready
+        for task in ready:
+            if task.scheduled is not None:
+                state.touched[task.scheduled] = None
+
+
+def _drop_strays(state: State, governor: Governor, task_id: TaskId) -> None:
+    """The outputs of a superseded attempt are nobody's; the governor need not hold them."""
+    task = state.graph.tasks.get(task_id)
+    if task is None:  # the governor was told to forget the whole session
+        return
+    for output in task.outputs:
+        if governor not in output.assigned:
+            state.drop(output, governor.alone)
+
+
+def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:
+    task = _current(state, governor, failure.task, failure.attempt)
+    if task is None:
+        return
+    planning.end(task, TaskMove.FAIL)
+    task.governor_address = governor.address
+    task.session.unfinished -= 1
+    state.touched[governor] = None
+    fail_session(state, task.session, SessionFailure(failure.message, failure.debug, failure.task))
+
+
+def _located(state: State, governor: Governor, object_id: ObjectId) -> None:
+    data_object = state.graph.objects.get(object_id)
+    if data_object is None or governor not in data_object.assigned or not data_object.is_finished:
+        state.ignored += 1  # dropped, removed or made anew while the copy was on its way
+        return
+    data_object.locate_on(governor)
+    state.unfetched.pop((data_object, governor), None)
+    state.news.located.append((data_object, governor))
+
+
+def _unfetched(state: State, governor: Governor, object_id: ObjectId) -> None:
+    """A copy could not be fetched: try again, at last from nowhere but a new one."""
+    data_object = state.graph.objects.get(object_id)
+    if (
+        data_object is None
+        or governor not in data_object.assigned
+        or governor in data_object.located
+        or not data_object.is_finished
+    ):
+        state.ignored += 1
+        return
+    key = (data_object, governor)
+    tries = state.unfetched[key] = state.unfetched.get(key, 0) + 1
+    if tries >= state.settings.fetch_tries and data_object.data is None:
+        # Its holders do not give it, whatever they say: for the others it is as good as lost.
+        del state.unfetched[key]
+        for holder in data_object.located:
+            state.drop(data_object, holder.alone)
+            pass_on(state, loss.lose_copy(data_object, holder))
+        return
+    state.to_place[key] = tries

@@ -1,0 +1,246 @@
+"""What the reactor hears (events, in the past tense) and what it wants done (effects, orders).
+
+Both are plain values: a run is its events, and they can be written down and replayed.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define, frozen
+
+from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, TaskId
+from rain.base.resources import Resources
+from rain.base.wire import (
+    Fetched,
+    ObjectReport,
+    Orders,
+    SessionFailure,
+    Submission,
+    TaskReport,
+    Update,
+    WaitAnswer,
+)
+
+# From governors.
+
+
+@frozen
+class GovernorJoined:
+    """A governor has registered; its id is the incarnation that it announced."""
+
+    governor: GovernorId
+    address: str
+    resources: Resources
+
+
+@frozen
+class GovernorUpdated:
+    """A governor has told its news; an empty update is a heartbeat."""
+
+    governor: GovernorId
+    update: Update
+
+
+@frozen
+class GovernorLeft:
+    """A governor is gone: it said so, its connection broke, or it broke the protocol."""
+
+    governor: GovernorId
+    cause: str
+
+
+# From clients. A request is answered once, by one of the effects below.
+
+
+@frozen
+class ClientJoined:
+    """A client has registered."""
+
+    client: ClientId
+
+
+@frozen
+class ClientLeft:
+    """A client is gone, and its sessions with it."""
+
+    client: ClientId
+    cause: str
+
+
+@frozen
+class SessionOpened:
+    """A client wants a new session."""
+
+    client: ClientId
+    request: RequestId
+    name: str
+    user: str
+
+
+@frozen
+class SessionClosed:
+    """A client has done with a session."""
+
+    client: ClientId
+    request: RequestId
+    session: SessionId
+
+
+@frozen
+class Submitted:
+    """A client adds to the graph of its session."""
+
+    client: ClientId
+    request: RequestId
+    submission: Submission
+
+
+@frozen
+class Unkept:
+    """A client does not need these objects any more."""
+
+    client: ClientId
+    request: RequestId
+    objects: tuple[ObjectId, ...]
+
+
+@frozen
+class WaitAsked:
+    """A client waits: for all of these, for some of them, or for the whole session."""
+
+    client: ClientId
+    request: RequestId
+    session: SessionId
+    tasks: tuple[TaskId, ...]
+    objects: tuple[ObjectId, ...]
+    mode: str
+
+
+@frozen
+class FetchAsked:
+    """A client wants to know all about one object, as soon as it is finished."""
+
+    client: ClientId
+    request: RequestId
+    object: ObjectId
+
+
+@frozen
+class StatesAsked:
+    """A client wants to see how things stand, now."""
+
+    client: ClientId
+    request: RequestId
+    tasks: tuple[TaskId, ...]
+    objects: tuple[ObjectId, ...]
+
+
+@frozen
+class RequestAbandoned:
+    """A client has given up a wait or a fetch."""
+
+    client: ClientId
+    request: RequestId
+
+
+GovernorEvent = GovernorJoined | GovernorUpdated | GovernorLeft
+ClientEvent = (
+    ClientJoined
+    | ClientLeft
+    | SessionOpened
+    | SessionClosed
+    | Submitted
+    | Unkept
+    | WaitAsked
+    | FetchAsked
+    | StatesAsked
+    | RequestAbandoned
+)
+
+
+@define
+class TurnInput:
+    """All that one turn depends on, besides the state."""
+
+    now: float  # seconds since 1970 on a clock that never jumps
+    from_governors: list[GovernorEvent] = Factory(list)
+    from_clients: list[ClientEvent] = Factory(list)
+    scheduling_took: float = 0.0  # how long the scheduler ran in the turn before
+
+
+# Effects.
+
+
+@frozen
+class OrderGovernor:
+    """One batch for one governor."""
+
+    governor: GovernorId
+    orders: Orders
+
+
+@frozen
+class DismissGovernor:
+    """The governor is not one of ours any more: tell it to stop, and close its link."""
+
+    governor: GovernorId
+    reason: str
+
+
+@frozen
+class AnswerDone:
+    """The request was granted, and there is nothing more to say."""
+
+    request: RequestId
+
+
+@frozen
+class AnswerSession:
+    """The session was opened."""
+
+    request: RequestId
+    session: SessionId
+
+
+@frozen
+class AnswerWait:
+    """The wait is over."""
+
+    request: RequestId
+    answer: WaitAnswer
+
+
+@frozen
+class AnswerFetch:
+    """The object is finished: its bytes, or who has them."""
+
+    request: RequestId
+    fetched: Fetched
+
+
+@frozen
+class AnswerStates:
+    """How the asked tasks and objects stand."""
+
+    request: RequestId
+    tasks: tuple[TaskReport, ...]
+    objects: tuple[ObjectReport, ...]
+
+
+@frozen
+class Refuse:
+    """The request is not granted: one line, or the failure of its session."""
+
+    request: RequestId
+    reason: str | SessionFailure
+
+
+Effect = (
+    OrderGovernor
+    | DismissGovernor
+    | AnswerDone
+    | AnswerSession
+    | AnswerWait
+    | AnswerFetch
+    | AnswerStates
+    | Refuse
+)

@@ -1,0 +1,86 @@
+"""The reactor: one turn is what governors said, what clients asked, the scheduler, and the orders.
+
+It is a machine without a border: events in, effects out, time as an argument. Whatever a turn
+decides depends only on the state and on its `TurnInput`, so that a recorded run can be replayed.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from rain.graph import check
+from rain.scheduler.api import News, Plan, Scheduler
+from rain.server import client_events, distribution, governor_events
+from rain.server.messages import Effect, TurnInput
+from rain.server.state import State
+
+
+@define(eq=False)
+class TurnOutput:
+    """What a turn wants done, and when the next one should come if nothing happens before."""
+
+    effects: list[Effect]
+    scheduled: bool  # whether the scheduler ran; the border reports how long it took
+    next_due: float
+
+
+@define(eq=False)
+class Reactor:
+    """The state and the scheduler that plans in it."""
+
+    scheduler: Scheduler
+    state: State = Factory(State)
+
+    def turn(self, given: TurnInput) -> TurnOutput:
+        """Takes in what happened and returns what to do."""
+        state = self.state
+        state.now = given.now
+        if given.scheduling_took:
+            state.throttle.took = given.scheduling_took
+        for governor_event in given.from_governors:
+            governor_events.apply(state, governor_event)
+        for client_event in given.from_clients:
+            client_events.apply(state, client_event)
+        self._dismiss_silent()
+        scheduled = self._schedule_if_due()
+        distribution.distribute(state)
+        effects = state.take_effects()
+        if state.settings.debug:
+            check(state.graph)
+        return TurnOutput(effects, scheduled, self._next_due())
+
+    def _dismiss_silent(self) -> None:
+        state = self.state
+        limit = state.settings.governor_silence
+        silent = [
+            governor
+            for governor in state.graph.governors.values()
+            if state.now - governor.heard > limit
+        ]
+        for governor in silent:
+            governor_events.dismiss(
+                state, governor, f"nothing was heard of it for more than {limit:g} seconds"
+            )
+
+    def _schedule_if_due(self) -> bool:
+        state = self.state
+        if state.now < self._scheduler_due():
+            return False
+        news, state.news = state.news, News()
+        plan = Plan(state.graph)
+        self.scheduler.schedule(state.graph, news, plan)
+        state.throttle.run(state.now)
+        distribution.apply_plan(state, plan)
+        return True
+
+    def _scheduler_due(self) -> float:
+        news = self.state.news
+        return self.state.throttle.due_at(submits=news.has_work, updates=news.has_updates)
+
+    def _next_due(self) -> float:
+        state = self.state
+        due = self._scheduler_due()
+        if state.graph.governors:
+            heard = min(governor.heard for governor in state.graph.governors.values())
+            due = min(due, heard + state.settings.governor_silence)
+        return due

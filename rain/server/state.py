@@ -1,0 +1,81 @@
+"""What the reactor knows and what it is about to say; the functions around it do the deciding."""
+
+from __future__ import annotations
+
+from attrs import Factory, define, frozen
+
+from rain.base.ids import GovernorId, RequestId
+from rain.base.wire import Orders
+from rain.graph import DataObject, Governor, Graph, Task, Wait
+from rain.scheduler.api import News
+from rain.scheduler.throttle import Thresholds, Throttle
+from rain.server.messages import Effect, OrderGovernor, Refuse
+
+
+@frozen
+class ReactorSettings:
+    """What can be tuned."""
+
+    overbooking: int = 128  # tasks that a governor may be told of at once
+    governor_silence: float = 20.0  # seconds without a word until a governor counts as lost
+    delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
+    fetch_tries: int = 3  # how often one copy is tried before it counts as lost
+    thresholds: Thresholds = Factory(Thresholds)
+    debug: bool = False  # run the consistency checker after every turn
+
+
+@define(eq=False)
+class State:
+    """The graph, the news for the scheduler, and the effects of the turn that is running."""
+
+    settings: ReactorSettings = Factory(ReactorSettings)
+    graph: Graph = Factory(Graph)
+    news: News = Factory(News)
+    throttle: Throttle = Factory(Throttle)
+    now: float = 0.0
+    waits: dict[RequestId, Wait] = Factory(dict)
+    touched: dict[Governor, None] = Factory(dict)  # may be able to take tasks
+    unfetched: dict[tuple[DataObject, Governor], int] = Factory(dict)  # failed fetches so far
+    to_place: dict[tuple[DataObject, Governor], int] = Factory(dict)  # those to be tried again
+    ignored: int = 0  # late or stale reports that were recognised as such
+
+    _effects: list[Effect] = Factory(list)
+    _orders: dict[GovernorId, Orders] = Factory(dict)
+
+    def orders(self, governor: Governor) -> Orders:
+        """The batch for a governor in this turn."""
+        orders = self._orders.get(governor.id)
+        if orders is None:
+            orders = self._orders[governor.id] = Orders()
+        return orders
+
+    def forget_orders(self, governor: Governor) -> None:
+        """A governor has gone: what it was about to be told is void."""
+        self._orders.pop(governor.id, None)
+
+    def emit(self, effect: Effect) -> None:
+        """One more effect of this turn."""
+        self._effects.append(effect)
+
+    def refuse(self, request: RequestId, reason: str) -> None:
+        """The answer to a request that cannot be granted."""
+        self._effects.append(Refuse(request, reason))
+
+    def take_effects(self) -> list[Effect]:
+        """Hands over all effects of the turn, the orders last and one batch per governor."""
+        effects = self._effects
+        effects.extend(OrderGovernor(*item) for item in self._orders.items())
+        self._effects, self._orders = [], {}
+        return effects
+
+    def drop(self, data_object: DataObject, holders: tuple[Governor, ...]) -> None:
+        """Tells governors that they need not hold an object any more."""
+        for governor in holders:
+            self.orders(governor).drops.append(data_object.id)
+
+    def stop(self, governor: Governor, task: Task, attempt: int) -> None:
+        """Tells a governor to stop an attempt, and frees its place there."""
+        orders = self.orders(governor)
+        orders.stop_ids.append(task.id)
+        orders.stop_attempts.append(attempt)
+        self.touched[governor] = None

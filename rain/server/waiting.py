@@ -1,0 +1,160 @@
+"""Waits and fetches: who waits for what, and what they get when it is there.
+
+A wait hangs on every task and object that is not done yet; each one that gets done takes one off.
+An answer also brings the small kept results of its session that were finished since the last
+answer, so that fetching them costs no further trip.
+"""
+
+from __future__ import annotations
+
+from rain.base.ids import spell
+from rain.base.states import ObjectState
+from rain.base.wire import (
+    INLINE_LIMIT,
+    Delivery,
+    Fetched,
+    ObjectReport,
+    SessionFailure,
+    WaitAnswer,
+)
+from rain.graph import DataObject, Session, Task, Wait, WaitMode
+from rain.server.messages import AnswerFetch, AnswerWait, Refuse
+from rain.server.state import State
+
+
+def add(state: State, wait: Wait) -> None:
+    """Answers a new wait if it is over already, else hangs it up."""
+    pending_tasks = [task for task in wait.tasks if not task.is_done]
+    pending_objects = [
+        data_object for data_object in wait.objects if data_object.state is ObjectState.UNFINISHED
+    ]
+    pending = len(pending_tasks) + len(pending_objects)
+    named = len(wait.tasks) + len(wait.objects)
+    match wait.mode:
+        case WaitMode.ALL | WaitMode.FETCH:
+            wait.remaining = pending
+        case WaitMode.SOME:
+            wait.remaining = int(pending == named > 0)
+        case WaitMode.SESSION:
+            wait.remaining = int(wait.session.unfinished > 0)
+    if not wait.remaining:
+        _answer(state, wait)
+        return
+    state.waits[wait.request] = wait
+    wait.session.waits[wait] = None
+    for task in pending_tasks:
+        task.waits = [*(task.waits or ()), wait]
+    for data_object in pending_objects:
+        data_object.waits = [*(data_object.waits or ()), wait]
+    if wait.mode is WaitMode.SESSION:
+        wait.session.idle_waits.append(wait)
+
+
+def done(state: State, node: Task | DataObject) -> None:
+    """A task or an object is done: some waits may be over by it."""
+    waits, node.waits = node.waits, None
+    for wait in waits or ():
+        wait.remaining -= 1
+        if not wait.remaining:
+            _remove(state, wait)
+            _answer(state, wait)
+
+
+def idle(state: State, session: Session) -> None:
+    """The last unfinished task of a session is done."""
+    waits, session.idle_waits = session.idle_waits, []
+    for wait in waits:
+        _remove(state, wait)
+        _answer(state, wait)
+
+
+def abandon(state: State, wait: Wait) -> None:
+    """Nobody wants the answer any more."""
+    _remove(state, wait)
+    if wait in wait.session.idle_waits:
+        wait.session.idle_waits.remove(wait)
+
+
+def fail_all(state: State, session: Session, failure: SessionFailure) -> None:
+    """The session has failed: all its waits end with that."""
+    for wait in list(session.waits):
+        _remove(state, wait)
+        state.emit(Refuse(wait.request, failure))
+    session.idle_waits = []
+
+
+def report_object(data_object: DataObject) -> ObjectReport:
+    """How an object stands, as users see it."""
+    return ObjectReport(
+        id=data_object.id,
+        state=data_object.state,
+        size=data_object.size,
+        content_type=data_object.content_type,
+        user=data_object.user,
+    )
+
+
+def _remove(state: State, wait: Wait) -> None:
+    """Takes a wait off everything that it still hangs on."""
+    del state.waits[wait.request]
+    del wait.session.waits[wait]
+    nodes: tuple[Task | DataObject, ...] = (*wait.tasks, *wait.objects)
+    for node in nodes:
+        if node.waits and wait in node.waits:
+            node.waits = [other for other in node.waits if other is not wait] or None
+
+
+def _answer(state: State, wait: Wait) -> None:
+    if wait.mode is WaitMode.FETCH:
+        _answer_fetch(state, wait)
+        return
+    answer = WaitAnswer(
+        tasks=[task.id for task in wait.tasks if task.is_done],
+        objects=[
+            data_object.id
+            for data_object in wait.objects
+            if data_object.state is not ObjectState.UNFINISHED
+        ],
+        delivery=_deliver(wait.session, state.settings.delivery_limit),
+    )
+    state.emit(AnswerWait(wait.request, answer))
+
+
+def _deliver(session: Session, limit: int) -> Delivery:
+    """Small kept results that were not delivered before, up to a limit of bytes."""
+    delivery = Delivery()
+    volume = 0
+    for data_object in list(session.undelivered):
+        assert data_object.data is not None  # only small results at hand are undelivered
+        volume += data_object.size
+        if volume > limit:
+            break
+        del session.undelivered[data_object]
+        delivery.ids.append(data_object.id)
+        delivery.sizes.append(data_object.size)
+        delivery.content_types.append(data_object.content_type)
+        delivery.data.append(data_object.data)
+    return delivery
+
+
+def _answer_fetch(state: State, wait: Wait) -> None:
+    (data_object,) = wait.objects
+    if data_object.state is ObjectState.REMOVED:
+        state.refuse(wait.request, removed_text(data_object))
+        return
+    report = report_object(data_object)
+    if data_object.data is not None and data_object.size <= INLINE_LIMIT:
+        fetched = Fetched(report, data=data_object.data)
+    elif data_object.data is not None:
+        fetched = Fetched(report)  # the server itself has it
+    else:
+        fetched = Fetched(report, holder=data_object.located[0].address)
+    state.emit(AnswerFetch(wait.request, fetched))
+
+
+def removed_text(data_object: DataObject) -> str:
+    """Why the bytes of an object cannot be had."""
+    return (
+        f"the data object {spell(data_object.id)} was removed: it was not kept, and no task needs"
+        " it any more"
+    )

@@ -1,0 +1,80 @@
+"""Building submissions by hand: what a client would send, in one line each."""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from rain.base.ids import FIRST_NUMBER, KindId, ObjectId, SessionId, TaskId, pack
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.resources import Resources
+from rain.base.wire import Submission
+
+
+@define
+class Draft:
+    """Counts ids as a client does and collects one submission after the other."""
+
+    session: SessionId
+    number: int = FIRST_NUMBER
+    submission: Submission = Factory(lambda self: Submission(self.session), takes_self=True)
+    object_kind: KindId | None = None
+    task_kinds: dict[tuple[int, int, int], KindId] = Factory(dict)
+
+    def next_id(self) -> int:
+        self.number += 1
+        return pack(self.session, self.number - 1)
+
+    def blob_kind(self) -> KindId:
+        if self.object_kind is None:
+            self.object_kind = KindId(self.next_id())
+            self.submission.object_kinds.append(ObjectKind(self.object_kind, "blob"))
+        return self.object_kind
+
+    def task_kind(self, outputs: int, cpus: int, gpus: int = 0) -> KindId:
+        kind = self.task_kinds.get((outputs, cpus, gpus))
+        if kind is None:
+            blob = self.blob_kind()
+            kind = self.task_kinds[outputs, cpus, gpus] = KindId(self.next_id())
+            resources = Resources.of({"cpus": cpus, "gpus": gpus})
+            self.submission.task_kinds.append(
+                TaskKind(kind, "py/", "work", resources, (), (blob,) * outputs)
+            )
+        return kind
+
+    def constant(self, data: bytes = b"data", *, keep: bool = False) -> ObjectId:
+        object_id = ObjectId(self.next_id())
+        constants = self.submission.constants
+        constants.kinds.append(self.blob_kind())
+        constants.ids.append(object_id)
+        constants.data.append(data)
+        if keep:
+            self.submission.kept.append(object_id)
+        return object_id
+
+    def task(
+        self,
+        *inputs: ObjectId,
+        outputs: int = 1,
+        cpus: int = 1,
+        gpus: int = 0,
+        keep: bool = False,
+        config: bytes = b"",
+    ) -> tuple[TaskId, list[ObjectId]]:
+        kind = self.task_kind(outputs, cpus, gpus)
+        task_id = TaskId(self.next_id())
+        made = [ObjectId(self.next_id()) for _ in range(outputs)]
+        columns = self.submission.tasks
+        columns.ids.append(task_id)
+        columns.kinds.append(kind)
+        columns.configs.append(config)
+        columns.input_counts.append(len(inputs))
+        columns.inputs.extend(inputs)
+        columns.outputs.extend(made)
+        if keep:
+            self.submission.kept.extend(made)
+        return task_id, made
+
+    def take(self) -> Submission:
+        """The submission so far; the next one starts empty."""
+        taken, self.submission = self.submission, Submission(self.session)
+        return taken

@@ -1,0 +1,116 @@
+"""A world in which reports are late, repeated, or come from the dead, and nobody behaves.
+
+Orders arrive at once and reports wait in an outbox until they are delivered, one by one. For the
+server that is every interleaving: what a governor did before it heard of an order, it has reported.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from attrs import Factory, define
+
+from rain.base.ids import GovernorId, ObjectId, RequestId, SessionId, TaskId
+from rain.base.wire import Update
+from rain.server.messages import GovernorUpdated
+from tests.support.submissions import Draft
+from tests.support.world import FakeClient, FakeGovernor, World
+
+SENT_REMEMBERED = 20
+
+
+@define(eq=False)
+class WildSession:
+    """What its client knows of a session."""
+
+    client: FakeClient
+    draft: Draft
+    tasks: list[TaskId] = Factory(list)
+    objects: list[ObjectId] = Factory(list)
+    kept: list[ObjectId] = Factory(list)
+
+    @property
+    def id(self) -> SessionId:
+        return self.draft.session
+
+
+@define(eq=False)
+class WildWorld:
+    """A world, what is under way in it, and who waits for what."""
+
+    world: World
+    sessions: list[WildSession] = Factory(list)
+    outboxes: dict[GovernorId, deque[Update]] = Factory(dict)
+    sent: deque[tuple[GovernorId, Update]] = Factory(lambda: deque(maxlen=SENT_REMEMBERED))
+    waiting: dict[RequestId, FakeClient] = Factory(dict)
+
+    def post(self, governor: FakeGovernor, update: Update) -> None:
+        """A governor reports; the report is under way."""
+        self.outboxes.setdefault(governor.id, deque()).append(update)
+
+    def deliver(self, governor_id: GovernorId, count: int = 1) -> None:
+        """The oldest reports of a governor arrive, even if it is gone meanwhile."""
+        outbox = self.outboxes.get(governor_id, deque())
+        updates = [outbox.popleft() for _ in range(min(count, len(outbox)))]
+        self.sent += [(governor_id, update) for update in updates]
+        self.world.turn(*[GovernorUpdated(governor_id, update) for update in updates])
+        if not outbox:
+            self.outboxes.pop(governor_id, None)
+
+    def deliver_all(self) -> None:
+        """Nothing is under way any more."""
+        for governor_id in list(self.outboxes):
+            self.deliver(governor_id, len(self.outboxes[governor_id]))
+
+    def arrived(self, governor: FakeGovernor, objects: list[ObjectId]) -> Update:
+        """Tries to fetch these objects from where the server said that they are."""
+        found = [o for o in objects if self._is_at(o, governor.coming[o])]
+        missing = [o for o in objects if o not in found]
+        update = governor.located(*found)
+        update.unfetched = missing
+        return update
+
+    def _is_at(self, object_id: ObjectId, source: str) -> bool:
+        if source == "server":
+            data_object = self.world.state.graph.objects.get(object_id)
+            return data_object is not None and data_object.data is not None
+        return any(
+            other.address == source and object_id in other.held and object_id not in other.coming
+            for other in self.world.governors
+        )
+
+    def check_holdings(self) -> None:
+        """Where no report is under way, governors run and hold what the server thinks."""
+        for fake in self.world.governors:
+            if self.outboxes.get(fake.id):
+                continue
+            node = fake.node
+            assert fake.tasks == {task.id: task.attempt for task in node.assigned}
+            assert set(fake.held) == {o.id for o in node.objects if node in o.assigned}
+            # What the server thinks has come has come; a repeated report may announce it early.
+
+    def living(self) -> list[WildSession]:
+        """The sessions that have not failed."""
+        sessions = self.world.state.graph.sessions
+        return [session for session in self.sessions if sessions[session.id].failure is None]
+
+    def settle(self) -> None:
+        """Lets everything run to its end, on a fresh governor and on whoever is left."""
+        self.world.governor(cpus=16)
+        for _ in range(10 + 4 * sum(len(session.tasks) for session in self.sessions)):
+            self.deliver_all()
+            busy = False
+            for fake in list(self.world.governors):
+                fetched = self.arrived(fake, list(fake.coming))
+                finished = fake.finished(*fake.runnable())
+                busy = busy or bool(fake.tasks or fake.coming or finished.finished.ids)
+                self.post(fake, fetched)
+                self.post(fake, finished)
+            if not busy and not self.unfinished():
+                break
+        self.deliver_all()
+        assert not self.unfinished(), "the world does not come to rest"
+
+    def unfinished(self) -> list[object]:
+        """Tasks that still have to run."""
+        return [task for task in self.world.state.graph.tasks.values() if not task.is_done]
