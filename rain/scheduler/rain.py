@@ -9,16 +9,20 @@ a governor has run out of work and others have tasks waiting.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heapreplace
 from itertools import islice
 
 from rain.base.states import TaskRow
+from rain.base.wire import INLINE_LIMIT
 from rain.graph import Governor, Graph, Task
 from rain.scheduler.api import News, Plan
 
 LOOKED_AT = 64
 """How many inputs of a task count for its place; a merge of thousands need not read them all."""
+
+WORTH = 5000
+"""How many bytes of a ready task's inputs weigh as much as one more task per cpu before it."""
 
 UNKNOWN_SIZE = 1024
 """Bytes that an output is taken for while nothing is known about it."""
@@ -66,13 +70,17 @@ class RainScheduler:
         local = _bytes_by_governor(task)
         if local is None:
             return None  # a producer has no place yet
-        fitting = [governor for governor in local if task.kind.resources.fits(governor.resources)]
-        if fitting:
-            return max(
-                fitting,
-                key=lambda governor: (local[governor], -_load(governor), -governor.number),
-            )
-        return loads.least(task)
+        resources = task.kind.resources
+        fitting = [governor for governor in local if resources.fits(governor.resources)]
+        least = loads.least(task)
+        if not fitting or least is None:
+            return least
+        if task.missing:  # planned ahead: it follows its inputs, and so a chain stays together
+            return max(fitting, key=lambda found: (local[found], -_load(found), -found.number))
+        return max(
+            (*fitting, least),
+            key=lambda found: (local.get(found, 0) - WORTH * _load(found), -found.number),
+        )
 
 
 def _bytes_by_governor(task: Task) -> dict[Governor, int] | None:
@@ -80,9 +88,11 @@ def _bytes_by_governor(task: Task) -> dict[Governor, int] | None:
     local: dict[Governor, int] = {}
     for data_object in task.inputs[:LOOKED_AT]:
         places = data_object.scheduled
+        if data_object.data is not None and data_object.size <= INLINE_LIMIT:
+            continue  # it travels with the task: near to everybody
         if not places:
             if data_object.is_finished:
-                continue  # the server has it: near to nobody, far from nobody
+                continue  # only the server has it: far from everybody
             return None
         size = data_object.expected_size or UNKNOWN_SIZE
         for governor in places:
@@ -127,15 +137,11 @@ def feed_hungry(governors: list[Governor], plan: Plan) -> None:
     donors = [governor for governor in governors if governor.active_cpus > governor.cpus]
     for governor in hungry:
         for donor in sorted(donors, key=lambda donor: (-_surplus(donor), donor.number)):
-            room = governor.cpus - governor.active_cpus
-            if room <= 0:
+            if governor.active_cpus >= governor.cpus or _surplus(donor) <= 0:
                 break
-            # Half of the surplus, so that the two end about even, but at least what is missing.
-            amount = max(room, (_surplus(donor) - room) // 2)
-            for task in _waiting(donor, min(amount, _surplus(donor))):
-                if task.kind.resources.fits(governor.resources):
-                    plan.take_back(task)
-                    plan.assign(task, governor, task.priority)
+            for task in _to_move(donor, governor):
+                plan.take_back(task)
+                plan.assign(task, governor, task.priority)
 
 
 def _surplus(governor: Governor) -> int:
@@ -143,13 +149,33 @@ def _surplus(governor: Governor) -> int:
     return governor.active_cpus - governor.cpus
 
 
-def _waiting(governor: Governor, amount: int) -> list[Task]:
-    """Up to this many tasks that have not started there, the last ones of the queue first."""
-    found = list(islice(reversed(governor.queue), amount))
-    if len(found) < amount:
-        for task in reversed(governor.assigned):
-            if task.row is TaskRow.ASSIGNED:
-                found.append(task)
-                if len(found) >= amount:
-                    break
-    return found
+def _to_move(donor: Governor, governor: Governor) -> list[Task]:
+    """Tasks that leave the two about even, or one that could run at once.
+
+    Neither choice makes the giver hungry and the taker a giver, so no task goes to and fro.
+    """
+    surplus, room = _surplus(donor), -_surplus(governor)
+    share = min(surplus, (surplus + room) // 2)
+    chosen: list[Task] = []
+    moved = 0
+    # Not the whole queue: it may hold very many tasks that do not fit there.
+    for task in islice(_waiting(donor), share + LOOKED_AT):
+        alone = not moved and task.cpus <= room
+        if (
+            task.cpus  # those without do not wait for cpus
+            and (moved + task.cpus <= share or alone)
+            and task.kind.resources.fits(governor.resources)
+        ):
+            chosen.append(task)
+            moved += task.cpus
+            if moved >= share:
+                break
+    return chosen
+
+
+def _waiting(donor: Governor) -> Iterator[Task]:
+    """The tasks that have not started there, the last ones of the queue first."""
+    yield from reversed(donor.queue)
+    for task in reversed(donor.assigned):
+        if task.row is TaskRow.ASSIGNED:
+            yield task

@@ -16,7 +16,7 @@ from rain.base.wire import SessionFailure, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.growth import grow
 from rain.graph.release import release
-from rain.server import waiting
+from rain.server import feasibility, waiting
 from rain.server.messages import (
     AnswerDone,
     AnswerSession,
@@ -90,6 +90,7 @@ def _grant(
             session = _living(state, client_id, submission.session)
             tasks = grow(state.graph, session, submission)
             state.news.submitted += tasks
+            feasibility.look_at(state, session, submission.task_kinds)
             _release_unneeded(state, submission.constants.ids)
             state.emit(AnswerDone(request))
         case Unkept(client_id, request, object_ids):

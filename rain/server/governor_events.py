@@ -12,7 +12,7 @@ from rain.base.states import TaskMove, TaskRow
 from rain.base.wire import SessionFailure, TaskFailure, Update
 from rain.graph import DataObject, Governor, Task, loss, planning, progress
 from rain.graph.release import release
-from rain.server import waiting
+from rain.server import feasibility, waiting
 from rain.server.messages import (
     DismissGovernor,
     GovernorEvent,
@@ -40,6 +40,7 @@ def apply(state: State, event: GovernorEvent) -> None:
         case GovernorJoined(governor_id, address, resources):
             governor = state.graph.add_governor(governor_id, address, resources, state.now)
             state.news.joined.append(governor)
+            feasibility.governors_changed(state)
         case GovernorLeft(governor_id, _):
             left(state, governor_id)
 
@@ -74,6 +75,7 @@ def left(state: State, governor_id: GovernorId) -> None:
     state.unfetched = {key: n for key, n in state.unfetched.items() if key[1] is not governor}
     state.news.left.append(governor)
     pass_on(state, loss.lose_governor(governor))
+    feasibility.governors_changed(state)
 
 
 def dismiss(state: State, governor: Governor, reason: str) -> None:

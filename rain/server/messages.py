@@ -234,13 +234,13 @@ class Refuse:
     reason: str | SessionFailure
 
 
-Effect = (
-    OrderGovernor
-    | DismissGovernor
-    | AnswerDone
-    | AnswerSession
-    | AnswerWait
-    | AnswerFetch
-    | AnswerStates
-    | Refuse
-)
+@frozen
+class Notice:
+    """Something that people should know about a session while it goes on."""
+
+    session: SessionId
+    text: str
+
+
+AnyAnswer = AnswerDone | AnswerSession | AnswerWait | AnswerFetch | AnswerStates | Refuse
+Effect = OrderGovernor | DismissGovernor | Notice | AnyAnswer

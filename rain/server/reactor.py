@@ -10,7 +10,7 @@ from attrs import Factory, define
 
 from rain.graph import check
 from rain.scheduler.api import News, Plan, Scheduler
-from rain.server import client_events, distribution, governor_events
+from rain.server import client_events, distribution, feasibility, governor_events
 from rain.server.messages import Effect, TurnInput
 from rain.server.state import State
 
@@ -42,6 +42,7 @@ class Reactor:
         for client_event in given.from_clients:
             client_events.apply(state, client_event)
         self._dismiss_silent()
+        feasibility.give_up(state)
         scheduled = self._schedule_if_due()
         distribution.distribute(state)
         effects = state.take_effects()
@@ -83,4 +84,4 @@ class Reactor:
         if state.graph.governors:
             heard = min(governor.heard for governor in state.graph.governors.values())
             due = min(due, heard + state.settings.governor_silence)
-        return due
+        return min(due, feasibility.next_deadline(state))

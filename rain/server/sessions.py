@@ -30,6 +30,9 @@ def _clear(state: State, session: Session) -> None:
     state.unfetched = {
         key: tries for key, tries in state.unfetched.items() if key[0].session is not session
     }
+    state.infeasible = {
+        key: deadline for key, deadline in state.infeasible.items() if key[0] is not session
+    }
     for governor in clear(state.graph, session):
         state.orders(governor).forget_sessions.append(session.id)
     for governor in state.graph.governors.values():

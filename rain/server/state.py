@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from attrs import Factory, define, frozen
 
-from rain.base.ids import GovernorId, RequestId
+from rain.base.ids import GovernorId, KindId, RequestId
 from rain.base.wire import Orders
-from rain.graph import DataObject, Governor, Graph, Task, Wait
+from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.scheduler.api import News
 from rain.scheduler.throttle import Thresholds, Throttle
 from rain.server.messages import Effect, OrderGovernor, Refuse
@@ -20,6 +20,7 @@ class ReactorSettings:
     governor_silence: float = 20.0  # seconds without a word until a governor counts as lost
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
+    infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
     thresholds: Thresholds = Factory(Thresholds)
     debug: bool = False  # run the consistency checker after every turn
 
@@ -37,6 +38,7 @@ class State:
     touched: dict[Governor, None] = Factory(dict)  # may be able to take tasks
     unfetched: dict[tuple[DataObject, Governor], int] = Factory(dict)  # failed fetches so far
     to_place: dict[tuple[DataObject, Governor], int] = Factory(dict)  # those to be tried again
+    infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     ignored: int = 0  # late or stale reports that were recognised as such
 
     _effects: list[Effect] = Factory(list)

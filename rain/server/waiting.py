@@ -42,12 +42,13 @@ def add(state: State, wait: Wait) -> None:
         return
     state.waits[wait.request] = wait
     wait.session.waits[wait] = None
+    if wait.mode is WaitMode.SESSION:  # it hangs on the session alone, whatever it names
+        wait.session.idle_waits.append(wait)
+        return
     for task in pending_tasks:
         task.waits = [*(task.waits or ()), wait]
     for data_object in pending_objects:
         data_object.waits = [*(data_object.waits or ()), wait]
-    if wait.mode is WaitMode.SESSION:
-        wait.session.idle_waits.append(wait)
 
 
 def done(state: State, node: Task | DataObject) -> None:

@@ -1,0 +1,5 @@
+"""`python -m rain` is `rain`."""
+
+from rain.cli import main
+
+main()

@@ -1,0 +1,46 @@
+"""When a daemon ends: it is told to by a signal, or whoever started it is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import trio
+
+from rain.base.errors import StartError
+
+
+async def end(parent_fd: int | None) -> str:
+    """Waits for SIGTERM, SIGINT, or the end of the pipe from the parent; returns which it was."""
+    causes: list[str] = []
+
+    async with trio.open_nursery() as nursery:
+
+        async def signalled() -> None:
+            with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                async for number in signals:
+                    causes.append(f"the signal {signal.Signals(number).name}")
+                    nursery.cancel_scope.cancel()
+
+        async def orphaned(fd: int) -> None:
+            await _end_of_pipe(fd)
+            causes.append("the end of the process that started it")
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(signalled)
+        if parent_fd is not None:
+            nursery.start_soon(orphaned, parent_fd)
+    return causes[0]
+
+
+async def _end_of_pipe(fd: int) -> None:
+    try:
+        os.set_blocking(fd, False)
+        while True:
+            await trio.lowlevel.wait_readable(fd)
+            if not os.read(fd, 64):
+                return
+    except OSError as error:
+        raise StartError(f"the parent descriptor {fd} cannot be read: {error.strerror}") from error
+    finally:
+        os.close(fd)

@@ -1,0 +1,67 @@
+"""Logs of the daemons: for people on standard error, and one JSON object a line in the log folder.
+
+Ids travel as fields and never inside the text, so that a log can be searched. Nothing is logged per
+task below the level "debug".
+"""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import sys
+from pathlib import Path
+
+import structlog
+from structlog.typing import FilteringBoundLogger, Processor
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def configure(program: str, folder: Path, level: str) -> FilteringBoundLogger:
+    """Sets up the logs of this process and returns its logger."""
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    root = logging.getLogger("rain")
+    root.setLevel(level.upper())
+    root.propagate = False
+    for handler in list(root.handlers):
+        root.removeHandler(handler)
+        handler.close()
+    people = logging.StreamHandler(sys.stderr)
+    people.setFormatter(
+        _formatter(structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()), shared)
+    )
+    machines = logging.FileHandler(folder / f"{program}.log", encoding="utf-8")
+    machines.setFormatter(_formatter(structlog.processors.JSONRenderer(), shared))
+    root.addHandler(people)
+    root.addHandler(machines)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        cache_logger_on_first_use=True,
+    )
+    logger: FilteringBoundLogger = structlog.get_logger(f"rain.{program}")
+    return logger
+
+
+def close() -> None:
+    """Closes the files of this process's logs."""
+    root = logging.getLogger("rain")
+    for handler in list(root.handlers):
+        root.removeHandler(handler)
+        handler.close()
+
+
+def _formatter(renderer: Processor, shared: list[Processor]) -> logging.Formatter:
+    return structlog.stdlib.ProcessorFormatter(
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        foreign_pre_chain=shared,
+    )

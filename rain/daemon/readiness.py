@@ -1,0 +1,39 @@
+"""Telling whoever started a daemon that it is ready, and where it listens."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from attrs import frozen
+
+from rain.base.errors import StartError
+
+
+@frozen
+class Readiness:
+    """Where to tell it: a file that then holds "ready", a pipe that gets "ready ADDRESS"."""
+
+    file: Path | None = None
+    fd: int | None = None
+
+    def announce(self, address: str) -> None:
+        """The daemon is ready."""
+        if self.file is not None:
+            try:
+                # Renamed into its place, so that nobody sees an empty file.
+                draft = self.file.with_name(f".{self.file.name}.{os.getpid()}")
+                draft.write_text("ready\n", encoding="utf-8")
+                draft.replace(self.file)
+            except OSError as error:
+                raise StartError(
+                    f"the ready file {self.file} cannot be written: {error.strerror}"
+                ) from error
+        if self.fd is not None:
+            try:
+                os.write(self.fd, f"ready {address}\n".encode())
+                os.close(self.fd)
+            except OSError as error:
+                raise StartError(
+                    f"the ready descriptor {self.fd} cannot be written: {error.strerror}"
+                ) from error

@@ -1,0 +1,91 @@
+"""Tasks that no governor could ever run: they are told about, and given up after a grace time.
+
+Feasibility is a matter of kinds, not of tasks: a kind asks for resources, and some governor has
+them or none. While governors are connected and none fits, the clock runs; a governor that joins may
+stop it. Without any governor nothing is known, and tasks wait for the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rain.base.ids import KindId, spell
+from rain.base.kinds import TaskKind
+from rain.base.wire import SessionFailure
+from rain.graph import Session, Task
+from rain.server.messages import Notice
+from rain.server.sessions import fail_session
+from rain.server.state import State
+
+
+def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
+    """New kinds have come: starts the clock for those that fit nowhere."""
+    governors = state.graph.governors.values()
+    if not governors:
+        return
+    for kind in kinds:
+        if any(kind.resources.fits(governor.resources) for governor in governors):
+            continue
+        key = (session, kind.id)
+        if key not in state.infeasible:
+            state.infeasible[key] = state.now + state.settings.infeasible_grace
+            state.emit(Notice(session.id, _why(state, kind)))
+
+
+def governors_changed(state: State) -> None:
+    """A governor has joined or left: judges every kind anew; clocks that run go on."""
+    governors = state.graph.governors.values()
+    for key in list(state.infeasible):
+        session, kind_id = key
+        resources = session.task_kinds[kind_id].resources
+        if not governors or any(resources.fits(governor.resources) for governor in governors):
+            del state.infeasible[key]
+    for session in state.graph.sessions.values():
+        look_at(state, session, session.task_kinds.values())
+
+
+def give_up(state: State) -> None:
+    """Fails the sessions whose tasks have waited for longer than the grace time."""
+    expired = [key for key, deadline in state.infeasible.items() if state.now >= deadline]
+    for session, kind_id in expired:
+        state.infeasible.pop((session, kind_id), None)
+        task = _first_waiting(session, kind_id)
+        if task is None:
+            continue
+        why = _why(state, task.kind)
+        grace = state.settings.infeasible_grace
+        fail_session(
+            state,
+            session,
+            SessionFailure(
+                f"the task {spell(task.id)} cannot run: {why}, and none that has"
+                f" joined within {grace:g} seconds",
+                task=task.id,
+            ),
+        )
+
+
+def next_deadline(state: State) -> float:
+    """When the next grace time ends."""
+    return min(state.infeasible.values(), default=float("inf"))
+
+
+def _first_waiting(session: Session, kind_id: KindId) -> Task | None:
+    return next(
+        (task for task in session.tasks if task.kind.id == kind_id and not task.is_done), None
+    )
+
+
+def _why(state: State, kind: TaskKind) -> str:
+    governors = list(state.graph.governors.values())
+    name = f" {kind.name!r}" if kind.name else ""
+    needs = _spelled(kind.resources.items())
+    has = sorted({_spelled(governor.resources.items()) for governor in governors})
+    return (
+        f"{kind.task_type}{name} needs {needs}, which none of the {len(governors)} governors has"
+        f" ({'; '.join(has[:3])}{'; ...' if len(has) > 3 else ''})"
+    )
+
+
+def _spelled(amounts: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{name}={amount}" for name, amount in amounts)

@@ -1,0 +1,213 @@
+"""The server's ends of its connections: what peers say becomes events, effects become messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from attrs import Factory, define
+from structlog.typing import FilteringBoundLogger
+
+from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, TaskId
+from rain.base.wire import (
+    Fetched,
+    GovernorReport,
+    ObjectReport,
+    Submission,
+    TaskReport,
+    Update,
+    WaitAnswer,
+)
+from rain.rpc.handlers import ClientLink, GovernorLink, Reply
+from rain.server.inbox import Inbox
+from rain.server.messages import (
+    AnswerDone,
+    AnswerFetch,
+    AnswerSession,
+    AnswerStates,
+    AnswerWait,
+    AnyAnswer,
+    ClientLeft,
+    DismissGovernor,
+    Effect,
+    FetchAsked,
+    GovernorLeft,
+    GovernorUpdated,
+    Notice,
+    OrderGovernor,
+    Refuse,
+    RequestAbandoned,
+    SessionClosed,
+    SessionOpened,
+    StatesAsked,
+    Submitted,
+    Unkept,
+    WaitAsked,
+)
+from rain.server.reports import gather_reports
+
+
+@define(eq=False)
+class Links:
+    """Everybody who is connected, and every reply that is still owed."""
+
+    inbox: Inbox
+    log: FilteringBoundLogger
+    governors: dict[GovernorId, GovernorLink] = Factory(dict)
+    clients: dict[ClientId, ClientLink] = Factory(dict)
+    _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # what a reply takes, its effect knows
+    _requests: dict[Reply[Any], RequestId] = Factory(dict)
+    _numbers: count[int] = Factory(lambda: count(1))
+
+    def request(self, reply: Reply[Any]) -> RequestId:
+        """A new request that this reply waits for."""
+        request = RequestId(next(self._numbers))
+        self._replies[request] = reply
+        self._requests[reply] = request
+        return request
+
+    def abandon(self, reply: Reply[Any]) -> RequestId | None:
+        """Nobody wants this reply any more; None if it was given already."""
+        request = self._requests.pop(reply, None)
+        if request is not None:
+            del self._replies[request]
+        return request
+
+    def carry(self, effect: Effect) -> None:
+        """Carries one effect out. Whoever has gone meanwhile hears nothing."""
+        match effect:
+            case OrderGovernor(governor, orders):
+                link = self.governors.get(governor)
+                if link is not None:
+                    link.order(orders)
+            case DismissGovernor(governor, reason):
+                link = self.governors.pop(governor, None)
+                if link is not None:
+                    self.log.warning("governor dismissed", governor=governor, reason=reason)
+                    link.stop(reason)
+            case Notice(session, text):
+                self.log.warning("session held up", session=session, why=text)
+            case _:
+                self._reply(effect)
+
+    def refuse_all(self, reason: str) -> None:
+        """The server stops: nobody shall wait any longer."""
+        for request in list(self._replies):
+            self._reply(Refuse(request, reason))
+
+    def _reply(self, effect: AnyAnswer) -> None:
+        match effect:
+            case AnswerWait(request, answer):
+                self._answer(request, answer)
+            case AnswerFetch(request, fetched):
+                self._answer(request, fetched)
+            case AnswerDone(request):
+                self._answer(request, None)
+            case AnswerSession(request, session):
+                self._answer(request, session)
+            case AnswerStates(request, tasks, objects):
+                self._answer(request, (tasks, objects))
+            case Refuse(request, reason):
+                reply = self._take(request)
+                if reply is not None:
+                    reply.refuse(reason)
+
+    def _answer(self, request: RequestId, value: object) -> None:
+        reply = self._take(request)
+        if reply is not None:
+            reply.answer(value)
+
+    def _take(self, request: RequestId) -> Reply[Any] | None:
+        reply = self._replies.pop(request, None)
+        if reply is not None:
+            del self._requests[reply]
+        return reply
+
+
+@define(eq=False)
+class ConnectedGovernor:
+    """One governor's news, on their way into the inbox."""
+
+    links: Links
+    id: GovernorId
+    address: str
+
+    def update(self, update: Update) -> None:
+        self.links.inbox.from_governor(GovernorUpdated(self.id, update))
+
+    def drained(self) -> None:
+        self._leave("it has stopped")
+
+    def left(self, cause: str) -> None:
+        self._leave(cause)
+
+    def _leave(self, cause: str) -> None:
+        # Only the first time: a governor says that it leaves, and then its connection ends.
+        if self.links.governors.pop(self.id, None) is not None:
+            self.links.log.info(
+                "governor left", governor=self.id, address=self.address, cause=cause
+            )
+            self.links.inbox.from_governor(GovernorLeft(self.id, cause))
+
+
+@define(eq=False)
+class ConnectedClient:
+    """One client's requests, on their way into the inbox."""
+
+    links: Links
+    id: ClientId
+
+    def open_session(self, name: str, user: str, reply: Reply[SessionId]) -> None:
+        request = self.links.request(reply)
+        self.links.inbox.from_client(SessionOpened(self.id, request, name, user))
+
+    def close_session(self, session: SessionId, reply: Reply[None]) -> None:
+        request = self.links.request(reply)
+        self.links.inbox.from_client(SessionClosed(self.id, request, session))
+
+    def submit(self, submission: Submission, reply: Reply[None]) -> None:
+        request = self.links.request(reply)
+        self.links.inbox.from_client(Submitted(self.id, request, submission))
+
+    def unkeep(self, objects: Sequence[ObjectId], reply: Reply[None]) -> None:
+        request = self.links.request(reply)
+        self.links.inbox.from_client(Unkept(self.id, request, tuple(objects)))
+
+    def wait(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        mode: str,
+        reply: Reply[WaitAnswer],
+    ) -> None:
+        request = self.links.request(reply)
+        event = WaitAsked(self.id, request, session, tuple(tasks), tuple(objects), mode)
+        self.links.inbox.from_client(event)
+
+    def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:
+        request = self.links.request(reply)
+        self.links.inbox.from_client(FetchAsked(self.id, request, object_id))
+
+    def update(
+        self,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        reply: Reply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]],
+    ) -> None:
+        request = self.links.request(reply)
+        self.links.inbox.from_client(StatesAsked(self.id, request, tuple(tasks), tuple(objects)))
+
+    def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
+        gather_reports(list(self.links.governors.values()), reply)
+
+    def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
+        request = self.links.abandon(reply)
+        if request is not None:
+            self.links.inbox.from_client(RequestAbandoned(self.id, request))
+
+    def left(self, cause: str) -> None:
+        del self.links.clients[self.id]
+        self.links.log.info("client left", client=self.id, cause=cause)
+        self.links.inbox.from_client(ClientLeft(self.id, cause))

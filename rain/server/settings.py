@@ -1,0 +1,28 @@
+"""What the server program can be told on its command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import Factory, frozen
+
+from rain.daemon.readiness import Readiness
+from rain.server.state import ReactorSettings
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 7210
+
+
+@frozen
+class ServerSettings:
+    """Listens on loopback unless told otherwise."""
+
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
+    scheduler: str = "rain"
+    log_folder: Path | None = None
+    log_level: str = "info"
+    readiness: Readiness = Factory(Readiness)
+    parent_fd: int | None = None
+    record: Path | None = None
+    reactor: ReactorSettings = Factory(ReactorSettings)
