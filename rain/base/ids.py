@@ -37,8 +37,6 @@ class ID(NamedTuple):
     def __repr__(self) -> str:
         return f"{self.session_id}/{self.id}"
 
-    __str__ = __repr__
-
 
 def pack(session_id: int, number: int) -> int:
     """One whole number for the pair."""

@@ -11,8 +11,8 @@ from collections.abc import Sized
 from attrs import Factory, define, frozen
 
 from rain.base.errors import ProtocolError
-from rain.base.ids import ObjectId, SessionId, TaskId
-from rain.base.kinds import KindId, ObjectKind, TaskKind
+from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 
 CLIENT_VERSION = 2

@@ -7,7 +7,6 @@ task below the level "debug".
 from __future__ import annotations
 
 import logging
-import logging.handlers
 import sys
 from pathlib import Path
 
