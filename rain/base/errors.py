@@ -6,6 +6,13 @@ program before it began: one line and exit status 1. What goes wrong inside a us
 exception here but a value, `rain.base.wire.TaskFailure`, that travels to the client.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rain.base.wire import SessionFailure  # which itself needs the errors of this module
+
 
 class RainError(Exception):
     """Any error that Rain names itself."""
@@ -29,3 +36,15 @@ class PlanError(RainError):
 
 class StartError(RainError):
     """A program cannot start (or go on) in this environment: says what, where and what to do."""
+
+
+class SessionFailedError(RainError):
+    """The session of a request has failed; the value says why, and which task is to blame."""
+
+    def __init__(self, failure: SessionFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class ConnectionLostError(RainError):
+    """The server that was connected is not there any more, or the connection was closed."""

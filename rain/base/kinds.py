@@ -14,7 +14,7 @@ from rain.base.ids import KindId
 from rain.base.resources import ONE_CPU, Resources
 
 
-class DataType(enum.Enum):
+class DataType(enum.StrEnum):
     """Whether a data object is a string of bytes or a directory."""
 
     BLOB = "blob"

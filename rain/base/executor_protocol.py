@@ -1,0 +1,95 @@
+"""What a governor and its Python executors say to each other.
+
+Executors start for every slot, so this file imports next to nothing. Three channels join the two,
+all made by the governor and inherited by the executor, whose environment names their descriptors:
+
+* A stream socket with frames (a length of four bytes, the lowest first, and a msgpack array
+  [what, ...]). Downwards: CALLS with an epoch, new kinds, objects to remember, and calls; DROP with
+  objects and sessions to forget. Upwards: REGISTER with the protocol's name and the executor's
+  number, once; LOOK whenever there are answers that the governor should read now.
+* A pipe of tokens downwards. A token is the epoch of its call in four bytes. Tokens are written
+  before the frame with their calls. Whoever takes a call's token out decides on it: the executor to
+  start it, or the governor to take it back, which it always does with all tokens that are there;
+  after that it begins a new epoch. So a call at the head of the executor's queue whose epoch is not
+  that of the token in hand was taken back, and is thrown away.
+* A pipe of answers upwards: msgpack arrays one after the other, one for each call that was started,
+  each written before the next token is taken. The governor reads them at LOOK, from time to time,
+  and after the executor's death.
+"""
+
+from typing import Final, NamedTuple
+
+PROTOCOL: Final = "rain-py-1"
+
+SOCKET_FD: Final = "RAIN_EXECUTOR_SOCKET_FD"
+TOKENS_FD: Final = "RAIN_EXECUTOR_TOKENS_FD"
+ANSWERS_FD: Final = "RAIN_EXECUTOR_ANSWERS_FD"
+GOVERNOR_PID: Final = "RAIN_EXECUTOR_GOVERNOR_PID"
+EXECUTOR_ID: Final = "RAIN_EXECUTOR_ID"
+DATA_FOLDER: Final = "RAIN_EXECUTOR_DATA"
+"""The folder where the governor keeps stored objects, each under its number."""
+
+REGISTER: Final = "register"
+LOOK: Final = "look"
+CALLS: Final = "calls"
+DROP: Final = "drop"
+
+HEADER: Final = 4
+TOKEN: Final = 4
+
+INLINE_RESULT: Final = 64 * 1024
+"""Larger results are left in a file, which the governor moves into its store."""
+
+LOOK_EVERY: Final = 0.001
+"""An executor that is busy with short calls asks to be looked at so often (seconds)."""
+
+
+class ObjectKindRow(NamedTuple):
+    """A kind of objects on its way to an executor."""
+
+    id: int
+    label: str
+    content_type: str
+    data_type: str
+    user: str
+
+
+class TaskKindRow(NamedTuple):
+    """A kind of tasks on its way to an executor."""
+
+    id: int
+    task_type: str
+    name: str
+    resources: list[tuple[str, int]]
+    input_labels: list[str]
+    outputs: list[int]
+    user: str
+
+
+class ObjectRow(NamedTuple):
+    """An input on its way to an executor; the content is bytes, or the number of a stored file."""
+
+    id: int
+    kind: int
+    content_type: str
+    user: str
+    size: int
+    content: bytes | int
+
+
+class Call(NamedTuple):
+    """One call; an input that the executor remembers is only its id."""
+
+    task: int
+    kind: int
+    config: bytes
+    inputs: list[int | ObjectRow]
+    outputs: list[int]
+
+
+# An answer is [task, seconds, outputs] or, where there is more to say, [task, seconds, outputs or
+# error text, debug lines, user JSON]. An output is its bytes, or [what, content, content type, user
+# JSON] with one of these:
+BYTES: Final = 0  # content: the bytes
+FILE: Final = 1  # content: a path in the executor's own folder, to be moved away
+INPUT: Final = 2  # content: the id of an input, passed on as it is

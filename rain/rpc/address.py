@@ -1,0 +1,47 @@
+"""Addresses as people and messages write them: "host:port", an IPv6 host in brackets."""
+
+import ipaddress
+
+from rain.base.errors import ProtocolError
+
+
+def spell_address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port; the host without brackets, and empty when it is not said."""
+    host, colon, port = address.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        colon = ""
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise ProtocolError(f"{address!r} is not an address: it must look like host:port")
+    return host, int(port)
+
+
+def is_unspecified(host: str) -> bool:
+    """Whether a host means "wherever I am": nothing, 0.0.0.0 or ::."""
+    try:
+        return not host or ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def seen_from_outside(announced: str, peer_host: str) -> str:
+    """An announced address, with the host that a connection came from where it names none."""
+    host, port = split_address(announced)
+    return spell_address(peer_host, port) if is_unspecified(host) else announced
+
+
+def plain_host(host: str) -> str:
+    """A host as a socket tells it, without the zone and without the clothes of IPv4 in IPv6."""
+    bare = host.partition("%")[0]
+    try:
+        address = ipaddress.ip_address(bare)
+    except ValueError:
+        return bare
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return bare

@@ -1,0 +1,136 @@
+"""A client's connection to the server: plain blocking methods, for any thread.
+
+The connection itself lives in the background thread. A call here waits for it and can be
+interrupted; the interrupted call is cancelled on the server as well.
+"""
+
+import weakref
+from collections.abc import Sequence
+
+from rain.base.errors import (
+    ConnectionLostError,
+    ProtocolError,
+    RefusedError,
+    SessionFailedError,
+    StartError,
+)
+from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.wire import (
+    CLIENT_VERSION,
+    Fetched,
+    GovernorReport,
+    ObjectReport,
+    Submission,
+    TaskReport,
+    WaitAnswer,
+)
+from rain.rpc.address import spell_address
+from rain.rpc.background import Background, background
+from rain.rpc.client_calls import connect_client
+from rain.rpc.client_session import ClientSession
+from rain.rpc.pieces import Sink
+
+__all__ = [
+    "ClientConnection",
+    "ConnectionLostError",
+    "ProtocolError",
+    "RefusedError",
+    "SessionFailedError",
+    "StartError",
+]
+
+CONNECT_TIMEOUT = 10.0
+
+
+async def _connect(
+    thread: Background, host: str, port: int, version: int, timeout: float
+) -> ClientSession:
+    session = ClientSession(await connect_client(host, port, version, timeout))
+    thread.adopt(session)
+    return session
+
+
+def _close_soon(thread: Background, session: ClientSession) -> None:
+    thread.soon(session.close)
+
+
+class ClientConnection:
+    """A registered client. It closes with its last reference.
+
+    `StartError`: the server cannot be reached. `RefusedError`: a call cannot be granted.
+    `SessionFailedError`: the session of a call has failed. `ConnectionLostError`: the server has
+    gone, or the connection was closed.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        connect_timeout: float = CONNECT_TIMEOUT,
+        version: int = CLIENT_VERSION,
+    ) -> None:
+        self.address = spell_address(host, port)
+        self._thread = background()
+        self._calls = self._thread.run(_connect, self._thread, host, port, version, connect_timeout)
+        # At exit the thread closes what is left itself.
+        weakref.finalize(self, _close_soon, self._thread, self._calls).atexit = False
+
+    def open_session(self, name: str, user: str = "") -> SessionId:
+        return self._thread.run(self._calls.open_session, name, user)
+
+    def close_session(self, session: SessionId) -> None:
+        self._thread.run(self._calls.close_session, session)
+
+    def submit(self, submission: Submission) -> None:
+        """Returns when the submission is accepted. An interrupted wait does not stop it."""
+        self._thread.run(self._calls.submit, submission)
+
+    def submit_soon(self, submission: Submission) -> None:
+        """Sends a submission without waiting: the next call then leaves together with it.
+
+        If it is refused, the next call that concerns its session says so.
+        """
+        if not self._thread.soon(self._calls.submit_soon, submission):
+            raise ConnectionLostError("the connection does not belong to this process, or it ended")
+
+    def unkeep(self, objects: Sequence[ObjectId]) -> None:
+        """Gives up objects of one session."""
+        self._thread.run(self._calls.unkeep, objects)
+
+    def wait(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        mode: str,
+        timeout: float | None = None,
+    ) -> WaitAnswer:
+        """Waits for "all" or "some" of these, or for the whole "session".
+
+        Raises `TimeoutError` after so many seconds; the wait then ends on the server too.
+        """
+        return self._thread.run(self._calls.wait, session, tasks, objects, mode, timeout)
+
+    def fetch(self, object_id: ObjectId, sink: Sink | None = None) -> Fetched:
+        """Waits until an object is finished, and gives it with all of its bytes.
+
+        With a sink the bytes go there, piece by piece in their order, and `data` is None. The sink
+        is called in the thread of the connection and should not take long.
+        """
+        return self._thread.run(self._calls.fetch, object_id, sink)
+
+    def fetch_many(self, object_ids: Sequence[ObjectId]) -> list[Fetched]:
+        """Several objects of one session, many of them on their way at once."""
+        return self._thread.run(self._calls.fetch_many, object_ids)
+
+    def update(
+        self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
+    ) -> tuple[list[TaskReport], list[ObjectReport]]:
+        return self._thread.run(self._calls.update, tasks, objects)
+
+    def server_info(self) -> list[GovernorReport]:
+        return self._thread.run(self._calls.server_info)
+
+    def close(self) -> None:
+        """Closes the connection, and with it its sessions; twice is once."""
+        self._thread.soon(self._calls.close)

@@ -1,0 +1,160 @@
+"""What the server answers a client, and a governor's report, as messages."""
+
+from collections.abc import Sequence
+
+from rain.base.ids import ObjectId, TaskId
+from rain.base.states import ObjectState, TaskState
+from rain.base.wire import (
+    Delivery,
+    GovernorReport,
+    ObjectReport,
+    SessionFailure,
+    TaskReport,
+    WaitAnswer,
+)
+from rain.rpc.codec.border import Builder, Reader, clean, shown
+from rain.rpc.codec.kinds import read_amounts, write_amounts
+
+_NO_TASK = -1  # session failures that no task is to blame for
+
+
+def write_session_failure(builder: Builder, failure: SessionFailure) -> None:
+    builder.message = shown(failure.message)
+    builder.debug = shown(failure.debug)
+    builder.task = _NO_TASK if failure.task is None else failure.task
+
+
+def read_session_failure(reader: Reader) -> SessionFailure:
+    task = reader.task
+    return SessionFailure(reader.message, reader.debug, None if task == _NO_TASK else TaskId(task))
+
+
+def write_refusal(builder: Builder, reason: str | SessionFailure) -> None:
+    if isinstance(reason, str):
+        builder.refused = shown(reason)
+    else:
+        write_session_failure(builder.init("session"), reason)
+
+
+def read_refusal(reader: Reader) -> str | SessionFailure:
+    if reader.which == "session":
+        return read_session_failure(reader.session)
+    text: str = reader.refused
+    return text
+
+
+def write_wait_answer(builder: Builder, answer: WaitAnswer) -> None:
+    if answer.tasks:
+        builder.tasks = answer.tasks
+    if answer.objects:
+        builder.objects = answer.objects
+    if answer.delivery.ids:
+        delivery, columns = answer.delivery, builder.init("delivery")
+        columns.ids = delivery.ids
+        columns.sizes = delivery.sizes
+        columns.contentTypes = delivery.content_types
+        columns.data = delivery.data
+
+
+def read_wait_answer(reader: Reader) -> WaitAnswer:
+    answer = WaitAnswer(list(reader.tasks), list(reader.objects))
+    if reader._has("delivery"):
+        columns = reader.delivery
+        answer.delivery = Delivery(
+            ids=list(columns.ids),
+            sizes=list(columns.sizes),
+            content_types=list(columns.contentTypes),
+            data=list(columns.data),
+        )
+        answer.delivery.check()
+    return answer
+
+
+def write_task_report(builder: Builder, report: TaskReport) -> None:
+    builder.id = report.id
+    builder.state = report.state.value
+    builder.governor = report.governor
+    builder.startTime = report.start_time
+    builder.duration = report.duration
+    builder.error = shown(report.error)
+    builder.debug = shown(report.debug)
+    builder.user = clean(report.user)
+
+
+def read_task_report(reader: Reader) -> TaskReport:
+    return TaskReport(
+        id=TaskId(reader.id),
+        state=TaskState(reader.state.raw),
+        governor=reader.governor,
+        start_time=reader.startTime,
+        duration=reader.duration,
+        error=reader.error,
+        debug=reader.debug,
+        user=reader.user,
+    )
+
+
+def write_task_reports(builder: Builder, field: str, reports: Sequence[TaskReport]) -> None:
+    rows = builder.init(field, len(reports))
+    for row, report in zip(rows, reports, strict=True):
+        write_task_report(row, report)
+
+
+def read_task_reports(rows: Reader) -> list[TaskReport]:
+    return [read_task_report(row) for row in rows]
+
+
+def write_object_report(builder: Builder, report: ObjectReport) -> None:
+    builder.id = report.id
+    builder.state = report.state.value
+    builder.size = report.size
+    builder.contentType = clean(report.content_type)
+    builder.user = clean(report.user)
+
+
+def read_object_report(reader: Reader) -> ObjectReport:
+    return ObjectReport(
+        id=ObjectId(reader.id),
+        state=ObjectState(reader.state.raw),
+        size=reader.size,
+        content_type=reader.contentType,
+        user=reader.user,
+    )
+
+
+def write_object_reports(builder: Builder, field: str, reports: Sequence[ObjectReport]) -> None:
+    rows = builder.init(field, len(reports))
+    for row, report in zip(rows, reports, strict=True):
+        write_object_report(row, report)
+
+
+def read_object_reports(rows: Reader) -> list[ObjectReport]:
+    return [read_object_report(row) for row in rows]
+
+
+def write_governor_report(builder: Builder, report: GovernorReport) -> None:
+    builder.address = report.address
+    builder.tasks = report.tasks
+    builder.objects = report.objects
+    builder.objectsToDelete = report.objects_to_delete
+    write_amounts(builder, "resources", report.resources)
+
+
+def read_governor_report(reader: Reader) -> GovernorReport:
+    return GovernorReport(
+        address=reader.address,
+        tasks=tuple(reader.tasks),
+        objects=tuple(reader.objects),
+        objects_to_delete=tuple(reader.objectsToDelete),
+        resources=read_amounts(reader.resources),
+    )
+
+
+def write_governor_reports(builder: Builder, field: str, reports: Sequence[GovernorReport]) -> None:
+    rows = builder.init(field, len(reports))
+    for row, report in zip(rows, reports, strict=True):
+        write_governor_report(row, report)
+
+
+def read_governor_reports(rows: Reader) -> list[GovernorReport]:
+    return [read_governor_report(row) for row in rows]

@@ -1,0 +1,75 @@
+"""What all of the codec shares: whose fault an unreadable message is, and how long one may be.
+
+A message that somebody else sent is read inside of `reading`: whatever Cap'n Proto, or the values
+themselves, find wrong with it becomes a `ProtocolError` of that peer. A message is read once and
+copied into base types before its handler returns, because a reader borrows the message's memory.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import capnp
+
+from rain.base.errors import ProtocolError
+
+# pycapnp makes these while the program runs: of their fields the checkers cannot know anything.
+Builder: TypeAlias = Any
+Reader: TypeAlias = Any
+Capability: TypeAlias = Any
+Interface: TypeAlias = Any
+OfferedServer: TypeAlias = Any
+CallContext: TypeAlias = Any
+
+MESSAGE_LIMIT = 64 * 1024 * 1024
+"""Bytes of one message. Senders split what is longer; receivers refuse it by name."""
+
+TRAVERSAL_LIMIT = 4 * MESSAGE_LIMIT // 8
+"""Words that one message lets be read, set on every connection.
+
+Measuring a message and reading it once needs two times its length. Cap'n Proto itself closes a
+connection that brings a message longer than this, before anybody could name the reason.
+"""
+
+TEXT_LIMIT = 64 * 1024
+"""Characters of one text for people, such as a traceback."""
+
+NESTING_LIMIT = 16
+"""How deep pointers nest in one message; ours need five."""
+
+
+@contextmanager
+def reading(what: str) -> Generator[None, None, None]:
+    """Turns what is wrong with a message into the fault of its sender."""
+    try:
+        yield
+    except capnp.KjException as error:
+        reason = error.description or "unreadable"
+        raise ProtocolError(f"{what}: {reason.splitlines()[0]}") from error
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ProtocolError(f"{what}: {error}") from error
+
+
+def check_length(what: str, message: Reader | Builder) -> None:
+    """Refuses a message that is longer than one may be."""
+    length = message.total_size.word_count * 8
+    if length > MESSAGE_LIMIT:
+        raise ProtocolError(f"{what}: {length} bytes in one message; the limit is {MESSAGE_LIMIT}")
+
+
+def clean(text: str) -> str | bytes:
+    """Text in a form that UTF-8 can hold.
+
+    Tracebacks and output of programs can hold halves of surrogate pairs, for instance from file
+    names that are not UTF-8; they become question marks instead of a second failure.
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace")
+
+
+def shown(text: str) -> str | bytes:
+    """Text for people: clean, and without its middle if nobody would read that much."""
+    if len(text) > TEXT_LIMIT:
+        half = TEXT_LIMIT // 2
+        left_out = len(text) - 2 * half
+        text = f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
+    return clean(text)

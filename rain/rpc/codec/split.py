@@ -1,0 +1,170 @@
+"""Cutting what is too long for one message into several that mean the same, one after the other.
+
+Orders are applied from top to bottom, and the parts of a submission are joined again, so a long
+column may go on in the next message. Nothing is cut that fits, which is nearly always.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+from attrs import evolve
+
+from rain.base.ids import KindId, session_of
+from rain.base.wire import (
+    AssignedTasks,
+    ConstantColumns,
+    Delivery,
+    FinishedTasks,
+    Orders,
+    PlacedObjects,
+    Submission,
+    TaskColumns,
+    Update,
+)
+
+PART_BYTES = 8 * 1024 * 1024
+"""How many bytes of data one message shall hold; a single longer entry travels alone."""
+
+PART_ROWS = 16 * 1024
+"""How many tasks or objects one message shall hold: their turn takes some milliseconds."""
+
+INLINE_BYTES = 32 * 1024 * 1024
+"""How many bytes of inline data one message shall hold; what is beyond it is fetched."""
+
+
+def _fits(*columns: list[bytes]) -> bool:
+    rows = sum(map(len, columns))
+    return rows <= PART_ROWS and sum(sum(map(len, column)) for column in columns) <= PART_BYTES
+
+
+def ranges(weights: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Ranges of rows, each within both limits, for rows of these many bytes."""
+    start = end = weight = 0
+    for more in weights:
+        if end > start and (weight + more > PART_BYTES or end - start >= PART_ROWS):
+            yield start, end
+            start, weight = end, 0
+        weight += more
+        end += 1
+    if end > start:
+        yield start, end
+
+
+def _starts(counts: Iterable[int]) -> list[int]:
+    """Where each row's entries begin in a flat column, and where the last ones end."""
+    return [0, *accumulate(counts)]
+
+
+def split_submission(submission: Submission) -> list[Submission]:
+    """Parts of a submission, at least one; joined in their order they are the whole."""
+    tasks, constants = submission.tasks, submission.constants
+    if _fits(tasks.configs, constants.data):
+        return [submission]
+    parts = [evolve(submission, tasks=TaskColumns(), constants=ConstantColumns())]
+    for start, end in ranges(map(len, constants.data)):
+        some_constants = ConstantColumns(
+            constants.ids[start:end], constants.kinds[start:end], constants.data[start:end]
+        )
+        parts.append(Submission(submission.session, constants=some_constants))
+    inputs = _starts(tasks.input_counts)
+    for start, end in ranges(map(len, tasks.configs)):
+        # How many outputs a task has is known to its kind only, which may have been told before.
+        # The parts are joined before anybody counts, so any cut in the right order will do.
+        outputs, count = len(tasks.outputs), len(tasks.ids)
+        some_tasks = TaskColumns(
+            ids=tasks.ids[start:end],
+            kinds=tasks.kinds[start:end],
+            configs=tasks.configs[start:end],
+            input_counts=tasks.input_counts[start:end],
+            inputs=tasks.inputs[inputs[start] : inputs[end]],
+            outputs=tasks.outputs[outputs * start // count : outputs * end // count],
+        )
+        parts.append(Submission(submission.session, tasks=some_tasks))
+    return parts
+
+
+class OrdersSplitter:
+    """Splits the orders of one governor; knows the kinds that it was told, as the governor does."""
+
+    def __init__(self) -> None:
+        self._outputs: dict[KindId, int] = {}  # how many outputs a task of each kind has
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds it remembers."""
+        return len(self._outputs)
+
+    def split(self, orders: Orders) -> list[Orders]:
+        """Orders that are to be sent one after the other, at least one."""
+        self._learn(orders)
+        objects, tasks = orders.objects, orders.tasks
+        if _fits(objects.data, tasks.configs):
+            return [orders]
+        parts = [evolve(orders, objects=PlacedObjects(), tasks=AssignedTasks())]
+        for start, end in ranges(map(len, objects.data)):
+            parts.append(Orders(objects=_some_objects(objects, start, end)))
+        inputs = _starts(tasks.input_counts)
+        outputs = _starts(self._outputs.get(kind, 0) for kind in tasks.kinds)
+        for start, end in ranges(map(len, tasks.configs)):
+            some_tasks = AssignedTasks(
+                ids=tasks.ids[start:end],
+                attempts=tasks.attempts[start:end],
+                kinds=tasks.kinds[start:end],
+                priorities=tasks.priorities[start:end],
+                configs=tasks.configs[start:end],
+                input_counts=tasks.input_counts[start:end],
+                inputs=tasks.inputs[inputs[start] : inputs[end]],
+                outputs=tasks.outputs[outputs[start] : outputs[end]],
+            )
+            parts.append(Orders(tasks=some_tasks))
+        return parts
+
+    def _learn(self, orders: Orders) -> None:
+        if orders.forget_sessions:
+            forgotten = frozenset(orders.forget_sessions)
+            self._outputs = {
+                kind: count
+                for kind, count in self._outputs.items()
+                if session_of(kind) not in forgotten
+            }
+        for kind in orders.task_kinds:
+            self._outputs[kind.id] = len(kind.outputs)
+
+
+def _some_objects(objects: PlacedObjects, start: int, end: int) -> PlacedObjects:
+    return PlacedObjects(
+        ids=objects.ids[start:end],
+        kinds=objects.kinds[start:end],
+        content_types=objects.content_types[start:end],
+        sizes=objects.sizes[start:end],
+        sources=objects.sources[start:end],
+        data=objects.data[start:end],
+    )
+
+
+def slim_update(update: Update) -> Update:
+    """An update without the inline data that is too much; who holds it can be asked for it."""
+    data = update.finished.data
+    length = 0
+    for place, entry in enumerate(data):
+        length += len(entry)
+        if length > INLINE_BYTES:
+            slim = [*data[:place], *[b""] * (len(data) - place)]
+            finished: FinishedTasks = evolve(update.finished, data=slim)
+            return evolve(update, finished=finished)
+    return update
+
+
+def slim_delivery(delivery: Delivery) -> Delivery:
+    """As much of a delivery as one message should hold; the client fetches the rest."""
+    length = 0
+    for count, entry in enumerate(delivery.data):
+        length += len(entry)
+        if length > INLINE_BYTES:
+            return Delivery(
+                delivery.ids[:count],
+                delivery.sizes[:count],
+                delivery.content_types[:count],
+                delivery.data[:count],
+            )
+    return delivery

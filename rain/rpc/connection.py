@@ -1,0 +1,226 @@
+"""One connection that speaks Cap'n Proto, from its first byte to its end.
+
+Both sides look the same from here: a stream, the RPC system on it, and an end that has one cause
+and is told once. Everything that Cap'n Proto made on a connection is let go at its end, in the
+thread of its loop, because its objects must not outlive either.
+"""
+
+from __future__ import annotations  # what pycapnp lacks when it is missing, is named elsewhere
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import capnp
+
+from rain.base.errors import InvariantError, RainError
+from rain.rpc.address import plain_host, spell_address
+from rain.rpc.codec.border import (
+    NESTING_LIMIT,
+    TRAVERSAL_LIMIT,
+    Capability,
+    Interface,
+    OfferedServer,
+)
+
+LINGER = 0.1
+"""Seconds that a peer is given to read why it is closed."""
+
+
+KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
+"""A host that has vanished without a word is noticed after 90 seconds, in any direction."""
+
+
+class UnreachableError(RainError):
+    """Nobody answers at an address, or the connection to it broke."""
+
+
+class Connection:
+    """A stream and its RPC system. Calls of the host loop only."""
+
+    def __init__(self, connected: socket.socket, stream: capnp.AsyncIoStream) -> None:
+        self.cause: str | None = None  # why it ended, or is about to
+        self._socket = connected
+        self._stream: capnp.AsyncIoStream | None = stream
+        self._system: capnp.TwoPartyClient | capnp.TwoPartyServer | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._on_end: list[Callable[[str], object]] = []
+        self._on_close: list[Callable[[], object]] = []
+        self._closed = False
+        self._loop = asyncio.get_running_loop()
+
+    def serve(self, offered: OfferedServer) -> None:
+        """Lets the other side call what is offered. A connection either serves or calls."""
+        system = capnp.TwoPartyServer(
+            self._open_stream(),
+            offered,
+            traversal_limit_in_words=TRAVERSAL_LIMIT,
+            nesting_limit=NESTING_LIMIT,
+        )
+        self._run(system)
+
+    def call(self, interface: Interface) -> Capability:
+        """What the other side offers, seen as an interface; only its use shows a mistake."""
+        system = capnp.TwoPartyClient(
+            self._open_stream(),
+            traversal_limit_in_words=TRAVERSAL_LIMIT,
+            nesting_limit=NESTING_LIMIT,
+        )
+        self._run(system)
+        return system.bootstrap().cast_as(interface)
+
+    def _open_stream(self) -> capnp.AsyncIoStream:
+        if self._stream is None or self._system is not None:
+            raise InvariantError("a connection is used once, and not after its end")
+        return self._stream
+
+    def _run(self, system: capnp.TwoPartyClient | capnp.TwoPartyServer) -> None:
+        self._system = system
+        self._watch = self._loop.create_task(self._wait_for_the_end(system))
+
+    @property
+    def is_open(self) -> bool:
+        return self.cause is None
+
+    def tell_end(self, on_end: Callable[[str], object]) -> None:
+        """Calls a plain function with the cause of the end, once, and never inside of `end`."""
+        self._on_end.append(on_end)
+        if self.cause is not None:
+            self._loop.call_soon(self._tell)
+
+    def tell_close(self, on_close: Callable[[], object]) -> None:
+        """Calls a plain function when the socket is closed: with the end, or soon after it."""
+        self._on_close.append(on_close)
+
+    def end(self, cause: str) -> None:
+        """Ends the connection; the cause that was given first stays."""
+        if self.cause is None:
+            self.cause = cause
+            self._loop.call_soon(self._close)
+            self._loop.call_soon(self._tell)
+
+    def end_with_reason(self, cause: str) -> None:
+        """Like `end`, but the answers that are under way, with the reason in them, may arrive."""
+        if self.cause is None:
+            self.cause = cause
+            self._loop.call_later(LINGER, self._close)
+            self._loop.call_soon(self._tell)
+
+    def _tell(self) -> None:
+        waiting, self._on_end = self._on_end, []
+        for on_end in waiting:
+            on_end(self.cause or "")
+
+    async def _wait_for_the_end(self, system: capnp.TwoPartyClient | capnp.TwoPartyServer) -> None:
+        try:
+            await system.on_disconnect()
+        except capnp.KjException as error:
+            cause = reason_of(error)
+        else:
+            cause = "the other side closed the connection"
+        self.end(cause)
+        self._close()
+
+    def _close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            if self._watch is not None:
+                self._watch.cancel()
+            if self._system is not None:
+                self._system.close()
+            if self._stream is not None:
+                self._stream.close()
+            self._system = self._stream = None  # here and now: they belong to this thread
+            # The stream would wait until a peer that reads no more has taken all that was said.
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            for on_close in self._on_close:
+                on_close()
+
+
+async def accept(accepted: socket.socket) -> Connection:
+    """The connection of a socket that a listener accepted; OSError when it has gone already."""
+    return Connection(accepted, await _stream_of(accepted))
+
+
+async def dial(host: str, port: int, timeout: float) -> Connection:
+    """Connects to an address; `UnreachableError` says where and why it did not work."""
+    where = spell_address(host, port)
+    try:
+        async with asyncio.timeout(timeout):
+            connected = await _connect(host, port)
+            return Connection(connected, await _stream_of(connected))
+    except TimeoutError:
+        raise UnreachableError(f"{where}: no answer within {timeout:g} seconds") from None
+    except OSError as error:
+        raise UnreachableError(f"{where}: {error.strerror}") from None
+
+
+async def _stream_of(connected: socket.socket) -> capnp.AsyncIoStream:
+    """The stream of a connected socket, which it owns from now on."""
+    try:
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in KEEPALIVE.items():
+            if hasattr(socket, option):  # their names differ from system to system
+                connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+        return await capnp.AsyncIoStream.create_connection(sock=connected)
+    except (OSError, asyncio.CancelledError):
+        connected.close()
+        raise
+
+
+async def _connect(host: str, port: int) -> socket.socket:
+    """A socket that is connected to the first address of a host that takes it."""
+    loop = asyncio.get_running_loop()
+    where = spell_address(host, port)
+    try:
+        found = await _resolve(host, port)
+    except OSError as error:
+        raise UnreachableError(f"{where}: {error.strerror}") from None
+    reasons: list[str] = []
+    for family, kind, protocol, _, address in found:
+        attempt = socket.socket(family, kind, protocol)
+        try:
+            attempt.setblocking(False)
+            await loop.sock_connect(attempt, address)
+        except OSError as error:
+            attempt.close()
+            reasons.append(os.strerror(error.errno) if error.errno else str(error))
+        except asyncio.CancelledError:
+            attempt.close()
+            raise
+        else:
+            return attempt
+    raise UnreachableError(f"{where}: {', '.join(dict.fromkeys(reasons))}")
+
+
+async def _resolve(host: str, port: int) -> list[Any]:
+    """The addresses of a host; a thread asks for them only if the host is a name."""
+    loop = asyncio.get_running_loop()
+    stream = socket.SOCK_STREAM
+    try:
+        return [*socket.getaddrinfo(host, port, type=stream, flags=socket.AI_NUMERICHOST)]
+    except socket.gaierror:
+        return [*await loop.getaddrinfo(host, port, type=stream)]
+
+
+def peer_host(connected: socket.socket) -> str:
+    """The host at the other end of a socket; OSError when it has gone already."""
+    host: str = connected.getpeername()[0]
+    return plain_host(host)
+
+
+def reason_of(error: capnp.KjException) -> str:
+    """One line out of what Cap'n Proto says, or out of the traceback of a remote handler."""
+    lines = [line.strip() for line in (error.description or "").splitlines() if line.strip()]
+    if not lines:
+        return "unknown reason"
+    if len(lines) == 1:
+        return lines[0].removeprefix("remote exception: ")
+    # The last line of a traceback: "package.module.ErrorClass: what it says".
+    name, colon, message = lines[-1].partition(": ")
+    return message if colon and name.replace(".", "").isidentifier() else lines[-1]

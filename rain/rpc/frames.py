@@ -1,0 +1,141 @@
+"""Frames over a stream socket, straight in the host loop.
+
+A frame is its length, four bytes with the lowest first, and so many bytes. This is the framing of
+executors. The governor exchanges two frames with an executor for every task, so nothing here waits
+and no task of trio is woken: whatever one readiness of the socket brought is handed over as one
+list of frames, and all that was said in one turn of the loop leaves with one `send`.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+from rain.base.errors import ProtocolError
+from rain.rpc.turn_writer import TurnWriter
+
+HEADER = 4
+FRAME_LIMIT = 256 * 1024 * 1024
+READ_SIZE = 256 * 1024
+
+
+class FrameParser:
+    """Cuts a stream of bytes into frames, wherever the chunks were cut. Pure."""
+
+    def __init__(self, limit: int = FRAME_LIMIT) -> None:
+        self._limit = limit
+        self._rest = bytearray()  # the beginning of a frame that is not complete yet
+        self._needed: int = HEADER  # how long `rest` must be before looking at it makes sense
+
+    @property
+    def in_frame(self) -> bool:
+        """Whether the stream would end in the middle of a frame."""
+        return bool(self._rest)
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The frames that are complete with this chunk."""
+        if self._rest:
+            self._rest += chunk
+            if len(self._rest) < self._needed:
+                return []
+            chunk = bytes(self._rest)
+            self._rest.clear()
+        frames: list[bytes] = []
+        start, end = 0, len(chunk)
+        needed = HEADER
+        while end - start >= HEADER:
+            length = int.from_bytes(chunk[start : start + HEADER], "little")
+            if length > self._limit:
+                raise ProtocolError(f"a frame of {length} bytes; the limit is {self._limit}")
+            needed = HEADER + length
+            if end - start < needed:
+                break
+            frames.append(chunk[start + HEADER : start + needed])
+            start += needed
+            needed = HEADER
+        if start < end:
+            self._rest += chunk[start:]
+        self._needed = needed
+        return frames
+
+
+class SocketLink:
+    """Both directions of framed messages over one connected socket, which it owns.
+
+    `on_frames` gets all frames of one readiness; `on_closed` is called once with the cause when the
+    other side ends the link or breaks its rules, and not after `close`. Both are called in the
+    host loop, and are ours: an exception there ends the program.
+    """
+
+    def __init__(
+        self,
+        connected: socket.socket,
+        on_frames: Callable[[list[bytes]], object],
+        on_closed: Callable[[str], object],
+        limit: int = FRAME_LIMIT,
+    ) -> None:
+        connected.setblocking(False)
+        self._socket = connected
+        self._on_frames = on_frames
+        self._on_closed = on_closed
+        self._limit = limit
+        self._parser = FrameParser(limit)
+        self._loop = asyncio.get_running_loop()
+        self._writer = TurnWriter(connected)
+        self._open = True
+        self._loop.add_reader(connected, self._readable)
+
+    @property
+    def is_open(self) -> bool:
+        return self._open
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes were said and not taken by the socket yet."""
+        return self._writer.length
+
+    def send(self, *frames: bytes) -> None:
+        """Sends frames with whatever else is said in this turn; nothing after the link's end."""
+        if not self._open:
+            return
+        for frame in frames:
+            if len(frame) > self._limit:
+                raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")
+            self._writer.write(len(frame).to_bytes(HEADER, "little"))
+            self._writer.write(frame)
+
+    def close(self) -> None:
+        """Ends the link; what the socket takes at once of what was said is still sent."""
+        if self._open:
+            self._writer.flush()
+            self._release()
+
+    def _release(self) -> None:
+        self._open = False
+        self._loop.remove_reader(self._socket)
+        self._writer.stop()
+        self._socket.close()
+
+    def _end(self, cause: str) -> None:
+        if self._open:
+            self._release()
+            self._on_closed(cause)
+
+    def _readable(self) -> None:
+        try:
+            chunk = self._socket.recv(READ_SIZE)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._end(error.strerror or "the connection broke")
+            return
+        if not chunk:
+            in_frame = self._parser.in_frame
+            self._end("closed in the middle of a frame" if in_frame else "closed by the other side")
+            return
+        try:
+            frames = self._parser.feed(chunk)
+        except ProtocolError as error:
+            self._end(str(error))
+            return
+        if frames:
+            self._on_frames(frames)

@@ -1,0 +1,142 @@
+"""The governor's side of its connection to the server."""
+
+import asyncio
+
+import capnp
+
+from rain.base.errors import StartError
+from rain.base.ids import GovernorId
+from rain.base.resources import Resources
+from rain.base.wire import GOVERNOR_VERSION, Update
+from rain.rpc import schema
+from rain.rpc.address import spell_address
+from rain.rpc.codec.answers import write_governor_report
+from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
+from rain.rpc.codec.kinds import write_amounts
+from rain.rpc.codec.orders import read_orders
+from rain.rpc.codec.split import slim_update
+from rain.rpc.codec.update import write_update
+from rain.rpc.connection import Connection, UnreachableError, dial, reason_of
+from rain.rpc.handlers import ControlHandler
+from rain.rpc.host import in_host
+from rain.rpc.offer import offer
+from rain.rpc.outbox import Outbox, Promise
+
+CONNECT_TIMEOUT = 10.0
+
+
+class Upstream:
+    """How a governor speaks to the server. Nothing here blocks but `sent`."""
+
+    def __init__(self, connection: Connection, upstream: Capability, address: str) -> None:
+        self.address = address  # how the server and its users name this governor
+        self._connection = connection
+        self._upstream = upstream
+        # None stands for "drained", which must not overtake the updates before it.
+        self._outbox: Outbox[Update | None] = Outbox(connection, self._send)
+
+    @property
+    def is_open(self) -> bool:
+        return self._connection.is_open
+
+    def update(self, update: Update) -> None:
+        """Sends news after all earlier news; a closed connection takes nothing."""
+        self._outbox.push(slim_update(update))
+
+    def drained(self) -> None:
+        """Says, after all news, that this governor leaves on purpose."""
+        self._outbox.push(None)
+
+    async def sent(self) -> None:
+        """From trio: returns when the server has got all that was said, or has gone."""
+        await in_host(self._outbox.emptied)
+
+    def close(self, reason: str = "the governor closed the connection") -> None:
+        self._connection.end(reason)
+
+    def _send(self, update: Update | None) -> Promise:
+        if update is None:
+            return self._upstream.drained()
+        request = self._upstream.update_request()
+        write_update(request.init("update"), update)
+        return request.send()
+
+
+class Control:
+    """What the server may ask of this governor."""
+
+    def __init__(self, connection: Connection, handler: ControlHandler) -> None:
+        self._connection = connection
+        self._handler = handler
+
+    def offered(self) -> OfferedServer:
+        return offer(
+            schema.governor.GovernorControl,
+            self._connection,
+            {"order": self._order, "report": self._report, "stop": self._stop},
+        )
+
+    async def _order(self, context: CallContext) -> None:
+        with reading("orders"):
+            orders = read_orders(context.params.orders)
+        self._handler.order(orders)
+
+    async def _report(self, context: CallContext) -> None:
+        write_governor_report(context.results.init("report"), self._handler.report())
+
+    async def _stop(self, context: CallContext) -> None:
+        with reading("stop"):
+            reason = context.params.reason
+        self._handler.stop(reason)
+
+
+async def connect_governor(
+    host: str,
+    port: int,
+    handler: ControlHandler,
+    *,
+    incarnation: GovernorId,
+    data_address: str,
+    resources: Resources,
+    version: int = GOVERNOR_VERSION,
+    timeout: float = CONNECT_TIMEOUT,
+) -> Upstream:
+    """From trio: registers with the server; `StartError` says why it cannot.
+
+    The first orders may reach the handler before this returns.
+    """
+
+    async def connect() -> Upstream:
+        connection = await dial(host, port, timeout)
+        try:
+            async with asyncio.timeout(timeout):
+                return await _register(connection)
+        except BaseException:
+            connection.end("the governor was not registered")
+            raise
+
+    async def _register(connection: Connection) -> Upstream:
+        bootstrap = connection.call(schema.server.ServerBootstrap)
+        request = bootstrap.registerGovernor_request()
+        request.version = version
+        request.incarnation = incarnation
+        request.dataAddress = data_address
+        write_amounts(request, "resources", tuple(resources.items()))
+        request.control = Control(connection, handler).offered()
+        answer = await request.send()
+        with reading("the answer to the registration"):
+            upstream = Upstream(connection, answer.upstream, answer.address)
+        connection.tell_end(handler.left)
+        return upstream
+
+    where = spell_address(host, port)
+    try:
+        return await in_host(connect)
+    except UnreachableError as error:
+        raise StartError(f"cannot reach the server at {error}") from None
+    except TimeoutError:
+        raise StartError(f"the server at {where} does not answer within {timeout:g} s") from None
+    except capnp.KjException as error:
+        raise StartError(
+            f"the server at {where} refuses this governor: {reason_of(error)}"
+        ) from None

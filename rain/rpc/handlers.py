@@ -1,0 +1,164 @@
+"""What the two sides of each connection call on each other, in plain Python.
+
+The server, the governor and the client implement or receive these; the endpoints in this folder
+carry them over Cap'n Proto. All methods are plain functions that return at once and are called in
+the host loop, one at a time; a handler that cannot answer yet keeps the `Reply`.
+A handler that raises `ProtocolError` closes the peer that called it, and only that one.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from attrs import frozen
+
+from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
+from rain.base.resources import Resources
+from rain.base.wire import (
+    Fetched,
+    GovernorReport,
+    ObjectReport,
+    Orders,
+    SessionFailure,
+    Submission,
+    TaskReport,
+    Update,
+    WaitAnswer,
+)
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Reply(Protocol[T_contra]):
+    """The answer that one call still waits for. Exactly one of the methods is called, once.
+
+    When the caller has gone meanwhile, the answer goes nowhere, without an error.
+    """
+
+    def answer(self, value: T_contra, /) -> None: ...
+
+    def refuse(self, reason: str | SessionFailure, /) -> None: ...
+
+
+@frozen
+class GovernorHello:
+    """What a governor says of itself when it registers."""
+
+    version: int
+    incarnation: GovernorId
+    data_address: str  # "host:port", the host as the server can reach it
+    peer_host: str  # the address that the connection comes from
+    resources: Resources
+
+
+class ClientHandler(Protocol):
+    """The server's side of one registered client."""
+
+    def open_session(self, name: str, user: str, reply: Reply[SessionId]) -> None: ...
+
+    def close_session(self, session: SessionId, reply: Reply[None]) -> None: ...
+
+    def submit(self, submission: Submission, reply: Reply[None]) -> None:
+        """A whole submission: parts joined, uploaded bytes put in, columns checked."""
+        ...
+
+    def unkeep(self, objects: Sequence[ObjectId], reply: Reply[None]) -> None: ...
+
+    def wait(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        mode: str,  # "all", "some" or "session"
+        reply: Reply[WaitAnswer],
+    ) -> None: ...
+
+    def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None: ...
+
+    def update(
+        self,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        reply: Reply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]],
+    ) -> None: ...
+
+    def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None: ...
+
+    def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
+        """The caller has given up a wait or a fetch, for instance after its timeout.
+
+        Before `left` it is called for each of them that was not answered.
+        """
+        ...
+
+    def left(self, cause: str) -> None:
+        """The connection ended; nothing more comes from this client."""
+        ...
+
+
+class GovernorHandler(Protocol):
+    """The server's side of one registered governor."""
+
+    address: str  # how users see it, "host:port"
+
+    def update(self, update: Update) -> None: ...
+
+    def drained(self) -> None: ...
+
+    def left(self, cause: str) -> None: ...
+
+
+class GovernorLink(Protocol):
+    """How the server speaks to one governor. Nothing here ever blocks the caller."""
+
+    def order(self, orders: Orders) -> None:
+        """Goes to the link's outbox; a slow governor never holds a turn."""
+        ...
+
+    def report(self, reply: Reply[GovernorReport]) -> None:
+        """Asks the governor; the reply is refused when the governor leaves before it answers."""
+        ...
+
+    def stop(self, reason: str) -> None:
+        """Tells the governor to exit, then closes the link."""
+        ...
+
+    def close(self, reason: str) -> None:
+        """Closes the link at once."""
+        ...
+
+
+class ClientLink(Protocol):
+    """How the server ends one client."""
+
+    def close(self, reason: str) -> None: ...
+
+
+class DataSource(Protocol):
+    """Who can be asked for the bytes of data objects."""
+
+    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
+        """The length of the whole and one piece of it; None when the object is not here."""
+        ...
+
+
+class ServerHandler(DataSource, Protocol):
+    """The server as a new connection meets it."""
+
+    def join_client(self, link: ClientLink) -> ClientHandler: ...
+
+    def join_governor(self, hello: GovernorHello, link: GovernorLink) -> GovernorHandler: ...
+
+
+class ControlHandler(Protocol):
+    """The governor's side of its connection to the server."""
+
+    def order(self, orders: Orders) -> None: ...
+
+    def report(self) -> GovernorReport: ...
+
+    def stop(self, reason: str) -> None: ...
+
+    def left(self, cause: str) -> None:
+        """The server has gone."""
+        ...

@@ -1,0 +1,125 @@
+"""The server's port: connections arrive, say once who they are, and become clients or governors.
+
+A connection registers once and in one role. Governors that only want to read what the server holds
+open a connection for that alone. One that says nothing within the handshake limit is closed.
+"""
+
+import asyncio
+from functools import partial
+
+from rain.base.errors import ProtocolError
+from rain.base.ids import GovernorId
+from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
+from rain.rpc import schema
+from rain.rpc.address import seen_from_outside
+from rain.rpc.codec.border import CallContext, OfferedServer, reading
+from rain.rpc.codec.kinds import read_resources
+from rain.rpc.connection import Connection
+from rain.rpc.data_endpoint import offered_data
+from rain.rpc.data_pool import DataPool
+from rain.rpc.handlers import GovernorHello, ServerHandler
+from rain.rpc.listener import Listener
+from rain.rpc.offer import offer
+from rain.rpc.pending import PENDING_LIMIT
+from rain.rpc.server_client import ServedClient
+from rain.rpc.server_governor import ServedGovernor
+
+__all__ = ["Listener", "listen"]
+
+HANDSHAKE_LIMIT = 10.0
+"""Seconds within which a connection has to say who it is."""
+
+
+def listen(
+    host: str,
+    port: int,
+    handler: ServerHandler,
+    *,
+    handshake_limit: float = HANDSHAKE_LIMIT,
+    pending_limit: int = PENDING_LIMIT,
+) -> Listener:
+    """Listens for clients and governors, at any free port if it is 0; `StartError` if it cannot."""
+    pool = DataPool()
+
+    def greet(connection: Connection, peer_host: str) -> None:
+        guest = Guest(connection, peer_host, handler, pool, pending_limit)
+        connection.serve(guest.offered())
+        guest.expect(handshake_limit)
+
+    return Listener(host, port, greet, pool.close)
+
+
+class Guest:
+    """A connection that has not said yet who it is, and what it may say."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        peer_host: str,
+        handler: ServerHandler,
+        pool: DataPool,
+        pending_limit: int,
+    ) -> None:
+        self._connection = connection
+        self._peer_host = peer_host
+        self._handler = handler
+        self._pool = pool
+        self._pending_limit = pending_limit
+        self._role = ""
+
+    def offered(self) -> OfferedServer:
+        return offer(
+            schema.server.ServerBootstrap,
+            self._connection,
+            {
+                "registerClient": self._register_client,
+                "registerGovernor": self._register_governor,
+                "data": self._data,
+            },
+        )
+
+    def expect(self, limit: float) -> None:
+        """Closes the connection unless it has got a role within so many seconds."""
+        timer = asyncio.get_running_loop().call_later(limit, partial(self._judge, limit))
+        self._connection.tell_end(lambda _: timer.cancel())
+
+    def _judge(self, limit: float) -> None:
+        if not self._role:
+            self._connection.end_with_reason(f"nobody has registered within {limit:g} seconds")
+
+    async def _register_client(self, context: CallContext) -> None:
+        self._take_role("client", context.params.version, CLIENT_VERSION)
+        client = ServedClient(self._connection, self._handler, self._pool, self._pending_limit)
+        context.results.service = client.offered()
+
+    async def _register_governor(self, context: CallContext) -> None:
+        params = context.params
+        self._take_role("governor", params.version, GOVERNOR_VERSION)
+        with reading("the registration of a governor"):
+            hello = GovernorHello(
+                version=params.version,
+                incarnation=GovernorId(params.incarnation),
+                data_address=seen_from_outside(params.dataAddress, self._peer_host),
+                peer_host=self._peer_host,
+                resources=read_resources(params.resources),
+            )
+        governor = ServedGovernor(self._connection, self._handler, hello, params.control)
+        results = context.results
+        results.upstream = governor.offered()
+        results.address = governor.address
+
+    async def _data(self, context: CallContext) -> None:
+        self._take_role("reader", 0, 0)
+        context.results.service = offered_data(self._connection, self._handler)
+
+    def _take_role(self, role: str, version: int, expected: int) -> None:
+        if self._role:
+            raise ProtocolError(
+                f"this connection is registered as a {self._role} and cannot become a {role}"
+            )
+        if version != expected:
+            raise ProtocolError(
+                f"the {role} speaks version {version} of the protocol and this server version"
+                f" {expected}: install the same version of Rain on both sides"
+            )
+        self._role = role

@@ -1,0 +1,124 @@
+"""What is too long for one message becomes several that mean the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
+from rain.base.kinds import TaskKind
+from rain.base.wire import (
+    AssignedTasks,
+    Delivery,
+    FinishedTasks,
+    Orders,
+    PlacedObjects,
+    Submission,
+    Update,
+)
+from rain.rpc.codec import split
+from rain.rpc.pending import PendingSubmission
+from tests.rpc.values import some_orders, submissions
+
+
+@pytest.fixture(autouse=True)
+def _short_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that small values reach."""
+    monkeypatch.setattr(split, "PART_BYTES", 30)
+    monkeypatch.setattr(split, "PART_ROWS", 2)
+    monkeypatch.setattr(split, "INLINE_BYTES", 10)
+
+
+@given(submissions)
+def test_the_parts_of_a_submission_join_to_the_whole(submission: Submission) -> None:
+    pending = PendingSubmission()
+    parts = split.split_submission(submission)
+    for part in parts:
+        part.check()
+        assert len(part.tasks.ids) + len(part.constants.ids) <= split.PART_ROWS
+        pending.add(part, [])
+    assert pending.take() == submission
+
+
+def joined(parts: list[Orders]) -> Orders:
+    """What a governor has been told after all of these orders."""
+    whole = Orders()
+    for part in parts:
+        part.check()
+        for name in ("forget_sessions", "stop_ids", "stop_attempts", "drops", "task_kinds"):
+            getattr(whole, name).extend(getattr(part, name))
+        whole.object_kinds += part.object_kinds
+        for columns in ("objects", "tasks"):
+            for name in getattr(part, columns).__attrs_attrs__:
+                column = getattr(getattr(whole, columns), name.name)
+                column.extend(getattr(getattr(part, columns), name.name))
+    return whole
+
+
+@given(some_orders())
+def test_split_orders_say_the_same_in_the_same_order(orders: Orders) -> None:
+    # given: a kind for each task, with outputs that add up
+    count = len(orders.tasks.ids)
+    orders.task_kinds = [
+        TaskKind(KindId(place), "py/", outputs=(KindId(0),) * place) for place in range(count)
+    ]
+    orders.tasks.kinds = [KindId(place) for place in range(count)]
+    orders.tasks.outputs = [ObjectId(place) for place in range(count) for _ in range(place)]
+
+    # when
+    parts = split.OrdersSplitter().split(orders)
+
+    # then: nothing is lost, every part is short, and every task keeps its own outputs
+    assert joined(parts) == orders
+    for part in parts:
+        assert len(part.objects.ids) + len(part.tasks.ids) <= split.PART_ROWS
+        assert part.tasks.outputs == [
+            ObjectId(kind) for kind in part.tasks.kinds for _ in range(kind)
+        ]
+
+
+def test_kinds_are_remembered_until_their_session_is_forgotten() -> None:
+    splitter = split.OrdersSplitter()
+    kinds = [TaskKind(KindId(pack(s, 10)), "py/", outputs=(KindId(1),)) for s in (1, 2)]
+    splitter.split(Orders(task_kinds=kinds))
+    splitter.split(Orders(forget_sessions=[SessionId(1)]))
+    tasks = AssignedTasks(
+        ids=[TaskId(1), TaskId(2), TaskId(3)],
+        attempts=[1] * 3,
+        kinds=[kinds[1].id] * 3,
+        priorities=[0] * 3,
+        configs=[b""] * 3,
+        input_counts=[0] * 3,
+        inputs=[],
+        outputs=[ObjectId(1), ObjectId(2), ObjectId(3)],
+    )
+    parts = splitter.split(Orders(tasks=tasks))
+    assert [part.tasks.outputs for part in parts] == [[], [1, 2], [3]]
+    assert splitter.kinds == 1
+
+
+def test_what_fits_is_not_touched() -> None:
+    objects = PlacedObjects([ObjectId(1)], [KindId(1)], [""], [3], [""], [b"abc"])
+    orders = Orders(objects=objects)
+    assert split.OrdersSplitter().split(orders)[0] is orders
+    update = Update(finished=FinishedTasks([TaskId(1)], [1], [0.1], [1], [3], [b"abc"]))
+    assert split.slim_update(update) is update
+
+
+def test_inline_data_over_the_limit_stays_with_its_holder() -> None:
+    update = Update(
+        started_ids=[TaskId(9)],
+        finished=FinishedTasks(
+            [TaskId(1)], [1], [0.1], [3], [6, 6, 1], [b"123456", b"abcdef", b"x"]
+        ),
+    )
+    slim = split.slim_update(update)
+    assert slim.finished.data == [b"123456", b"", b""]
+    assert (slim.finished.sizes, slim.started_ids) == ([6, 6, 1], [9])
+    delivery = Delivery([ObjectId(1), ObjectId(2)], [6, 6], ["", ""], [b"123456", b"abcdef"])
+    assert split.slim_delivery(delivery) == Delivery([ObjectId(1)], [6], [""], [b"123456"])
+
+
+@given(st.lists(st.integers(0, 40), max_size=12))
+def test_ranges_cover_all_rows_once(weights: list[int]) -> None:
+    covered = [row for start, end in split.ranges(weights) for row in range(start, end)]
+    assert covered == list(range(len(weights)))

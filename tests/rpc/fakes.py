@@ -1,0 +1,208 @@
+"""A server and a governor that do what a test says, and keep what they were told."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from attrs import Factory, define
+
+from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
+from rain.base.resources import Resources
+from rain.base.states import ObjectState, TaskState
+from rain.base.wire import (
+    Fetched,
+    GovernorReport,
+    ObjectReport,
+    Orders,
+    Submission,
+    TaskReport,
+    Update,
+    WaitAnswer,
+)
+from rain.rpc.governor_endpoint import Upstream, connect_governor
+from rain.rpc.handlers import ClientLink, GovernorHello, GovernorLink, Reply
+from rain.rpc.host import Bell
+from rain.rpc.listener import Listener
+
+
+@define(eq=False)
+class Journal:
+    """What happened, in order; a trio task can wait until something has."""
+
+    entries: list[tuple[Any, ...]] = Factory(list)
+    bell: Bell = Factory(Bell)
+
+    def write(self, *entry: Any) -> None:
+        self.entries.append(entry)
+        self.bell.ring()
+
+    def named(self, name: str) -> list[tuple[Any, ...]]:
+        return [entry[1:] for entry in self.entries if entry[0] == name]
+
+    async def until(self, name: str, count: int = 1) -> list[tuple[Any, ...]]:
+        """All entries of a name, once there are so many."""
+        while len(self.named(name)) < count:
+            await self.bell.wait()
+        return self.named(name)
+
+
+@define(eq=False)
+class FakeClient:
+    """The server's side of a client: answers at once, or as the test's rule for a call says."""
+
+    server: "FakeServer"
+
+    def open_session(self, name: str, user: str, reply: Reply[SessionId]) -> None:
+        self._tell("open_session", reply, SessionId(1), name, user)
+
+    def close_session(self, session: SessionId, reply: Reply[None]) -> None:
+        self._tell("close_session", reply, None, session)
+
+    def submit(self, submission: Submission, reply: Reply[None]) -> None:
+        self._tell("submit", reply, None, submission)
+
+    def unkeep(self, objects: Sequence[ObjectId], reply: Reply[None]) -> None:
+        self._tell("unkeep", reply, None, list(objects))
+
+    def wait(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        mode: str,
+        reply: Reply[WaitAnswer],
+    ) -> None:
+        answer = WaitAnswer(list(tasks), list(objects))
+        self._tell("wait", reply, answer, session, list(tasks), list(objects), mode)
+
+    def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:
+        data = self.server.data.get(object_id)
+        report = ObjectReport(object_id, ObjectState.FINISHED, len(data or b""), "text")
+        self._tell("fetch", reply, Fetched(report, data, self.server.holder), object_id)
+
+    def update(
+        self,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        reply: Reply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]],
+    ) -> None:
+        reports = (
+            [TaskReport(task, TaskState.RUNNING) for task in tasks],
+            [ObjectReport(object_id, ObjectState.UNFINISHED) for object_id in objects],
+        )
+        self._tell("update", reply, reports, list(tasks), list(objects))
+
+    def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
+        self._tell("server_info", reply, [GovernorReport("here:1", (), (), (), (("cpus", 2),))])
+
+    def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
+        self.server.journal.write("abandoned", reply)
+
+    def left(self, cause: str) -> None:
+        self.server.journal.write("client left", cause)
+
+    def _tell(self, name: str, reply: Reply[Any], answer: Any, *said: Any) -> None:
+        rule = self.server.rules.get(name)
+        if rule is None:
+            reply.answer(answer)
+        else:
+            rule(reply)
+        self.server.journal.write(name, *said)
+
+
+@define(eq=False)
+class FakeGovernor:
+    """The server's side of a governor."""
+
+    address: str
+    server: "FakeServer"
+
+    def update(self, update: Update) -> None:
+        rule = self.server.rules.get("news")
+        if rule is not None:
+            rule(update)
+        self.server.journal.write("news", update)
+
+    def drained(self) -> None:
+        self.server.journal.write("drained")
+
+    def left(self, cause: str) -> None:
+        self.server.journal.write("governor left", cause)
+
+
+@define(eq=False)
+class FakeServer:
+    """A server without a reactor. A rule takes the place of the answer to a call."""
+
+    journal: Journal = Factory(Journal)
+    rules: dict[str, Callable[[Any], object]] = Factory(dict)
+    data: dict[ObjectId, bytes] = Factory(dict)
+    own: dict[ObjectId, bytes] = Factory(dict)  # what only `read` shows
+    holder: str = ""
+    clients: list[ClientLink] = Factory(list)
+    governors: list[GovernorLink] = Factory(list)
+    hellos: list[GovernorHello] = Factory(list)
+
+    def join_client(self, link: ClientLink) -> FakeClient:
+        self.clients.append(link)
+        self.journal.write("client joined")
+        return FakeClient(self)
+
+    def join_governor(self, hello: GovernorHello, link: GovernorLink) -> FakeGovernor:
+        self.hellos.append(hello)
+        self.governors.append(link)
+        self.journal.write("governor joined")
+        return FakeGovernor(hello.data_address, self)
+
+    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
+        return FakeStore({**self.data, **self.own}).read(object_id, offset, size)
+
+
+@define(eq=False)
+class FakeStore:
+    """Holds some objects."""
+
+    objects: dict[ObjectId, bytes]
+    reads: int = 0
+
+    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
+        self.reads += 1
+        data = self.objects.get(object_id)
+        return None if data is None else (len(data), data[offset : offset + size])
+
+
+@define(eq=False)
+class FakeControl:
+    """The governor's side of its connection."""
+
+    journal: Journal = Factory(Journal)
+    rules: dict[str, Callable[[Any], object]] = Factory(dict)
+
+    def order(self, orders: Orders) -> None:
+        rule = self.rules.get("order")
+        if rule is not None:
+            rule(orders)
+        self.journal.write("order", orders)
+
+    def report(self) -> GovernorReport:
+        return GovernorReport("there:1", (TaskId(5),), (), (), (("cpus", 4), ("gpus", 1)))
+
+    def stop(self, reason: str) -> None:
+        self.journal.write("stop", reason)
+
+    def left(self, cause: str) -> None:
+        self.journal.write("left", cause)
+
+
+async def join(
+    listener: Listener, control: FakeControl, data_address: str = "0.0.0.0:7000", **others: Any
+) -> Upstream:
+    """A governor that is registered with a server under test."""
+    return await connect_governor(
+        "127.0.0.1",
+        listener.port,
+        control,
+        incarnation=GovernorId(77),
+        data_address=data_address,
+        resources=Resources.of({"cpus": 4, "gpus": 1}),
+        **others,
+    )

@@ -1,0 +1,144 @@
+"""The client's thread: in scripts, beside asyncio, after a fork, at exit, and under Ctrl-C.
+
+Each program here is a process of its own where every warning is an error, beside a server in ours.
+"""
+
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import trio
+
+from rain.rpc import host
+from rain.rpc.server_endpoint import listen
+from tests.rpc.fakes import FakeServer
+
+ROOT = Path(__file__).parents[2]
+
+PRELUDE = """
+import os, signal, sys, threading, time
+from rain.base.errors import ConnectionLostError, RefusedError
+from rain.base.ids import ObjectId, SessionId
+from rain.rpc.client_endpoint import ClientConnection
+port = int(sys.argv[1])
+"""
+
+
+def run_script(script: str) -> FakeServer:
+    """Runs a program that finds a server at the port in its first argument."""
+    servers: list[FakeServer] = []
+    source = PRELUDE + textwrap.dedent(script)
+
+    async def main() -> int:
+        server = FakeServer(rules={"wait": lambda reply: None})
+        servers.append(server)
+        listener = listen("127.0.0.1", 0, server)
+        with trio.fail_after(60):
+            done = await trio.run_process(
+                [sys.executable, "-W", "error", "-X", "dev", "-c", source, str(listener.port)],
+                cwd=ROOT,
+                check=False,
+                capture_stdout=True,
+                capture_stderr=True,
+            )
+            joined = len(server.journal.named("client joined"))
+            await server.journal.until("client left", joined)
+        listener.close()
+        assert done.stderr.decode() == ""
+        assert (done.returncode, done.stdout.decode()) == (0, "done\n")
+        return 0
+
+    host.run(main)
+    return servers[0]
+
+
+pytestmark = pytest.mark.whole
+
+
+def test_a_script_may_end_without_closing_anything() -> None:
+    server = run_script("""
+        client = ClientConnection("127.0.0.1", port)
+        client.open_session("x")
+        threading.Thread(target=lambda: client.wait(1, [], [], "session"), daemon=True).start()
+        time.sleep(0.05)
+        print("done")
+    """)
+    assert len(server.journal.named("abandoned")) == 1
+
+
+def test_a_client_works_beside_a_running_asyncio_loop() -> None:
+    run_script("""
+        import asyncio
+
+        async def notebook():
+            client = ClientConnection("127.0.0.1", port)
+            assert client.open_session("x") == 1
+            client.close()
+            await asyncio.sleep(0)
+            print("done")
+
+        asyncio.run(notebook())
+    """)
+
+
+def test_ctrl_c_ends_a_wait_at_once_and_the_server_hears_of_it() -> None:
+    server = run_script("""
+        client = ClientConnection("127.0.0.1", port)
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            client.wait(1, [], [], "session")
+        except KeyboardInterrupt:
+            client.open_session("afterwards")
+            print("done")
+    """)
+    names = [entry[0] for entry in server.journal.entries]
+    assert names == ["client joined", "wait", "abandoned", "open_session", "client left"]
+
+
+def test_a_forked_child_gets_a_thread_of_its_own() -> None:
+    server = run_script("""
+        import warnings
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads
+        client = ClientConnection("127.0.0.1", port)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                client.open_session("inherited")
+            except ConnectionLostError:
+                own = ClientConnection("127.0.0.1", port)
+                own.open_session("child")
+                own.close()
+                sys.exit(0)
+            sys.exit(1)
+        _, status = os.waitpid(pid, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        client.open_session("parent")
+        print("done")
+    """)
+    assert server.journal.named("open_session") == [("child", ""), ("parent", "")]
+
+
+def test_the_last_reference_closes_the_connection() -> None:
+    server = run_script("""
+        client = ClientConnection("127.0.0.1", port)
+        del client
+        other = ClientConnection("127.0.0.1", port)
+        while True:
+            other.open_session("look")
+            if not any("never" in t.name for t in threading.enumerate()):
+                break
+        print("done")
+    """)
+    assert [entry[0] for entry in server.journal.entries][:3] == [
+        "client joined",
+        "client left",
+        "client joined",
+    ]
+
+
+def test_a_program_that_never_connects_starts_no_thread() -> None:
+    run_script("""
+        assert threading.active_count() == 1
+        print("done")
+    """)

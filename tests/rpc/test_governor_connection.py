@@ -1,0 +1,348 @@
+"""A governor and the server speak over a real socket."""
+
+import re
+import socket
+from collections.abc import Awaitable, Callable
+
+import pytest
+import trio
+
+from rain.base.errors import InvariantError, ProtocolError, StartError
+from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.kinds import TaskKind
+from rain.base.wire import (
+    AssignedTasks,
+    GovernorReport,
+    Orders,
+    PlacedObjects,
+    TaskFailure,
+    Update,
+)
+from rain.rpc import host
+from rain.rpc.listener import Listener
+from rain.rpc.server_endpoint import listen
+from tests.rpc.fakes import FakeControl, FakeServer, join
+
+Scene = Callable[[FakeServer, Listener], Awaitable[None]]
+
+
+def play(scene: Scene, handshake_limit: float = 10) -> FakeServer:
+    """Runs a scene beside a server that listens on a picked port."""
+    servers: list[FakeServer] = []
+
+    async def main() -> int:
+        server = FakeServer()
+        servers.append(server)
+        listener = listen("127.0.0.1", 0, server, handshake_limit=handshake_limit)
+        with trio.fail_after(30):
+            await scene(server, listener)
+        listener.close()
+        return 0
+
+    host.run(main)
+    return servers[0]
+
+
+def test_a_governor_registers_and_its_unspecified_host_becomes_the_one_it_came_from() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        upstream = await join(listener, FakeControl())
+        assert upstream.address == "127.0.0.1:7000"
+        named = await join(listener, FakeControl(), "node7:7001")
+        assert named.address == "node7:7001"
+
+    server = play(scene)
+    hello = server.hellos[0]
+    assert (hello.incarnation, hello.peer_host, hello.version) == (77, "127.0.0.1", 2)
+    assert hello.resources.as_dict() == {"cpus": 4, "gpus": 1}
+
+
+def test_orders_and_updates_arrive_in_their_order() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        control = FakeControl()
+        upstream = await join(listener, control)
+        for number in range(20):
+            server.governors[0].order(Orders(drops=[ObjectId(number)]))
+            upstream.update(Update(located=[ObjectId(number)]))
+        upstream.drained()
+        orders = await control.journal.until("order", 20)
+        assert [order.drops for (order,) in orders] == [[number] for number in range(20)]
+        await upstream.sent()
+        assert [news.located for (news,) in server.journal.named("news")] == [
+            [number] for number in range(20)
+        ]
+        assert server.journal.entries[-1] == ("drained",)
+
+    play(scene)
+
+
+def test_a_slow_governor_holds_up_nobody() -> None:
+    # given: a governor that does not read, and orders that fill every buffer between
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        slow = await join(listener, FakeControl())
+        quick_control = FakeControl()
+        await join(listener, quick_control)
+        data = [bytes(1_000_000) for _ in range(6)]
+        numbers = [ObjectId(number) for number in range(6)]
+        for _ in range(10):
+            server.governors[0].order(
+                Orders(
+                    objects=PlacedObjects(
+                        numbers, [KindId(1)] * 6, [""] * 6, [1] * 6, [""] * 6, data
+                    )
+                )
+            )
+        # when: another one gets its orders
+        server.governors[1].order(Orders(drops=[ObjectId(1)]))
+        # then
+        await quick_control.journal.until("order")
+        slow.close()
+
+    play(scene)
+
+
+def test_orders_that_are_too_long_for_one_message_arrive_as_several() -> None:
+    # given: 30 tasks with large configs of a kind with two outputs
+    kind = TaskKind(KindId(1), "py/", outputs=(KindId(2), KindId(2)))
+    count = 30
+    tasks = AssignedTasks(
+        ids=[TaskId(number) for number in range(count)],
+        attempts=[1] * count,
+        kinds=[kind.id] * count,
+        priorities=[0] * count,
+        configs=[bytes([number]) * 1_000_000 for number in range(count)],
+        input_counts=[1] * count,
+        inputs=[ObjectId(number) for number in range(count)],
+        outputs=[ObjectId(number // 2) for number in range(2 * count)],
+    )
+
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        control = FakeControl()
+        await join(listener, control)
+        server.governors[0].order(Orders(task_kinds=[kind], tasks=tasks))
+        while sum(len(order.tasks.ids) for (order,) in control.journal.named("order")) < count:
+            await control.journal.bell.wait()
+        parts = [order for (order,) in control.journal.named("order")]
+        assert len(parts) > 3
+        assert parts[0].task_kinds == [kind]
+        for part in parts[1:]:
+            assert part.tasks.inputs == part.tasks.ids
+            assert part.tasks.outputs == [n for n in part.tasks.ids for _ in range(2)]
+
+    play(scene)
+
+
+def test_a_governor_reports_when_it_is_asked() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        await join(listener, FakeControl())
+        answers = Answers()
+        server.governors[0].report(answers)
+        await answers.bell.wait()
+        assert answers.seen == [
+            GovernorReport("there:1", (TaskId(5),), (), (), (("cpus", 4), ("gpus", 1)))
+        ]
+
+    play(scene)
+
+
+def test_a_governor_that_has_left_reports_by_a_refusal() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        upstream = await join(listener, FakeControl())
+        upstream.close()
+        await server.journal.until("governor left")
+        answers = Answers()
+        server.governors[0].report(answers)
+        assert answers.seen == ["the governor has left"]
+
+    play(scene)
+
+
+def test_a_stopped_governor_hears_the_reason_and_then_the_link_closes() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        control = FakeControl()
+        await join(listener, control)
+        server.governors[0].order(Orders(drops=[ObjectId(1)]))
+        server.governors[0].stop("two of you have one name")
+        await control.journal.until("left")
+        assert [entry[0] for entry in control.journal.entries] == ["order", "stop", "left"]
+        assert control.journal.named("stop") == [("two of you have one name",)]
+        assert await server.journal.until("governor left") == [("two of you have one name",)]
+
+    play(scene)
+
+
+def test_both_sides_learn_once_that_the_other_one_has_gone() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        controls = [FakeControl(), FakeControl()]
+        first, _ = [await join(listener, control) for control in controls]
+        first.close()
+        await server.journal.until("governor left")
+        server.governors[1].close("enough")
+        await controls[1].journal.until("left")
+        await server.journal.until("governor left", 2)
+        assert server.journal.named("governor left") == [
+            ("the other side closed the connection",),
+            ("enough",),
+        ]
+        assert controls[0].journal.named("left") == [("the governor closed the connection",)]
+        assert len(controls[1].journal.named("left")) == 1
+
+    play(scene)
+
+
+def test_a_governor_of_another_version_is_told_both_versions() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        with pytest.raises(
+            StartError, match=r"speaks version 9 .* this server version 2"
+        ) as caught:
+            await join(listener, FakeControl(), version=9)
+        assert "\n" not in str(caught.value)
+        assert f"127.0.0.1:{listener.port}" in str(caught.value)
+
+    assert play(scene).journal.entries == []
+
+
+def test_a_governor_without_a_data_port_is_refused() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        with pytest.raises(StartError, match="'nonsense' is not an address"):
+            await join(listener, FakeControl(), "nonsense")
+
+    play(scene)
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        listener.close()
+        expected = f"cannot reach the server at 127.0.0.1:{listener.port}: Connection refused"
+        await trio.sleep(0.01)
+        with pytest.raises(StartError, match=re.escape(expected)):
+            await join(listener, FakeControl())
+
+    play(scene)
+
+
+def test_a_governor_that_breaks_the_protocol_is_closed_alone() -> None:
+    def judge(update: Update) -> None:
+        if update.failed:
+            raise ProtocolError("task 1/5 was never assigned")
+
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        server.rules["news"] = judge
+        controls = [FakeControl(), FakeControl()]
+        bad, good = [await join(listener, control) for control in controls]
+        bad.update(Update(failed=[TaskFailure(TaskId(5), 1, "no")]))
+        assert await server.journal.until("governor left") == [("task 1/5 was never assigned",)]
+        assert await controls[0].journal.until("left") == [("task 1/5 was never assigned",)]
+        good.update(Update())
+        await server.journal.until("news")
+
+    play(scene)
+
+
+def test_a_server_that_breaks_the_protocol_is_left() -> None:
+    def judge(orders: Orders) -> None:
+        raise ProtocolError("unknown kind 1/10")
+
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        control = FakeControl(rules={"order": judge})
+        await join(listener, control)
+        server.governors[0].order(Orders())
+        assert await control.journal.until("left") == [("unknown kind 1/10",)]
+        assert await server.journal.until("governor left") == [("unknown kind 1/10",)]
+
+    play(scene)
+
+
+def test_our_own_mistake_in_a_handler_ends_the_program() -> None:
+    def broken(update: Update) -> None:
+        raise InvariantError("two owners")
+
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        server.rules["news"] = broken
+        (await join(listener, FakeControl())).update(Update())
+        await trio.sleep_forever()
+
+    with pytest.raises(InvariantError, match="two owners"):
+        play(scene)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"GET / HTTP/1.0\r\n\r\n" * 10,
+        b"\0\0\0\0\4\0\0\0" + b"\xff" * 32,
+        b"\0\0\0\0\4\0\0\0",
+        b"",
+        b"\xff" * 1000,
+    ],
+)
+def test_garbage_harms_nobody_else(said: bytes) -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        upstream = await join(listener, FakeControl())
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", listener.port)) as stranger:
+                stranger.sendall(said)
+        upstream.update(Update(located=[ObjectId(1)]))
+        await server.journal.until("news")
+
+    assert play(scene).journal.named("governor left") in ([], [("the listener was closed",)])
+
+
+def test_a_connection_that_never_registers_is_closed() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        upstream = await join(listener, FakeControl())
+        stream = await trio.open_tcp_stream("127.0.0.1", listener.port)
+        async with stream:
+            assert await stream.receive_some() == b""
+        upstream.update(Update())
+        await server.journal.until("news")
+
+    play(scene, handshake_limit=0.02)
+
+
+def test_a_port_in_use_is_named() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        expected = f"cannot listen on 127.0.0.1:{listener.port}: Address already in use"
+        with pytest.raises(StartError, match=re.escape(expected)):
+            listen("127.0.0.1", listener.port, server)
+
+    play(scene)
+
+
+def test_draining_lets_the_last_answers_arrive() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        control = FakeControl()
+        upstream = await join(listener, control)
+        upstream.update(Update())
+        await server.journal.until("news")
+        await listener.drain("the server stops")
+        assert await server.journal.until("governor left") == [("the server stops",)]
+        await control.journal.until("left")
+        await upstream.sent()
+
+    play(scene)
+
+
+class Answers:
+    """A reply that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+        self.bell = host.Bell()
+
+    def answer(self, value: object, /) -> None:
+        self.seen.append(value)
+        self.bell.ring()
+
+    def refuse(self, reason: object, /) -> None:
+        self.answer(reason)
+
+
+def test_the_session_ids_in_orders_survive() -> None:
+    async def scene(server: FakeServer, listener: Listener) -> None:
+        control = FakeControl()
+        await join(listener, control)
+        orders = Orders(forget_sessions=[SessionId(3)], stop_ids=[TaskId(1)], stop_attempts=[2])
+        server.governors[0].order(orders)
+        assert await control.journal.until("order") == [(orders,)]
+
+    play(scene)

@@ -1,0 +1,163 @@
+"""Streams write once for a turn, read only when they are wanted to, and end in order."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+
+import pytest
+import trio
+
+from rain.rpc import host
+from rain.rpc.loop import PAUSE_ABOVE, Stream
+
+
+class Listening(asyncio.BufferedProtocol):
+    """Keeps what happens to it."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.data = bytearray()
+        self._buffer = bytearray(1 << 16)
+        self.bell = host.Bell()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.note("made")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.note(f"lost {type(exc).__name__}")
+
+    def pause_writing(self) -> None:
+        self.note("pause")
+
+    def resume_writing(self) -> None:
+        self.note("resume")
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.data += self._buffer[:nbytes]
+        self.bell.ring()
+
+    def eof_received(self) -> None:
+        self.note("eof")
+
+    def note(self, what: str) -> None:
+        self.seen.append(what)
+        self.bell.ring()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            await self.bell.wait()
+
+
+Scene = Callable[[Stream, Listening, socket.socket], Awaitable[None]]
+
+
+def play(scene: Scene) -> list[str]:
+    """Runs a scene with a stream and the plain socket at its other end."""
+    seen: list[str] = []
+
+    async def main() -> int:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            protocol = Listening()
+            stream = Stream(ours, protocol)
+            with trio.fail_after(30):
+                await scene(stream, protocol, theirs)
+            stream.abort()
+            await trio.sleep(0.01)
+        seen.extend(protocol.seen)
+        return 0
+
+    host.run(main)
+    return seen
+
+
+def test_what_is_said_in_a_turn_leaves_together() -> None:
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        stream.write(b"one ")
+        stream.write(bytearray(b"two "))
+        stream.write(memoryview(b"three"))
+        theirs.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            theirs.recv(100)
+        await trio.sleep(0.01)
+        assert theirs.recv(100) == b"one two three"
+
+    assert play(scene) == ["made", "lost NoneType"]
+
+
+def test_nothing_is_read_while_reading_is_paused() -> None:
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        theirs.send(b"one")
+        await protocol.until(lambda: bytes(protocol.data) == b"one")
+        stream.pause_reading()
+        theirs.send(b"two")
+        await trio.sleep(0.01)
+        assert bytes(protocol.data) == b"one"
+        assert not stream.is_reading()
+        stream.resume_reading()
+        await protocol.until(lambda: bytes(protocol.data) == b"onetwo")
+
+    play(scene)
+
+
+def test_a_writer_is_told_to_stop_and_to_go_on() -> None:
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        data = bytes(range(256)) * (3 * PAUSE_ABOVE // 256)
+        stream.write(data)
+        assert protocol.seen[-1] == "pause"
+        stream.write(b"end")
+        received = bytearray()
+        while not received.endswith(b"end"):
+            received += await trio.to_thread.run_sync(theirs.recv, 1 << 20)
+        assert received == data + b"end"
+        await protocol.until(lambda: "resume" in protocol.seen)
+        assert stream.get_write_buffer_size() == 0
+
+    assert play(scene) == ["made", "pause", "resume", "lost NoneType"]
+
+
+def test_closing_first_sends_what_was_said() -> None:
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        stream.write(bytes(PAUSE_ABOVE - 3))
+        stream.write(b"end")
+        stream.close()
+        stream.write(b"never")
+        received = bytearray()
+        while chunk := await trio.to_thread.run_sync(theirs.recv, 1 << 20):
+            received += chunk
+        assert received == bytes(PAUSE_ABOVE - 3) + b"end"
+        await protocol.until(lambda: "lost NoneType" in protocol.seen)
+
+    assert play(scene) == ["made", "lost NoneType"]
+
+
+def test_the_end_of_the_other_side_is_told_once() -> None:
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        theirs.send(b"last words")
+        theirs.close()
+        stream.write(b"hello?")
+        await protocol.until(lambda: "lost NoneType" in protocol.seen)
+        assert bytes(protocol.data) == b"last words"
+        assert stream.is_closing()
+
+    assert play(scene) == ["made", "eof", "lost NoneType"]
+
+
+def test_a_reset_is_told_with_its_error() -> None:
+    async def main() -> int:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            ours = socket.create_connection(listening.getsockname())
+            theirs, _ = listening.accept()
+            protocol = Listening()
+            stream = Stream(ours, protocol)
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            theirs.close()
+            with trio.fail_after(30):
+                await protocol.until(lambda: "lost ConnectionResetError" in protocol.seen)
+            assert stream.is_closing()
+        return 0
+
+    host.run(main)

@@ -1,0 +1,186 @@
+"""A connection registers once and in one role; what it may call depends on nothing else."""
+
+from collections.abc import Awaitable, Callable
+
+import capnp
+import pytest
+import trio
+
+from rain.base.ids import ObjectId
+from rain.rpc import host, schema
+from rain.rpc.codec.border import Capability
+from rain.rpc.connection import Connection, dial, reason_of
+from rain.rpc.server_endpoint import listen
+from tests.rpc.fakes import FakeServer
+
+Scene = Callable[[Connection, Capability], Awaitable[None]]
+
+
+def play(scene: Scene) -> FakeServer:
+    """Runs a coroutine of the host with a raw connection to a server."""
+    servers: list[FakeServer] = []
+
+    async def main() -> int:
+        server = FakeServer()
+        servers.append(server)
+        listener = listen("127.0.0.1", 0, server)
+
+        async def raw() -> None:
+            connection = await dial("127.0.0.1", listener.port, 5)
+            await scene(connection, connection.call(schema.server.ServerBootstrap))
+            connection.end("done")
+
+        with trio.fail_after(30):
+            await host.in_host(raw)
+        listener.close()
+        await trio.sleep(0.01)
+        return 0
+
+    host.run(main)
+    return servers[0]
+
+
+async def failure_of(call: Awaitable[object]) -> str:
+    with pytest.raises(capnp.KjException) as caught:
+        await call
+    return reason_of(caught.value)
+
+
+def test_a_second_registration_is_refused_and_ends_the_connection() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        await bootstrap.registerClient(version=2)
+        assert await failure_of(bootstrap.registerClient(version=2)) == (
+            "this connection is registered as a client and cannot become a client"
+        )
+
+    server = play(scene)
+    assert server.journal.named("client left") == [
+        ("this connection is registered as a client and cannot become a client",)
+    ]
+
+
+def test_a_client_cannot_become_a_governor() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        await bootstrap.registerClient(version=2)
+        request = bootstrap.registerGovernor_request()
+        request.version = 2
+        assert await failure_of(request.send()) == (
+            "this connection is registered as a client and cannot become a governor"
+        )
+
+    assert play(scene).hellos == []
+
+
+def test_a_reader_of_data_cannot_become_a_client() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        service = (await bootstrap.data()).service
+        answer = await service.read(object=ObjectId(1), offset=0, size=10)
+        assert answer.status == "notHere"
+        assert await failure_of(bootstrap.registerClient(version=2)) == (
+            "this connection is registered as a reader and cannot become a client"
+        )
+
+    assert play(scene).journal.entries == []
+
+
+def test_the_service_of_a_client_is_not_that_of_a_governor() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        service = (await bootstrap.registerClient(version=2)).service
+        wrong = service.as_reader() if hasattr(service, "as_reader") else service
+        cast = wrong.cast_as(schema.governor.GovernorUpstream)
+        assert "interface not implemented" in await failure_of(cast.drained())
+
+    play(scene)
+
+
+def test_a_governor_without_a_control_is_refused_when_it_is_needed() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        request = bootstrap.registerGovernor_request()
+        request.version = 2
+        request.dataAddress = "host:1"
+        await request.send()
+
+    server = play(scene)
+    assert [hello.data_address for hello in server.hellos] == ["host:1"]
+
+
+def test_resources_that_are_negative_are_refused() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        request = bootstrap.registerGovernor_request()
+        request.version = 2
+        request.dataAddress = "host:1"
+        row = request.init("resources", 1)[0]
+        row.name, row.amount = "cpus", -1
+        assert "cannot be negative" in await failure_of(request.send())
+
+    assert play(scene).hellos == []
+
+
+@pytest.mark.parametrize(("offset", "size"), [(-1, 1), (0, -1)])
+def test_nonsense_to_read_is_the_callers_fault(offset: int, size: int) -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        service = (await bootstrap.registerClient(version=2)).service
+        call = service.read(object=1, offset=offset, size=size)
+        assert "cannot be read" in await failure_of(call)
+        assert "the connection is closed" in await failure_of(service.serverInfo())
+
+    server = play(scene)
+    assert len(server.journal.named("client left")) == 1
+
+
+def test_columns_that_do_not_fit_are_the_callers_fault() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        service = (await bootstrap.registerClient(version=2)).service
+        request = service.submit_request()
+        request.part.tasks.ids = [1, 2]
+        request.last = True
+        assert "different lengths" in await failure_of(request.send())
+
+    server = play(scene)
+    assert server.journal.named("submit") == []
+
+
+def test_an_unknown_wait_mode_is_the_callers_fault() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        service = (await bootstrap.registerClient(version=2)).service
+        request = service.wait_request()
+        request.mode = 7
+        assert "no mode number 7" in await failure_of(request.send())
+
+    play(scene)
+
+
+def test_a_message_over_the_limit_is_refused_by_name() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        service = (await bootstrap.registerClient(version=2)).service
+        call = service.upload(object=1, offset=0, data=bytes(70_000_000))
+        assert "the limit is 67108864" in await failure_of(call)
+
+    play(scene)
+
+
+def test_a_message_far_over_the_limit_does_not_even_leave() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        service = (await bootstrap.registerClient(version=2)).service
+        call = service.upload(object=1, offset=0, data=bytes(300_000_000))
+        assert "so I won't send it" in await failure_of(call)
+
+    play(scene)
+
+
+def test_a_message_that_is_too_long_to_be_received_ends_the_connection() -> None:
+    # given: the header of a message with one segment of 4 GiB
+    async def main() -> int:
+        server = FakeServer()
+        listener = listen("127.0.0.1", 0, server)
+        async with await trio.open_tcp_stream("127.0.0.1", listener.port) as stream:
+            await stream.send_all(b"\0\0\0\0\xff\xff\xff\x1f")
+            # then: Cap'n Proto says so, and closes
+            answer = bytearray()
+            async for chunk in stream:
+                answer += chunk
+            assert b"exceeds size limit" in answer
+        listener.close()
+        return 0
+
+    host.run(main)

@@ -1,0 +1,67 @@
+"""The schemas load, once and by one path; without pycapnp that is said in one line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.whole
+
+
+def run_python(source: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", source],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_schema_of_the_folder_loads() -> None:
+    # In a process of its own: a schema with an error aborts the process that loads it.
+    done = run_python(
+        "from rain.rpc import schema\n"
+        "names = {path.stem for path in schema.FOLDER.glob('*.capnp')}\n"
+        "assert names and all(hasattr(schema, name) for name in names), names\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "schema",
+        "codec",
+        "server_endpoint",
+        "governor_endpoint",
+        "client_endpoint",
+        "data_endpoint",
+        "data_reader",
+    ],
+)
+def test_without_pycapnp_one_line_says_what_to_install(module: str) -> None:
+    done = run_python(
+        "import sys, types\n"
+        "sys.modules['capnp'] = types.ModuleType('capnp')\n"
+        "from rain.base.errors import StartError\n"
+        f"try:\n    import rain.rpc.{module}\n"
+        "except StartError as error:\n    print(error)\n"
+    )
+    expected = "pycapnp is not installed in this environment: pip install 'pycapnp>=2.2'\n"
+    assert (done.stdout, done.stderr) == (expected, "")
+
+
+def test_without_pycapnp_no_program_runs() -> None:
+    done = run_python(
+        "import sys, types\n"
+        "sys.modules['capnp'] = types.ModuleType('capnp')\n"
+        "from rain.base.errors import StartError\n"
+        "from rain.rpc import host\n"
+        "try:\n    host.run(print)\n"
+        "except StartError as error:\n    print(error)\n"
+    )
+    assert done.stdout.startswith("pycapnp is not installed")
