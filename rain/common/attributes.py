@@ -1,0 +1,151 @@
+"""Spec and info of tasks, data objects and sessions.
+
+A spec is what the user asked for, an info is what happened. Their JSON leaves out what is empty,
+and has no names but the ones below.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, TypeGuard
+
+from attrs import define, field, fields
+
+from rain.common.errors import RainException
+from rain.common.ids import ID
+
+
+def _no_ids() -> list[ID]:
+    return []
+
+
+def _no_inputs() -> list["TaskSpecInput"]:
+    return []
+
+
+def _no_notes() -> dict[str, Any]:
+    return {}
+
+
+def _no_resources() -> dict[str, int]:
+    return {}
+
+
+@define
+class Attributes:
+    """What specs and infos have in common."""
+
+    # The fields that hold an id, which is a pair in JSON.
+    _IDS: ClassVar[frozenset[str]] = frozenset()
+
+    def to_json(self) -> dict[str, Any]:
+        """A dictionary of plain values; empty ones are left out."""
+        values: dict[str, Any] = {}
+        for attribute in fields(type(self)):
+            value = getattr(self, attribute.name)
+            if value or (attribute.name == "config" and value is not None):
+                values[attribute.name] = _plain(value)
+        return values
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The reverse; RainException for a name that does not belong here."""
+        known = {attribute.name for attribute in fields(cls)}
+        surplus = sorted(set(values) - known)
+        if surplus:
+            raise RainException(f"{cls.__name__} has no {', '.join(surplus)}")
+        return cls(**{name: cls._read(name, value) for name, value in values.items()})
+
+    @classmethod
+    def _read(cls, name: str, value: Any) -> Any:
+        return ID(*value) if name in cls._IDS else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, ID):
+        return list(value)
+    if isinstance(value, Attributes):
+        return value.to_json()
+    if _is_list(value):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+@define
+class TaskSpecInput(Attributes):
+    """One input of a task."""
+
+    _IDS: ClassVar[frozenset[str]] = frozenset({"id"})
+
+    id: ID
+    label: str | None = None
+
+
+@define
+class TaskSpec(Attributes):
+    """What a task shall do."""
+
+    _IDS: ClassVar[frozenset[str]] = frozenset({"id"})
+
+    id: ID
+    task_type: str
+    config: Any = None
+    inputs: list[TaskSpecInput] = field(factory=_no_inputs)
+    outputs: list[ID] = field(factory=_no_ids)
+    resources: dict[str, int] = field(factory=_no_resources)
+    name: str | None = None
+    user: dict[str, Any] = field(factory=_no_notes)
+
+    @classmethod
+    def _read(cls, name: str, value: Any) -> Any:
+        if name == "inputs":
+            return [TaskSpecInput.from_json(entry) for entry in value]
+        if name == "outputs":
+            return [ID(*entry) for entry in value]
+        return ID(*value) if name == "id" else value
+
+
+@define
+class TaskInfo(Attributes):
+    """What happened to a task."""
+
+    error: str = ""
+    start_time: str = ""
+    duration: float | None = None
+    governor: str = ""
+    user: dict[str, Any] = field(factory=_no_notes)
+    debug: str = ""
+
+
+@define
+class ObjectSpec(Attributes):
+    """What a data object shall be; `data_type` is "blob" or "dir"."""
+
+    _IDS: ClassVar[frozenset[str]] = frozenset({"id"})
+
+    id: ID
+    label: str | None = None
+    content_type: str | None = None
+    data_type: str = "blob"
+    user: dict[str, Any] = field(factory=_no_notes)
+
+
+@define
+class ObjectInfo(Attributes):
+    """What a data object turned out to be."""
+
+    error: str = ""
+    size: int | None = None
+    content_type: str | None = None
+    user: dict[str, Any] = field(factory=_no_notes)
+    debug: str = ""
+
+
+@define
+class SessionSpec(Attributes):
+    """What a session is called, and the user's own notes on it."""
+
+    name: str = ""
+    user: dict[str, Any] = field(factory=_no_notes)

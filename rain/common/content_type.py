@@ -1,0 +1,172 @@
+"""Content types: what the bytes of a data object mean, and how values become bytes and back.
+
+A content type is a name such as "pickle", "json" or "text-latin-1". None says nothing about the
+content. A longer name is a special case of each of its beginnings, and what `pickle` can read is
+also readable by `cloudpickle`.
+"""
+
+import json
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+from rain.common.errors import RainException
+
+NAMES = frozenset({"", "pickle", "cloudpickle", "json", "cbor", "arrow", "protobuf", "dir", "text"})
+PREFIXES = ("text-", "user/", "mime/", "protobuf/")
+PICKLE_PROTOCOL = 5
+
+
+def check_content_type(name: str | None) -> None:
+    """ValueError unless the name is a content type."""
+    if name is None or name in NAMES:
+        return
+    if not name.startswith(PREFIXES):
+        known = ", ".join(sorted(NAMES - {""}))
+        raise ValueError(
+            f"{name!r} is not a content type: use {known}, text-<encoding>, user/..., mime/..."
+            " or protobuf/..."
+        )
+
+
+def merge_content_types(a: str | None, b: str | None) -> str | None:
+    """The narrower of two content types that describe the same data."""
+    if a is None or b is None:
+        return b if a is None else a
+    if b.startswith(a):
+        return b
+    if a.startswith(b):
+        return a
+    if {a, b} == {"pickle", "cloudpickle"}:
+        return "cloudpickle"
+    raise RainException(f"The content types {a!r} and {b!r} do not go together")
+
+
+merge = merge_content_types
+
+
+def is_type_instance(name: str | None, expected: str | None) -> bool:
+    """Whether data of the one type can be used where the other is expected."""
+    if expected is None:
+        return True
+    if name is None:
+        return False
+    return name.startswith(expected) or (name == "pickle" and expected == "cloudpickle")
+
+
+def _library(module: str, content_type: str) -> Any:
+    """A library that only one content type needs."""
+    from importlib import import_module  # noqa: PLC0415 # most programs never come here
+
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        raise RainException(
+            f"The content type {content_type!r} needs the package {package!r}, which is not"
+            f" installed here: pip install {package}"
+        ) from error
+
+
+def _encode_pickle(value: Any) -> bytes:
+    return pickle.dumps(value, PICKLE_PROTOCOL)
+
+
+def _encode_cloudpickle(value: Any) -> bytes:
+    encoded: bytes = _library("cloudpickle", "cloudpickle").dumps(value, PICKLE_PROTOCOL)
+    return encoded
+
+
+def _encode_json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _decode_json(data: bytes) -> Any:
+    return json.loads(data.decode())
+
+
+def _encode_cbor(value: Any) -> bytes:
+    encoded: bytes = _library("cbor2", "cbor").dumps(value)
+    return encoded
+
+
+def _decode_cbor(data: bytes) -> Any:
+    return _library("cbor2", "cbor").loads(data)
+
+
+def _encode_arrow(value: Any) -> bytes:
+    from rain.common import arrow  # noqa: PLC0415 # as the library, only where it is used
+
+    return arrow.encode(_library("pyarrow", "arrow"), value)
+
+
+def _decode_arrow(data: bytes) -> Any:
+    from rain.common import arrow  # noqa: PLC0415 # as above
+
+    return arrow.decode(_library("pyarrow", "arrow"), data)
+
+
+# Unpickling needs no cloudpickle: what it wrote is a pickle that names the library itself.
+_ENCODERS: dict[str, Callable[[Any], bytes]] = {
+    "pickle": _encode_pickle,
+    "cloudpickle": _encode_cloudpickle,
+    "json": _encode_json,
+    "cbor": _encode_cbor,
+    "arrow": _encode_arrow,
+}
+_DECODERS: dict[str, Callable[[bytes], Any]] = {
+    "pickle": pickle.loads,
+    "cloudpickle": pickle.loads,
+    "json": _decode_json,
+    "cbor": _decode_cbor,
+    "arrow": _decode_arrow,
+}
+
+
+def _text_encoding(content_type: str) -> str | None:
+    """The encoding that a text type names; None for other types."""
+    if content_type == "text":
+        return "utf-8"
+    if content_type.startswith("text-"):
+        return content_type.removeprefix("text-")
+    return None
+
+
+def _no_encoding(encoding: str, content_type: str) -> RainException:
+    return RainException(f"Python knows no encoding {encoding!r} (content type {content_type!r})")
+
+
+def encode_value(value: Any, content_type: str | None) -> bytes:
+    """The bytes of a value; RainException when the type cannot hold it."""
+    if not content_type:
+        raise RainException("A value cannot be encoded without a content type")
+    encoder = _ENCODERS.get(content_type)
+    if encoder is not None:
+        return encoder(value)
+    encoding = _text_encoding(content_type)
+    if encoding is None:
+        raise RainException(f"Values cannot be encoded as {content_type!r}")
+    if not isinstance(value, str):
+        raise RainException(f"Only str can be encoded as {content_type!r}, not {type(value)!r}")
+    try:
+        return value.encode(encoding)
+    except LookupError as error:
+        raise _no_encoding(encoding, content_type) from error
+
+
+def decode_value(data: bytes, content_type: str | None) -> Any:
+    """The value that the bytes hold; RainException when the type cannot be read."""
+    if not isinstance(data, bytes):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
+        raise RainException(f"Only bytes can be decoded, not {type(data)!r}")
+    if not content_type:
+        raise RainException("Data without a content type cannot be decoded; read its bytes")
+    decoder = _DECODERS.get(content_type)
+    if decoder is not None:
+        return decoder(data)
+    encoding = _text_encoding(content_type)
+    if encoding is None:
+        raise RainException(f"Data of content type {content_type!r} cannot be decoded")
+    try:
+        return data.decode(encoding)
+    except LookupError as error:
+        raise _no_encoding(encoding, content_type) from error

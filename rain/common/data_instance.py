@@ -1,0 +1,146 @@
+"""The data of a finished object, as programs and tasks read it.
+
+The data is in memory or under a path of the governor's storage; the latter may only be read. A
+directory in memory is a tar archive.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rain.common import content_type as content_types
+from rain.common.data_type import DataType
+from rain.common.errors import RainException
+from rain.common.ids import ID
+from rain.common.utils import format_size
+
+if TYPE_CHECKING:
+    from rain.common.attributes import ObjectInfo, ObjectSpec
+
+_UNLOADED = object()
+
+
+class DataInstance:
+    """Finished data: its bytes, its value, or a file or directory that holds it.
+
+    `object_id` names the data object that this is, None for data that a task has just made.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_content_type",
+        "_data",
+        "_path",
+        "_value",
+        "data_type",
+        "info",
+        "object_id",
+        "spec",
+    )
+
+    def __init__(
+        self,
+        *,
+        data: bytes | None = None,
+        path: Path | str | None = None,
+        spec: "ObjectSpec | None" = None,
+        info: "ObjectInfo | None" = None,
+        object_id: ID | None = None,
+        data_type: DataType | None = None,
+        content_type: str | None = None,
+    ) -> None:
+        if (data is None) == (path is None):
+            raise ValueError("a data instance has either data or a path")
+        self._data = data
+        self._path = None if path is None else Path(path)
+        self._value: object = _UNLOADED
+        self._content_type = content_type
+        self.spec = spec
+        self.info = info
+        self.object_id = object_id
+        if data_type is None:
+            data_type = DataType.BLOB if spec is None else DataType(spec.data_type)
+        self.data_type = data_type
+
+    @property
+    def content_type(self) -> str | None:
+        """What was found when the data was made, else what was declared."""
+        if self.info is not None and self.info.content_type:
+            return self.info.content_type
+        if self._content_type is not None or self.spec is None:
+            return self._content_type
+        return self.spec.content_type
+
+    @property
+    def path(self) -> Path | None:
+        """Where storage holds the data, None when it is in memory."""
+        return self._path
+
+    def load(self, cache: bool = False) -> Any:
+        """The value that the bytes mean. With `cache` it is made once; nobody may change it."""
+        if self._value is not _UNLOADED:
+            return self._value
+        if self.data_type is DataType.DIRECTORY:
+            raise RainException("A directory cannot be loaded; use write() or link()")
+        value = content_types.decode_value(self.get_bytes(), self.content_type)
+        if cache:
+            self._value = value
+        return value
+
+    def get_bytes(self) -> bytes:
+        """The bytes of a blob, or the tar archive of a directory."""
+        if self._data is not None:
+            return self._data
+        path = self._where()
+        if self.data_type is DataType.DIRECTORY:
+            from rain.common.fs import pack_directory  # noqa: PLC0415 # few tasks need archives
+
+            return pack_directory(path)
+        return path.read_bytes()
+
+    def get_str(self) -> str:
+        """The bytes as text, in the encoding of a text type, else UTF-8."""
+        name = self.content_type or ""
+        return self.get_bytes().decode(
+            name.removeprefix("text-") if name.startswith("text-") else "utf-8"
+        )
+
+    def write(self, path: Path | str) -> None:
+        """Writes a copy that may be changed."""
+        target = Path(path)
+        if self.data_type is DataType.DIRECTORY or self._data is None:
+            from rain.common.fs import copy_writable, unpack  # noqa: PLC0415 # as above
+
+            if self._data is None:
+                copy_writable(self._where(), target)
+            else:
+                unpack(self._data, target)
+        else:
+            target.write_bytes(self._data)
+
+    def link(self, path: Path | str) -> None:
+        """Makes the data appear under a path, for reading; without a copy where possible."""
+        if self._path is None:
+            self.write(path)
+        else:
+            Path(path).symlink_to(self._path.absolute(), self.data_type is DataType.DIRECTORY)
+
+    def remove(self) -> None:
+        """Deletes the stored data of an instance that owns it (a staged one that nobody took)."""
+        if self._path is None:
+            return
+        import shutil  # noqa: PLC0415 # loads compression libraries, and few tasks come here
+
+        if self._path.is_dir() and not self._path.is_symlink():
+            shutil.rmtree(self._path)
+        else:
+            self._path.unlink()
+
+    def _where(self) -> Path:
+        if self._path is None:
+            raise RainException("The data of this instance is gone")
+        return self._path
+
+    def __repr__(self) -> str:
+        where = format_size(len(self._data)) if self._data is not None else str(self._path)
+        kind = "directory" if self.data_type is DataType.DIRECTORY else "blob"
+        return f"<DataInstance {kind} {self.content_type or 'untyped'} {where}>"

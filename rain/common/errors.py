@@ -1,0 +1,37 @@
+"""The exceptions that user programs meet.
+
+RainException
+    SessionException            the session has failed
+        TaskException           ... because one of its tasks failed
+    ConnectionException         no server there, or no longer
+    TimeoutException            a wait took longer than its timeout
+RainWarning                     raised: something allowed that is surely not meant
+"""
+
+from rain.base.ids import ID
+
+
+class RainException(Exception):
+    """Something that Rain refuses or that went wrong; the base of all the others."""
+
+
+class SessionException(RainException):
+    """The session has failed; nothing can be asked of it any more but to close it."""
+
+
+class TaskException(SessionException):
+    """A task failed, and its session with it."""
+
+    task_id: ID | None = None
+
+
+class ConnectionException(RainException, ConnectionError):
+    """The server cannot be reached, or the connection to it has ended."""
+
+
+class TimeoutException(RainException, TimeoutError):
+    """What was waited for did not happen in time; it may still happen later."""
+
+
+class RainWarning(Warning):
+    """Raised, not warned: what was asked for is possible, and surely a mistake."""

@@ -1,0 +1,142 @@
+"""Directories as tar archives, and writable copies of what storage keeps read-only.
+
+An archive has the root entry ".", its entries in the order of their names and no times or owners,
+so that equal directories give equal bytes.
+"""
+
+import io
+import shutil
+import tarfile
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import IO, Union
+
+from rain.common.errors import RainException
+
+Tree = Mapping[str, Union[bytes, str, "Tree"]]
+"""A directory as a mapping: names to contents, or to mappings for the folders inside."""
+
+_FOLDER_MODE = 0o755
+_FILE_MODE = 0o644
+_PROGRAM_MODE = 0o755
+_ANY_EXECUTE = 0o111
+
+
+def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    """An entry without what differs from machine to machine."""
+    info.uid = info.gid = 0
+    info.uname = info.gname = ""
+    info.mtime = 0
+    if info.isdir():
+        info.mode = _FOLDER_MODE
+    elif info.isfile():
+        info.mode = _PROGRAM_MODE if info.mode & _ANY_EXECUTE else _FILE_MODE
+    return info
+
+
+def _archive(fill: Callable[[tarfile.TarFile], None]) -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        fill(archive)
+    return target.getvalue()
+
+
+def pack_directory(path: Path) -> bytes:
+    """The archive of a local directory."""
+    if not path.is_dir():
+        raise RainException(f"There is no directory {str(path)!r}")
+    # tarfile walks a folder in the order of its names.
+    return _archive(lambda archive: archive.add(path, arcname=".", filter=_plain))
+
+
+def pack_tree(tree: Tree) -> bytes:
+    """The archive of a directory that exists only as a mapping; names may be paths."""
+    files: dict[PurePosixPath, bytes] = {}
+    folders: set[PurePosixPath] = set()
+    _flatten(tree, PurePosixPath(), files, folders)
+    clash = sorted(str(path) for path in files if path in folders)
+    if clash:
+        raise RainException(f"{clash[0]!r} cannot be both a file and a directory")
+
+    def fill(archive: tarfile.TarFile) -> None:
+        root = _plain(tarfile.TarInfo("."))
+        root.type = tarfile.DIRTYPE
+        archive.addfile(_plain(root))
+        for path in sorted({*files, *folders}):
+            info = tarfile.TarInfo(f"./{path}")
+            if path in folders:
+                info.type = tarfile.DIRTYPE
+                archive.addfile(_plain(info))
+            else:
+                info.size = len(files[path])
+                archive.addfile(_plain(info), io.BytesIO(files[path]))
+
+    return _archive(fill)
+
+
+def _flatten(
+    tree: Tree,
+    below: PurePosixPath,
+    files: dict[PurePosixPath, bytes],
+    folders: set[PurePosixPath],
+) -> None:
+    for name, content in tree.items():
+        path = below / name
+        if not PurePosixPath(name).parts or path.is_absolute() or ".." in path.parts:
+            raise RainException(f"{name!r} is not a path inside a directory")
+        folders.update(parent for parent in path.parents if parent.parts)
+        if isinstance(content, Mapping):
+            folders.add(path)
+            _flatten(content, path, files, folders)
+        elif path in files:
+            raise RainException(f"{str(path)!r} is named twice")
+        else:
+            files[path] = content.encode() if isinstance(content, str) else content
+
+
+def unpack(data: bytes, path: Path) -> None:
+    """Writes what an archive holds into a directory, which is made when it is not there."""
+    _unpack(io.BytesIO(data), path)
+
+
+def unpack_file(source: Path, path: Path) -> None:
+    """The same for an archive that is a file; it need not fit into memory."""
+    with source.open("rb") as archive:
+        _unpack(archive, path)
+
+
+def _unpack(source: IO[bytes], path: Path) -> None:
+    path.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(fileobj=source, mode="r:") as archive:
+        # The oldest Pythons that we run on have no filters: there, entries are written as they are.
+        if hasattr(tarfile, "data_filter"):
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(path)
+
+
+def copy_writable(source: Path, target: Path) -> None:
+    """A copy that may be changed: contents, links and the right to execute, nothing else."""
+    if not source.is_dir():
+        _copy_file(source, target)
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    for entry in sorted(source.iterdir()):
+        if entry.is_symlink():
+            (target / entry.name).symlink_to(entry.readlink())
+        else:
+            copy_writable(entry, target / entry.name)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    shutil.copyfile(source, target)
+    executable = source.stat().st_mode & _ANY_EXECUTE
+    target.chmod(_PROGRAM_MODE if executable else _FILE_MODE)
+
+
+def remove_dir_content(path: Path) -> None:
+    """Empties a directory, and keeps it."""
+    for entry in path.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()

@@ -1,0 +1,25 @@
+"""Small helpers for texts that people read."""
+
+KIBI = 1024
+
+
+def short_str(value: object, limit: int = 60) -> str:
+    """The text of a value, its middle left out when it is too long."""
+    text = str(value)
+    if len(text) <= limit:
+        return text
+    head = (limit - 3) * 2 // 3
+    tail = limit - 3 - head
+    return f"{text[:head]}...{text[len(text) - tail :]}"
+
+
+def format_size(size: int) -> str:
+    """A number of bytes as people say it."""
+    if size < KIBI:
+        return f"{size} B"
+    amount = float(size)
+    for unit in ("KiB", "MiB", "GiB"):
+        amount /= KIBI
+        if amount < KIBI:
+            return f"{amount:.1f} {unit}"
+    return f"{amount / KIBI:.1f} TiB"
