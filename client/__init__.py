@@ -1,0 +1,46 @@
+"""The client library: build graphs of tasks, run them on a server, and fetch the results."""
+
+from rain.client import tasks as tasks
+from rain.client.client import Client
+from rain.client.constants import blob, directory, pickled
+from rain.client.data import DataObject
+from rain.client.input import Input, InputBase, InputDir
+from rain.client.output import Output, OutputBase, OutputDir
+from rain.client.program import Program
+from rain.client.remote import Remote, remote
+from rain.client.session import Session
+from rain.client.task import Task
+from rain.common.errors import (
+    ConnectionException,
+    RainException,
+    RainWarning,
+    SessionException,
+    TaskException,
+    TimeoutException,
+)
+
+__all__ = [
+    "Client",
+    "ConnectionException",
+    "DataObject",
+    "Input",
+    "InputBase",
+    "InputDir",
+    "Output",
+    "OutputBase",
+    "OutputDir",
+    "Program",
+    "RainException",
+    "RainWarning",
+    "Remote",
+    "Session",
+    "SessionException",
+    "Task",
+    "TaskException",
+    "TimeoutException",
+    "blob",
+    "directory",
+    "pickled",
+    "remote",
+    "tasks",
+]

@@ -1,0 +1,183 @@
+"""Arguments of remote functions as pickles, with the data objects inside them taken out.
+
+A data object, or a task with one output, may stand anywhere in an argument. It becomes an input of
+the task, and in the pickle a call of `rain.executor.executor.unpickle_input_object` takes its
+place, which puts the data there when the function runs.
+"""
+
+import io
+import pickle
+import time
+from importlib import import_module
+from typing import Any, NoReturn
+
+import cloudpickle
+
+from rain.client.data import DataObject, to_dataobj
+from rain.client.task import Task
+from rain.common.errors import RainWarning
+
+LARGEST_PICKLE = 256 * 1024
+LONGEST_PICKLING = 1.0  # seconds of CPU time
+PROTOCOL = 5
+
+_MODULE = "rain.executor.executor"
+_FUNCTION = "unpickle_input_object"
+_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes})
+_dumps = pickle.dumps
+
+
+class _Reference:
+    """Something that is pickled as a name and is never imported here: executors have it."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self.owner = owner
+        self.name = name
+
+    def __call__(self, *args: object) -> NoReturn:
+        raise TypeError(f"{self.name} exists only in executors")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.owner, self.name)
+
+
+class _ModuleReference:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (_MODULE,)
+
+
+_UNPICKLE = _Reference(_ModuleReference(), _FUNCTION)
+_OURS = frozenset({_Reference, _ModuleReference})
+
+
+class InputCollector:
+    """Gathers the inputs of one call while its arguments are pickled. Input 0 is the function."""
+
+    __slots__ = ("labels", "objects")
+
+    def __init__(self, function: DataObject) -> None:
+        self.objects: list[DataObject] = [function]
+        self.labels: list[str | None] = [None]
+
+    def add(self, label: str, value: Any) -> int:
+        """Adds a data object, and answers its index among the inputs."""
+        self.objects.append(to_dataobj(value))
+        self.labels.append(label)
+        return len(self.objects) - 1
+
+
+class _Finder:
+    """Replaces the data objects that a pickler meets in one argument."""
+
+    __slots__ = ("_collector", "_content_type", "_count", "_load", "_name")
+
+    def __init__(
+        self, collector: InputCollector, name: str, load: bool, content_type: str | None
+    ) -> None:
+        self._collector = collector
+        self._name = name
+        self._load = load
+        self._content_type = content_type
+        self._count = 0
+
+    def replaced(self, value: Any) -> tuple[Any, ...]:
+        label = f"{self._name}{{{self._count}}}"
+        self._count += 1
+        index = self._collector.add(label, value)
+        return _UNPICKLE, (label, index, self._load, self._content_type)
+
+
+class _NotPlain(Exception):  # never leaves this module
+    """An argument holds something that needs cloudpickle."""
+
+
+class _PlainPickler(pickle.Pickler):
+    """For builtin containers with data objects in them; gives up at anything else."""
+
+    def __init__(self, target: io.BytesIO, finder: _Finder) -> None:
+        super().__init__(target, PROTOCOL)
+        self._finder = finder
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, DataObject | Task):
+            return self._finder.replaced(obj)
+        if type(obj) in _OURS or obj is getattr or obj is import_module:
+            return NotImplemented
+        raise _NotPlain
+
+
+class _CloudPickler(cloudpickle.Pickler):
+    """For everything else."""
+
+    def __init__(self, target: io.BytesIO, finder: _Finder) -> None:
+        super().__init__(target, PROTOCOL)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # cloudpickle is not annotated
+        self._finder = finder
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, DataObject | Task):
+            return self._finder.replaced(obj)
+        return super().reducer_override(obj)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # as above
+
+
+def pickle_argument(
+    value: Any,
+    collector: InputCollector,
+    name: str,
+    load: bool = False,
+    content_type: str | None = None,
+) -> bytes:
+    """The pickle of one argument; raises RainWarning when it is large or slow."""
+    if type(value) in _ATOMS:
+        data = _dumps(value, PROTOCOL)
+    elif isinstance(value, DataObject | Task):
+        label = f"{name}{{0}}"
+        data = _placeholder(label, collector.add(label, value), load, content_type)
+    else:
+        data = _pickle_structure(value, name, collector, load, content_type)
+    if len(data) > LARGEST_PICKLE:
+        raise RainWarning(
+            f"Pickled object {name} length {len(data)} is over {LARGEST_PICKLE} bytes; it would be"
+            " sent with every call. Upload it once with pickled() or blob(), and pass that"
+        )
+    return data
+
+
+def _pickle_structure(
+    value: Any, name: str, collector: InputCollector, load: bool, content_type: str | None
+) -> bytes:
+    known = len(collector.objects)
+    target = io.BytesIO()
+    try:
+        _PlainPickler(target, _Finder(collector, name, load, content_type)).dump(value)
+    except _NotPlain:
+        # What the first try has found is found again.
+        del collector.objects[known:], collector.labels[known:]
+        target = io.BytesIO()
+        start = time.thread_time()
+        pickler: Any = _CloudPickler(target, _Finder(collector, name, load, content_type))
+        pickler.dump(value)
+        taken = time.thread_time() - start
+        if taken > LONGEST_PICKLING:
+            raise RainWarning(
+                f"Pickled object {name} took {taken:.1f} s of CPU time to pickle, and would with"
+                " every call. Upload it once with pickled() or blob(), and pass that"
+            ) from None
+    return target.getvalue()
+
+
+_placeholders: dict[tuple[str, int, bool, str | None], bytes] = {}
+_PLACEHOLDERS_REMEMBERED = 4096
+
+
+def _placeholder(label: str, index: int, load: bool, content_type: str | None) -> bytes:
+    """The pickle of an argument that is a data object itself; equal calls have equal ones."""
+    key = (label, index, load, content_type)
+    data = _placeholders.get(key)
+    if data is None:
+        # Protocol 2 has no frames: between its two header bytes and its final stop there are only
+        # the instructions that make the tuple.
+        args = _dumps(key, 2)[2:-1]
+        data = b"\x80\x02" + f"c{_MODULE}\n{_FUNCTION}\n".encode() + args + b"R."
+        if len(_placeholders) < _PLACEHOLDERS_REMEMBERED:
+            _placeholders[key] = data
+    return data

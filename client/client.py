@@ -1,0 +1,156 @@
+"""The client: a connection to a server, and the sessions on it."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from rain.base.errors import RainError
+from rain.base.ids import SessionId
+from rain.base.wire import SessionFailure
+from rain.client.connection import Asking, Connection, connect
+from rain.client.data import DataObject
+from rain.client.housekeeper import Closable, Housekeeper
+from rain.client.local import LocalCluster
+from rain.client.reports import governor_info, object_info, task_info
+from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.session import Session
+from rain.client.task import Task
+from rain.common.errors import RainException, SessionException
+
+DEFAULT_PORT = 7210
+
+
+class Client:
+    """A connection to the server at an address. May be used by several threads.
+
+    Without an address the client starts a server and governors of its own on this machine, with
+    `cpus` each (all of the machine's, shared out, unless said), and stops them when it is closed
+    or collected, or when the program ends.
+    """
+
+    housekeeper: Housekeeper
+    connection: Connection
+
+    def __init__(
+        self,
+        address: str = "",
+        port: int | str = DEFAULT_PORT,
+        *,
+        cpus: int | None = None,
+        governors: int = 1,
+    ) -> None:
+        if address:
+            if cpus is not None or governors != 1:
+                raise RainException(
+                    "cpus and governors describe the embedded cluster; a server that runs already"
+                    " has its own"
+                )
+            self._take_over(connect(address, _checked_port(port)), None)
+            return
+        cluster = LocalCluster(cpus, governors)
+        try:
+            connection = connect(cluster.host, cluster.port)
+        except BaseException:
+            cluster.close()
+            raise
+        self._take_over(connection, cluster)
+
+    @classmethod
+    def over(cls, connection: Connection, cluster: Closable | None = None) -> Self:
+        """A client on a connection that somebody else has made."""
+        client = cls.__new__(cls)
+        client._take_over(connection, cluster)
+        return client
+
+    def _take_over(self, connection: Connection, cluster: Closable | None) -> None:
+        self.connection = connection
+        self.housekeeper = Housekeeper(connection, cluster)
+
+    def __del__(self) -> None:
+        housekeeper = self.__dict__.get("housekeeper")
+        if housekeeper is not None and not housekeeper.closed:
+            housekeeper.stop_soon()
+
+    def close(self) -> None:
+        """Closes the connection, which ends all sessions, and the embedded cluster."""
+        self.housekeeper.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def new_session(self, name: str = "Unnamed Session", default: bool = False) -> Session:
+        """Opens a session; with `default` it serves wherever no other session is active."""
+        with Asking(_nameless_failure):
+            session_id = self.connection.open_session(str(name), "")
+        self.housekeeper.open_sessions.add(session_id)
+        return Session(self, session_id, default, str(name))
+
+    def end_session(self, session_id: SessionId) -> None:
+        """Tells the server that a session is closed; one that has failed or gone is so already."""
+        self.housekeeper.open_sessions.discard(session_id)
+        if not self.housekeeper.closed:
+            with suppress(RainError):
+                self.connection.close_session(session_id)
+
+    def get_server_info(self) -> dict[str, Any]:
+        """What the governors have and hold at this moment."""
+        self.housekeeper.flush()
+        with Asking(_nameless_failure):
+            governors = self.connection.server_info()
+        return {"governors": [governor_info(report) for report in governors]}
+
+    def update(self, items: Iterable[Task | DataObject]) -> None:
+        """Refreshes states and infos of tasks and objects of any sessions."""
+        by_session: dict[Session, tuple[list[Task], list[DataObject]]] = {}
+        for item in items:
+            if not isinstance(item, Task | DataObject):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
+                raise RainException(f"{item!r} is neither a task nor a data object")
+            if not item.submission:
+                raise RainException(f"{item!r} was not submitted")
+            tasks, objects = by_session.setdefault(item.session, ([], []))
+            if isinstance(item, Task):
+                tasks.append(item)
+            else:
+                objects.append(item)
+        self.housekeeper.flush()
+        for session, (tasks, objects) in by_session.items():
+            self._update(session, tasks, objects)
+
+    def _update(self, session: Session, tasks: list[Task], objects: list[DataObject]) -> None:
+        with session.asking():
+            task_reports, object_reports = self.connection.update(
+                [task.packed_id for task in tasks], [obj.packed_id for obj in objects]
+            )
+        for task, task_report in zip(tasks, task_reports, strict=True):
+            task.known_state = TaskState(task_report.state.value)
+            task.known_info = task_info(task_report)
+        for obj, report in zip(objects, object_reports, strict=True):
+            obj.known_state = DataObjectState(report.state.value)
+            if obj.known_state is not DataObjectState.unfinished:
+                obj.known_info = object_info(report)
+
+    def __repr__(self) -> str:
+        return f"<Client{' closed' if self.housekeeper.closed else ''}>"
+
+
+def _checked_port(port: int | str) -> int:
+    try:
+        number = int(port)
+    except ValueError:
+        number = -1
+    if not 0 < number < 2**16:
+        raise RainException(f"{port!r} is not a port: use a number from 1 to 65535")
+    return number
+
+
+def _nameless_failure(failure: SessionFailure) -> RainException:
+    return SessionException(f"Message: {failure.message}")

@@ -1,0 +1,106 @@
+"""What the client asks of its connection to the server, and how its errors become the user's.
+
+`rain.rpc.client_endpoint.ClientConnection` is the real one; tests pass one of their own.
+"""
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Protocol
+
+from rain.base.errors import (
+    ConnectionLostError,
+    ProtocolError,
+    RefusedError,
+    SessionFailedError,
+    StartError,
+)
+from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.wire import (
+    Fetched,
+    GovernorReport,
+    ObjectReport,
+    SessionFailure,
+    Submission,
+    TaskReport,
+    WaitAnswer,
+)
+from rain.client.download import Sink
+from rain.common.errors import ConnectionException, RainException, TimeoutException
+
+
+class Connection(Protocol):
+    """A connection to a server. Each method may be called from any thread, and blocks it."""
+
+    def open_session(self, name: str, user: str = "") -> SessionId: ...
+
+    def close_session(self, session: SessionId) -> None: ...
+
+    def submit(self, submission: Submission) -> None: ...
+
+    def submit_soon(self, submission: Submission) -> None: ...
+
+    def unkeep(self, objects: Sequence[ObjectId]) -> None: ...
+
+    def wait(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        mode: str,
+        timeout: float | None = None,
+    ) -> WaitAnswer: ...
+
+    def fetch(self, object_id: ObjectId, sink: Sink | None = None) -> Fetched: ...
+
+    def fetch_many(self, object_ids: Sequence[ObjectId]) -> Sequence[Fetched]: ...
+
+    def update(
+        self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
+    ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]: ...
+
+    def server_info(self) -> Sequence[GovernorReport]: ...
+
+    def close(self) -> None: ...
+
+
+class Asking:
+    """Around a call of the connection: turns what it raises into what users know.
+
+    `explain` makes the exception of a failed session, which names the task that failed.
+    """
+
+    __slots__ = ("_explain",)
+
+    def __init__(self, explain: Callable[[SessionFailure], RainException]) -> None:
+        self._explain = explain
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            return
+        if isinstance(error, SessionFailedError):
+            raise self._explain(error.failure) from None
+        if isinstance(error, ConnectionLostError | StartError):
+            raise ConnectionException(str(error)) from None
+        if isinstance(error, TimeoutError) and not isinstance(error, RainException):
+            raise TimeoutException(str(error)) from None
+        if isinstance(error, RefusedError | ProtocolError):
+            raise RainException(str(error)) from None
+
+
+def connect(host: str, port: int) -> Connection:
+    """A connection to the server at an address."""
+    # Cap'n Proto takes a while to load; whoever only builds graphs does without.
+    from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
+
+    try:
+        return ClientConnection(host, port)
+    except (ConnectionLostError, StartError, RefusedError) as error:
+        raise ConnectionException(str(error)) from None

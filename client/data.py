@@ -1,0 +1,241 @@
+"""Data objects: handles of blobs and directories that tasks read and make."""
+
+import json
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from rain.base.ids import ObjectId, unpack
+from rain.client.active import get_active_session
+from rain.client.rpc.common import DataObjectState
+from rain.client.shapes import ObjectShape, notes_as_json
+from rain.common.attributes import ObjectInfo, ObjectSpec
+from rain.common.content_type import check_content_type, merge_content_types
+from rain.common.data_type import DataType
+from rain.common.errors import RainException
+from rain.common.ids import ID
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rain.client.session import Session
+    from rain.common.data_instance import DataInstance
+
+_DIRECTORY = DataType.DIRECTORY.value
+
+
+class DataObject:
+    """A blob or a directory of a session: data that the client gives, or that a task makes.
+
+    The attributes that are declared here are read by the library; users know the properties.
+    """
+
+    session: "Session"
+    packed_id: ObjectId
+    wire_shape: ObjectShape
+    constant: bytes | None  # what the client gives, until it was submitted
+    kept: bool
+    submission: int  # which submit of the session took it, 0 for none yet
+    known_state: DataObjectState | None
+    known_info: ObjectInfo | None
+    given_spec: ObjectSpec | None  # made when somebody looks at it
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "constant",
+        "given_spec",
+        "kept",
+        "known_info",
+        "known_state",
+        "packed_id",
+        "session",
+        "submission",
+        "wire_shape",
+    )
+
+    def __init__(
+        self,
+        label: str | None = None,
+        session: "Session | None" = None,
+        data_type: DataType = DataType.BLOB,
+        content_type: str | None = None,
+    ) -> None:
+        self.kept = False
+        check_content_type(content_type)
+        if session is None:
+            session = get_active_session()
+        _fill(self, session, ObjectShape(label, content_type, DataType(data_type).value), None)
+        session.add_object(self)
+
+    def __del__(self) -> None:
+        # Nothing may block here, or take a lock: this runs wherever the collector happens to.
+        try:
+            if self.kept and self.submission:
+                self.session.drop(self.packed_id)
+        except AttributeError:  # a handle that was never finished
+            pass
+
+    @property
+    def id(self) -> ID:
+        return unpack(self.packed_id)
+
+    @property
+    def state(self) -> DataObjectState | None:
+        """None before the object was submitted; refreshed by waits, fetches and `update()`."""
+        state = self.known_state
+        if self.submission == 0 or state is DataObjectState.removed:
+            return state
+        if self.submission <= self.session.finished_submissions:
+            return DataObjectState.finished
+        return state or DataObjectState.unfinished
+
+    @property
+    def spec(self) -> ObjectSpec:
+        """What was asked for; may be changed until the object is submitted."""
+        if self.given_spec is None:
+            shape = self.wire_shape
+            self.given_spec = ObjectSpec(
+                self.id,
+                shape.label,
+                shape.content_type,
+                shape.data_type,
+                json.loads(shape.user) if shape.user else {},
+            )
+        return self.given_spec
+
+    @property
+    def info(self) -> ObjectInfo | None:
+        """What is known of the finished object; None until it was updated or fetched."""
+        return self.known_info
+
+    @property
+    def label(self) -> str | None:
+        return self.wire_shape.label if self.given_spec is None else self.given_spec.label
+
+    @property
+    def data_type(self) -> DataType:
+        return DataType(self.wire_shape.data_type)
+
+    @property
+    def content_type(self) -> str | None:
+        """The declared type, narrowed by what was found when the data was made."""
+        spec = self.given_spec
+        declared = self.wire_shape.content_type if spec is None else spec.content_type
+        if self.known_info is None:
+            return declared
+        return merge_content_types(declared, self.known_info.content_type)
+
+    def keep(self) -> None:
+        """Asks for the data to stay until it is unkept, so that it can be fetched."""
+        if self.submission:
+            raise RainException(
+                f"{self!r} is already submitted; keep() must be called before submit()"
+            )
+        self.kept = True
+
+    def unkeep(self) -> None:
+        """Lets the data go when no task needs it."""
+        self.session.unkeep((self,))
+
+    def is_kept(self) -> bool:
+        return self.kept
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits until the object is finished."""
+        self.session.wait((self,), timeout=timeout)
+
+    def fetch(self) -> "DataInstance":
+        """The data of the object; waits until it is finished."""
+        return self.session.fetch(self)
+
+    def download(self, path: "Path | str") -> None:
+        """Writes the data to a path; it need not fit into memory. A directory is unpacked there."""
+        self.session.download(self, path)
+
+    def update(self) -> None:
+        """Refreshes state and info."""
+        self.session.update((self,))
+
+    def expect_dir(self) -> None:
+        """TypeError unless this is a directory."""
+        if self.wire_shape.data_type != _DIRECTORY:
+            raise TypeError(f"{self!r} is a blob, and a directory is expected")
+
+    def expect_blob(self) -> None:
+        """TypeError unless this is a blob."""
+        if self.wire_shape.data_type == _DIRECTORY:
+            raise TypeError(f"{self!r} is a directory, and a blob is expected")
+
+    def settle(self) -> ObjectShape:
+        """The final shape: what the user has changed in the spec is taken over."""
+        spec = self.given_spec
+        if spec is not None:
+            check_content_type(spec.content_type)
+            self.wire_shape = ObjectShape(
+                spec.label,
+                spec.content_type,
+                self.wire_shape.data_type,
+                notes_as_json(repr(self), spec.user),
+                self.wire_shape.size_hint,
+            )
+        return self.wire_shape
+
+    def __reduce__(self) -> NoReturn:
+        raise RainException(
+            f"{self!r} cannot be pickled: data objects travel only inside the arguments of a call"
+            " of a remote function"
+        )
+
+    def __repr__(self) -> str:
+        kind = "directory" if self.wire_shape.data_type == _DIRECTORY else "blob"
+        label = "" if self.label is None else f" {self.label!r}"
+        return f"<DataObject {self.id}{label} {kind}>"
+
+
+_new = DataObject.__new__
+
+
+def _fill(obj: DataObject, session: "Session", shape: ObjectShape, constant: bytes | None) -> None:
+    obj.kept = False
+    obj.session = session
+    obj.packed_id = session.next_id()
+    obj.wire_shape = shape
+    obj.constant = constant
+    obj.submission = 0
+    obj.known_state = None
+    obj.known_info = None
+    obj.given_spec = None
+
+
+def output_object(session: "Session", shape: ObjectShape) -> DataObject:
+    """The handle of an output that a new task will make."""
+    obj = _new(DataObject)
+    _fill(obj, session, shape, None)
+    return obj
+
+
+def constant_object(session: "Session", shape: ObjectShape, data: bytes) -> DataObject:
+    """The handle of data that the client has."""
+    obj = _new(DataObject)
+    _fill(obj, session, shape, data)
+    session.add_object(obj)
+    return obj
+
+
+def to_dataobj(value: Any) -> DataObject:
+    """The data object that a value stands for: itself, or the single output of a task."""
+    if isinstance(value, DataObject):
+        return value
+    outputs = getattr(value, "output_objects", None)
+    if outputs is None:
+        raise RainException(
+            f"{type(value).__name__} is not a data object; wrap the value in blob() or pickled()"
+        )
+    if len(outputs) == 0:
+        raise RainException(f"{value!r} has no output, so it cannot be used as a data object")
+    if len(outputs) > 1:
+        raise RainException(
+            f"{value!r} has {len(outputs)} outputs; name the one that is meant:"
+            " task.outputs[index or label]"
+        )
+    output: DataObject = outputs[0]
+    return output

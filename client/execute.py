@@ -1,0 +1,204 @@
+"""Execute: a task that runs an external program in a folder of its own."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rain.client.data import DataObject, to_dataobj
+from rain.client.input import Input, InputBase, InputDir
+from rain.client.output import Output, OutputBase
+from rain.client.task import Task
+from rain.common.content_type import merge_content_types
+from rain.common.data_type import DataType
+from rain.common.errors import RainException
+
+if TYPE_CHECKING:
+    from rain.client.session import Session
+
+STDIN_PATH = "+in"
+STDOUT_PATH = "+out"
+
+
+class Execute(Task):
+    """Runs a program. Inputs appear as files in its folder, outputs are taken from there.
+
+    `args` is a command line, or a sequence of texts, data objects, tasks, inputs and outputs; all
+    but the texts are replaced by file names. With `shell` the line goes to /bin/sh.
+    """
+
+    TASK_TYPE = "buildin/run"
+
+    def __init__(
+        self,
+        args: str | Sequence[Any],
+        stdout: bool | str | Output | None = None,
+        stdin: Any = None,
+        input_paths: Iterable[Any] = (),
+        output_paths: Iterable[Any] = (),
+        shell: bool = False,
+        *,
+        name: str | None = None,
+        session: "Session | None" = None,
+        cpus: int = 1,
+        resources: Mapping[str, int] | None = None,
+    ) -> None:
+        folder = _Folder()
+        if stdin is not None:
+            folder.add_input(_stdin(stdin), STDIN_PATH)
+        for item in input_paths:
+            folder.add_input(_input_path(item))
+        stdout_output = to_stdout(stdout)
+        if stdout_output is not None:
+            folder.add_output(stdout_output, "stdout", STDOUT_PATH)
+        for item in output_paths:
+            folder.add_output(_output_path(item), None)
+        words = folder.add_args(shlex.split(args) if isinstance(args, str) else args)
+        if not words:
+            raise RainException("Execute: the program is missing, args is empty")
+        if shell:
+            words = ["/bin/sh", "-c", " ".join(words)]
+        super().__init__(
+            folder.inputs,
+            folder.outputs,
+            config={"args": words, "in_paths": folder.in_paths, "out_paths": folder.out_paths},
+            name=name,
+            session=session,
+            cpus=cpus,
+            resources=resources,
+        )
+
+
+class _Folder:
+    """The task's folder: which input or output is which file. No two share a name by accident."""
+
+    def __init__(self) -> None:
+        self.inputs: list[tuple[str | None, DataObject]] = []
+        self.outputs: list[OutputBase] = []
+        self.in_paths: list[dict[str, Any]] = []
+        self.out_paths: list[str] = []
+        self._labels: set[str] = set()
+        self._bare: dict[int, str] = {}  # objects without a name of their own, and their files
+
+    def add_input(self, item: InputBase, path: str | None = None) -> str:
+        """Adds an input and answers the name of its file."""
+        if item.load is not None:
+            raise RainException(f"{item!r}: load is for remote functions, not for programs")
+        if item.dataobj is None:
+            raise RainException(f"{item!r} has no data object: use {type(item).__name__}(dataobj=)")
+        obj = item.dataobj
+        merge_content_types(obj.content_type, item.content_type)
+        path = item.path if path is None else path
+        for entry, (_, there) in zip(self.in_paths, self.inputs, strict=True):
+            if entry["path"] == path:
+                if there is obj and entry["write"] == item.write:
+                    return path
+                raise RainException(f"Two inputs cannot have the same path {path!r}")
+        self.inputs.append((self._unique_label(item.label), obj))
+        self.in_paths.append({"path": path, "write": item.write})
+        return path
+
+    def add_output(self, item: OutputBase, label: str | None, path: str | None = None) -> str:
+        """Adds an output and answers the name of its file; `label` serves when it has none."""
+        if item.encode is not None:
+            raise RainException(f"{item!r}: encode is for remote functions, not for programs")
+        if path is None:
+            path = item.path or label
+        if path is None:
+            raise RainException(f"{item!r} needs a label or a path")
+        if path in self.out_paths:
+            raise RainException(f"Two outputs cannot have the same path {path!r}")
+        if item.label is None:
+            item = item.merged(type(item)(label or path))
+        self.outputs.append(item)
+        self.out_paths.append(path)
+        return path
+
+    def add_args(self, args: Iterable[Any]) -> list[str]:
+        """The words of the command line, data replaced by file names.
+
+        Names that were asked for are given first, so that the made-up ones can avoid them.
+        """
+        items = list(args)
+        words: list[str | None] = [None] * len(items)
+        for i, item in enumerate(items):
+            if isinstance(item, str):
+                words[i] = item
+            elif isinstance(item, OutputBase):
+                words[i] = self.add_output(item, f"arg{i}")
+        later: list[tuple[int, InputBase]] = []
+        for i, item in enumerate(items):
+            if isinstance(item, InputBase):
+                later.append((i, item))
+            elif words[i] is None:
+                later.append((i, self._bare_input(i, item, items)))
+        for i, entry in later:
+            words[i] = self.add_input(entry)
+        return [word for word in words if word is not None]
+
+    def _bare_input(self, i: int, item: Any, items: Sequence[Any]) -> InputBase:
+        """The input for an object that was given without a path."""
+        if not isinstance(item, DataObject | Task):
+            raise TypeError(f"args[{i}]: {item!r} is neither a text nor an input nor an output")
+        obj = to_dataobj(item)
+        path = self._bare.get(obj.packed_id)
+        if path is None:
+            taken = {entry["path"] for entry in self.in_paths}.union(
+                self.out_paths,
+                self._bare.values(),
+                (other.path for other in items if isinstance(other, InputBase)),
+            )
+            path = _free_name(obj.label, taken)
+            self._bare[obj.packed_id] = path
+        kind = InputDir if obj.data_type is DataType.DIRECTORY else Input
+        return kind(f"arg{i}", path, obj)
+
+    def _unique_label(self, label: str | None) -> str | None:
+        """Labels name inputs; a second one of the same name goes without."""
+        if label is None or label in self._labels:
+            return None
+        self._labels.add(label)
+        return label
+
+
+def _free_name(label: str | None, taken: set[str]) -> str:
+    """A file name that resembles the label and that nobody has."""
+    wanted = (label or "input").strip("/").replace("/", "_") or "input"
+    if wanted in {".", ".."} or wanted.startswith(("-", "+")):
+        wanted = f"input{wanted}"
+    name = wanted
+    number = 2
+    while name in taken:
+        name = f"{wanted}-{number}"
+        number += 1
+    return name
+
+
+def _stdin(item: Any) -> InputBase:
+    return item if isinstance(item, InputBase) else Input("stdin", dataobj=item)
+
+
+def _input_path(item: Any) -> InputBase:
+    if not isinstance(item, InputBase):
+        raise TypeError(f"input_paths: an Input is expected, not {item!r}")
+    return item
+
+
+def _output_path(item: Any) -> OutputBase:
+    if isinstance(item, str):
+        return Output(item)
+    if not isinstance(item, OutputBase):
+        raise TypeError(f"output_paths: a path or an Output is expected, not {item!r}")
+    return item
+
+
+def to_stdout(value: bool | str | Output | None) -> OutputBase | None:
+    """The output that catches what a program prints, if it is wanted."""
+    if value is None or value is False:
+        return None
+    if value is True:
+        return Output("stdout")
+    if isinstance(value, str):
+        return Output(value)
+    if not isinstance(value, Output):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
+        raise TypeError(f"stdout: True, a label or an Output is expected, not {value!r}")
+    return value

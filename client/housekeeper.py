@@ -1,0 +1,121 @@
+"""What a client does beside its user's calls: it lets collected objects go, and it cleans up.
+
+A finalizer runs wherever the garbage collector happens to, so it may neither block nor take a
+lock. It leaves a note; a thread of the client reads the notes, some of them at a time.
+"""
+
+import atexit
+import os
+import threading
+import weakref
+from collections import deque
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from rain.base.errors import RainError
+from rain.base.ids import ObjectId, session_of
+from rain.client.connection import Connection
+
+GATHERING = 0.02
+"""Seconds for which collected handles are gathered before the server is told."""
+
+
+class Closable(Protocol):
+    """What ends together with the client."""
+
+    def close(self) -> None: ...
+
+
+class Housekeeper:
+    """Owns the connection, and the embedded cluster if there is one, until they are closed.
+
+    It knows nothing of the client, whose last reference may go at any time.
+    """
+
+    def __init__(self, connection: Connection, cluster: Closable | None) -> None:
+        self.connection = connection
+        self.open_sessions: set[int] = set()
+        self.cluster = cluster
+        self._collected: deque[ObjectId] = deque()
+        self._noted = False
+        self._notes: SimpleQueue[bool] = SimpleQueue()  # True: look; False: stop
+        self._flushing = threading.Lock()
+        self._closing = threading.Lock()
+        self._closed = False
+        self._process = os.getpid()
+        self._thread = threading.Thread(
+            target=self._work, name="rain-client-housekeeper", daemon=True
+        )
+        self._thread.start()
+        _living.add(self)
+
+    def drop(self, packed_id: ObjectId) -> None:
+        """The last handle of a kept object was collected. Called by finalizers."""
+        self._collected.append(packed_id)
+        if not self._noted:
+            self._noted = True
+            self._notes.put(True)
+
+    def stop_soon(self) -> None:
+        """The client was collected: the thread closes everything. Called by a finalizer."""
+        self._notes.put(False)
+
+    def flush(self) -> None:
+        """Tells the server of all objects that were collected until now."""
+        with self._flushing:
+            self._noted = False  # before the look, so that no note is missed
+            by_session: dict[int, list[ObjectId]] = {}
+            while self._collected:
+                packed_id = self._collected.popleft()
+                by_session.setdefault(session_of(packed_id), []).append(packed_id)
+            for session_id, ids in by_session.items():
+                if session_id in self.open_sessions:
+                    # A session that has failed or a server that has gone needs no such news.
+                    with suppress(RainError):
+                        self.connection.unkeep(ids)
+
+    def close(self) -> None:
+        """Ends everything, and returns when it has ended; twice is once.
+
+        A forked child ends nothing: all of it belongs to its parent.
+        """
+        if os.getpid() != self._process:
+            return
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self._notes.put(False)
+            try:
+                self.connection.close()
+            finally:
+                if self.cluster is not None:
+                    self.cluster.close()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def join(self) -> None:
+        """Waits for the end of the thread, after `stop_soon`."""
+        self._thread.join()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def _work(self) -> None:
+        while self._notes.get():
+            with suppress(Empty):
+                if not self._notes.get(timeout=GATHERING):
+                    break
+            self.flush()
+        self.close()
+
+
+_living: "weakref.WeakSet[Housekeeper]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for housekeeper in list(_living):
+        housekeeper.close()

@@ -1,0 +1,65 @@
+"""What a task reads: descriptions of inputs."""
+
+from itertools import count
+from typing import Any, ClassVar
+
+from rain.client.data import DataObject, to_dataobj
+from rain.common.content_type import check_content_type
+from rain.common.data_type import DataType
+from rain.common.errors import RainException
+
+_numbers = count(1)
+
+
+class InputBase:
+    """One input: its label, its path in the task's folder, and how a function gets it.
+
+    `load` hands a function the value instead of a data instance. `write` gives a program a copy of
+    its own that it may change.
+    """
+
+    data_type: ClassVar[DataType] = DataType.BLOB
+
+    def __init__(
+        self,
+        label: str | None = None,
+        path: str | None = None,
+        dataobj: Any = None,
+        load: bool | None = None,
+        content_type: str | None = None,
+        write: bool = False,
+    ) -> None:
+        check_content_type(content_type)
+        self.label = label
+        if path is None:
+            path = f"input-{next(_numbers)}" if label is None else label
+        self.path = path
+        self.load = load
+        self.content_type = content_type
+        self.write = write
+        self.dataobj: DataObject | None = None if dataobj is None else self._accepted(dataobj)
+
+    def _accepted(self, value: Any) -> DataObject:
+        obj = to_dataobj(value)
+        if obj.data_type is not self.data_type:
+            raise RainException(
+                f"{type(self).__name__} stands for a {self.data_type.name.lower()}, not for {obj!r}"
+            )
+        return obj
+
+    def bound(self, label: str, dataobj: Any) -> "InputBase":
+        """The same input, filled with a data object."""
+        return type(self)(label, self.path, dataobj, self.load, self.content_type, self.write)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label!r})"
+
+
+class Input(InputBase):
+    """A blob."""
+
+
+class InputDir(InputBase):
+    """A directory."""
+
+    data_type = DataType.DIRECTORY

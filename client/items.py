@@ -1,0 +1,63 @@
+"""What the calls of a session need to know of the tasks and objects that they are given."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rain.client.data import DataObject
+from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.task import Task
+from rain.common.errors import RainException
+
+if TYPE_CHECKING:
+    from rain.client.session import Session
+
+
+def submitted_items(
+    session: "Session", items: Iterable[Task | DataObject]
+) -> tuple[list[Task], list[DataObject]]:
+    """The tasks and the objects among the items, all of which were submitted to the session."""
+    tasks: list[Task] = []
+    objects: list[DataObject] = []
+    for item in items:
+        if isinstance(item, Task):
+            tasks.append(item)
+        elif isinstance(item, DataObject):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
+            objects.append(item)
+        else:
+            raise TypeError(f"{item!r} is neither a task nor a data object")
+        if item.session is not session:
+            raise RainException(f"{item!r} belongs to another session")
+        if not item.submission:
+            raise RainException(f"{item!r} was not submitted")
+    return tasks, objects
+
+
+def is_unfinished(obj: DataObject) -> bool:
+    return obj.state is DataObjectState.unfinished
+
+
+def mark_finished(tasks: Iterable[Task], objects: Iterable[DataObject]) -> None:
+    """Notes what a wait has told: tasks are finished, and so is what they have made."""
+    for task in tasks:
+        task.known_state = TaskState.finished
+        for obj in task.output_objects:
+            if obj.known_state is not DataObjectState.removed:
+                obj.known_state = DataObjectState.finished
+    for obj in objects:
+        obj.known_state = DataObjectState.finished
+
+
+def expect_object(value: object) -> None:
+    """TypeError unless the value is a data object."""
+    if not isinstance(value, DataObject):
+        raise TypeError(f"{value!r} is not a data object")
+
+
+def expect_fetchable(obj: DataObject) -> None:
+    """RainException unless the data of the object can be asked for."""
+    if not obj.kept:
+        raise RainException(
+            f"{obj!r} is not kept, so it cannot be fetched; call keep() before submit()"
+        )
+    if not obj.submission:
+        raise RainException(f"{obj!r} was not submitted")

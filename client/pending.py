@@ -1,0 +1,50 @@
+"""The tasks and data objects of a session that were not submitted yet.
+
+Several threads may add while one takes: each addition is one append, and whoever takes leaves what
+came after its look.
+"""
+
+from typing import TypeVar
+
+from rain.client.data import DataObject
+from rain.client.submission import Batch
+from rain.client.task import Task
+
+T = TypeVar("T")
+
+
+class Pending:
+    """What the next submit will take with it."""
+
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []
+        self._objects: list[DataObject] = []  # those that no task has made by itself
+        self.add_task = self.tasks.append
+        self.add_object = self._objects.append
+
+    def objects(self) -> list[DataObject]:
+        """Constants and outputs; an output that the user made himself is both, and is one."""
+        found = {obj.packed_id: obj for obj in self._objects}
+        for task in self.tasks:
+            found.update((obj.packed_id, obj) for obj in task.output_objects)
+        return list(found.values())
+
+    def take(self) -> Batch:
+        """Everything that is here now."""
+        # An object is added before the tasks that read it: what the first look finds is complete.
+        return Batch(_taken(self.tasks), _taken(self._objects))
+
+    def put_back(self, batch: Batch) -> None:
+        """What was refused waits for the next submit, before what came meanwhile."""
+        self.tasks[:0] = batch.tasks
+        self._objects[:0] = batch.objects
+
+    def clear(self) -> None:
+        self.tasks.clear()
+        self._objects.clear()
+
+
+def _taken(items: list[T]) -> list[T]:
+    taken = items[:]
+    del items[: len(taken)]
+    return taken

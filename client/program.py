@@ -1,0 +1,84 @@
+"""Programs: external programs as functions of data objects."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rain.client.execute import Execute, to_stdout
+from rain.client.input import Input, InputBase
+from rain.client.output import Output, OutputBase, to_output
+from rain.client.task import Task
+from rain.common.errors import RainException
+
+
+class Program:
+    """A template of `Execute` tasks: where data comes, it has inputs with labels.
+
+    A call takes the data objects by these labels, and makes a task in the active session.
+    """
+
+    def __init__(
+        self,
+        args: str | Sequence[Any],
+        stdout: bool | str | Output | None = None,
+        stdin: str | InputBase | None = None,
+        input_paths: Iterable[str | InputBase] = (),
+        output_paths: Iterable[str | OutputBase] = (),
+        shell: bool = False,
+        name: str | None = None,
+        cpus: int = 1,
+        resources: Mapping[str, int] | None = None,
+    ) -> None:
+        words = shlex.split(args) if isinstance(args, str) else list(args)
+        for word in words:
+            if not isinstance(word, str | InputBase | OutputBase):
+                raise TypeError(f"args: {word!r} is neither a text nor an Input nor an Output")
+        self.args = [_placeholder(word) if isinstance(word, InputBase) else word for word in words]
+        self.stdout = to_stdout(stdout)
+        self.stdin = None if stdin is None else _placeholder(stdin)
+        self.input_paths = [_placeholder(item) for item in input_paths]
+        self.output_paths = [to_output(item) for item in output_paths]
+        for output in (*self.output_paths, *(w for w in words if isinstance(w, OutputBase))):
+            if output.encode is not None:
+                raise RainException(f"{output!r}: encode is for remote functions, not for programs")
+        self.shell = shell
+        self.name = name
+        self.cpus = cpus
+        self.resources = resources
+
+    def __call__(self, name: str | None = None, **data: Any) -> Task:
+        """The task that runs the program on these data objects."""
+
+        def filled(item: InputBase) -> InputBase:
+            label = item.label
+            if label is None or label not in data:
+                raise KeyError(f"the input {label!r} of the program is missing")
+            return item.bound(label, data[label])
+
+        return Execute(
+            [filled(word) if isinstance(word, InputBase) else word for word in self.args],
+            self.stdout if isinstance(self.stdout, Output) else None,
+            None if self.stdin is None else filled(self.stdin),
+            [filled(item) for item in self.input_paths],
+            self.output_paths,
+            self.shell,
+            name=name or self.name,
+            cpus=self.cpus,
+            resources=self.resources,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Program {self.name or self.args!r}>"
+
+
+def _placeholder(item: str | InputBase) -> InputBase:
+    """An input that a call fills."""
+    if isinstance(item, str):
+        return Input(item)
+    if item.label is None:
+        raise RainException("Program: each Input needs a label")
+    if item.dataobj is not None:
+        raise RainException(f"Program: {item!r} cannot have a data object before the call")
+    if item.load is not None:
+        raise RainException(f"Program: {item!r}: load is for remote functions, not for programs")
+    return item

@@ -1,0 +1,22 @@
+"""States of tasks and data objects, as the client shows them."""
+
+import enum
+
+
+class TaskState(enum.IntEnum):
+    """Where a task stands. The names are those of Rain 0.4."""
+
+    notAssigned = 0  # noqa: N815 # a name that programs use
+    ready = 1
+    assigned = 2
+    running = 3
+    finished = 4
+    failed = 5
+
+
+class DataObjectState(enum.IntEnum):
+    """Where a data object stands."""
+
+    unfinished = 0
+    finished = 1
+    removed = 2

@@ -1,0 +1,361 @@
+"""Sessions: what a program builds, submits, waits for and fetches belongs to one."""
+
+import threading
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from rain.base.ids import FIRST_NUMBER, ObjectId, SessionId, pack
+from rain.base.wire import Fetched, SessionFailure, WaitAnswer
+from rain.client import active
+from rain.client.active import get_active_session
+from rain.client.connection import Asking, Connection
+from rain.client.data import DataObject
+from rain.client.download import Sink, download
+from rain.client.failure import failure_exception
+from rain.client.graph import Graph, graph_of
+from rain.client.items import (
+    expect_fetchable,
+    expect_object,
+    is_unfinished,
+    mark_finished,
+    submitted_items,
+)
+from rain.client.pending import Pending
+from rain.client.reports import object_info
+from rain.client.results import ResultStore
+from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.submission import Batch, KindTable, SubmittedTasks, build
+from rain.client.task import Task
+from rain.common.attributes import ObjectInfo, SessionSpec
+from rain.common.data_instance import DataInstance
+from rain.common.errors import RainException
+
+if TYPE_CHECKING:
+    from rain.client.client import Client
+
+__all__ = ["Session", "get_active_session"]
+
+
+class Session:
+    """A graph of tasks and data objects, separate from those of other sessions.
+
+    `with session:` makes it the active one and closes it at the end. Without a client it builds
+    graphs that go nowhere.
+    """
+
+    def __init__(
+        self,
+        client: "Client | None",
+        session_id: int,
+        default: bool = False,
+        name: str = "",
+    ) -> None:
+        self.active = True
+        self.client = client
+        self.session_id = session_id
+        self.spec = SessionSpec(name)
+        # Read and changed by tasks and data objects.
+        self.next_id: Any = count(pack(session_id, FIRST_NUMBER)).__next__
+        self.finished_submissions = 0  # all of these submits are known to be finished
+        self.static_data: dict[Any, DataObject] = {}  # uploaded once, for instance functions
+        self._submissions = 0
+        self._pending = Pending()
+        self._kinds = KindTable(self.next_id)
+        self._history: list[SubmittedTasks] = []
+        self._results = ResultStore()
+        self._submitting = threading.Lock()
+        self._asking = Asking(self._explain)
+        if default:
+            self.set_as_default()
+
+    # The active session.
+
+    def __enter__(self) -> Self:
+        self._expect_active()
+        active.push(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        active.pop(self)
+        self.close()
+
+    @contextmanager
+    def bind_only(self) -> Generator[Self]:
+        """Makes the session the active one without closing it at the end."""
+        self._expect_active()
+        active.push(self)
+        try:
+            yield self
+        finally:
+            active.pop(self)
+
+    def set_as_default(self) -> None:
+        """Makes this the session that is used where no other one is active."""
+        active.set_default(self)
+
+    def close(self) -> None:
+        """Ends the session: its tasks are stopped, its data is forgotten."""
+        if not self.active:
+            return
+        self.active = False
+        active.drop_default(self)
+        self._pending.clear()
+        self._history.clear()
+        self._results.clear()
+        self.static_data.clear()
+        if self.client is not None:
+            self.client.end_session(SessionId(self.session_id))
+
+    # What tasks and data objects tell their session.
+
+    def add_task(self, task: Task) -> None:
+        self._expect_active()
+        self._pending.add_task(task)
+
+    def add_object(self, obj: DataObject) -> None:
+        self._expect_active()
+        self._pending.add_object(obj)
+
+    def drop(self, packed_id: ObjectId) -> None:
+        """The last handle of a kept object was collected. Called by a finalizer."""
+        self._results.drop(packed_id)
+        if self.active and self.client is not None:
+            self.client.housekeeper.drop(packed_id)
+
+    # Building and submitting.
+
+    @property
+    def task_count(self) -> int:
+        """The number of tasks that were not submitted yet."""
+        return len(self._pending.tasks)
+
+    @property
+    def dataobj_count(self) -> int:
+        """The number of data objects that were not submitted yet."""
+        return len(self._pending.objects())
+
+    def keep_all(self) -> None:
+        """Keeps all data objects that were not submitted yet."""
+        for obj in self._pending.objects():
+            obj.keep()
+
+    def make_graph(self, show_ids: bool = True) -> Graph:
+        """A drawing of what was not submitted yet."""
+        return graph_of(self._pending.tasks, self._pending.objects(), show_ids)
+
+    def submit(self, *, soon: bool = False) -> None:
+        """Sends all tasks and objects that were not submitted yet; a refusal changes nothing.
+
+        With `soon` it does not wait for the server's answer, which saves a round trip: a refusal
+        is then raised by the next call that concerns the session, which is best closed.
+        """
+        connection = self._connection()
+        with self._submitting:
+            batch = self._pending.take()
+            if not batch.items():
+                return
+            accepted = False
+            try:
+                message = build(self.session_id, batch, self._kinds)
+                with self._asking:
+                    (connection.submit_soon if soon else connection.submit)(message)
+                accepted = True
+            finally:
+                if not accepted:
+                    self._kinds.forget_untold()
+                    self._pending.put_back(batch)
+            self._kinds.told()
+            self._note_submitted(batch)
+
+    def _note_submitted(self, batch: Batch) -> None:
+        number = self._submissions + 1
+        for task in batch.tasks:
+            task.submission = number
+            for obj in task.output_objects:
+                obj.submission = number
+        for obj in batch.objects:
+            obj.submission = number
+            obj.constant = None
+        if batch.tasks:
+            self._history.append(SubmittedTasks.of(batch.tasks))
+        self._submissions = number
+
+    # Waiting.
+
+    def wait(self, items: Iterable[Task | DataObject], timeout: float | None = None) -> None:
+        """Waits until all items are finished; TimeoutException when that takes too long."""
+        tasks, objects = submitted_items(self, items)
+        open_tasks = [task for task in tasks if task.state is not TaskState.finished]
+        open_objects = [obj for obj in objects if is_unfinished(obj)]
+        if open_tasks or open_objects:
+            self._wait(open_tasks, open_objects, "all", timeout)
+            mark_finished(open_tasks, open_objects)
+
+    def wait_some(
+        self, items: Iterable[Task | DataObject], timeout: float | None = None
+    ) -> tuple[list[Task], list[DataObject]]:
+        """Waits until at least one item is finished; the tasks and the objects that are.
+
+        Items that are known to be finished answer at once. After the timeout nothing may be
+        finished: both lists are empty then.
+        """
+        tasks, objects = submitted_items(self, items)
+        done = (
+            [task for task in tasks if task.state is TaskState.finished],
+            [obj for obj in objects if not is_unfinished(obj)],
+        )
+        if done[0] or done[1] or not (tasks or objects):
+            return done
+        try:
+            answer = self._wait(tasks, objects, "some", timeout)
+        except TimeoutError:
+            return [], []
+        task_ids = set(answer.tasks)
+        object_ids = set(answer.objects)
+        done = (
+            [task for task in tasks if task.packed_id in task_ids],
+            [obj for obj in objects if obj.packed_id in object_ids],
+        )
+        mark_finished(*done)
+        return done
+
+    def wait_all(self, timeout: float | None = None) -> None:
+        """Waits until every submitted task of the session is finished."""
+        self._connection()
+        submissions = self._submissions
+        if self.finished_submissions < submissions:
+            self._wait((), (), "session", timeout)
+            self.finished_submissions = max(self.finished_submissions, submissions)
+
+    def _wait(
+        self,
+        tasks: Sequence[Task],
+        objects: Sequence[DataObject],
+        mode: str,
+        timeout: float | None,
+    ) -> WaitAnswer:
+        connection = self._connection()
+        with self._asking:
+            answer = connection.wait(
+                SessionId(self.session_id),
+                [task.packed_id for task in tasks],
+                [obj.packed_id for obj in objects],
+                mode,
+                timeout,
+            )
+        self._results.take_in(answer.delivery)
+        return answer
+
+    # Results.
+
+    @property
+    def delivered_count(self) -> int:
+        """The number of results that are here already, so that fetching them asks nobody."""
+        return len(self._results)
+
+    def fetch(self, obj: DataObject) -> DataInstance:
+        """The data of a kept object; waits until it is finished."""
+        return self.fetch_all((obj,))[0]
+
+    def fetch_all(self, objects: Iterable[DataObject]) -> list[DataInstance]:
+        """The data of several kept objects; waits until they are finished."""
+        connection = self._connection()
+        wanted = list(objects)
+        for obj in wanted:
+            expect_object(obj)
+            expect_fetchable(obj)
+        missing = [obj.packed_id for obj in wanted if self._results.get(obj.packed_id) is None]
+        fetched: dict[int, Fetched] = {}
+        if missing:
+            with self._asking:
+                if len(missing) == 1:
+                    fetched[missing[0]] = connection.fetch(missing[0])
+                else:
+                    found = connection.fetch_many(missing)
+                    fetched.update(zip(missing, found, strict=True))
+        return [self._instance(obj, fetched.get(obj.packed_id)) for obj in wanted]
+
+    def download(self, obj: DataObject, path: Path | str) -> None:
+        """Writes the data of a kept object to a path, without holding all of it in memory."""
+        connection = self._connection()
+        expect_object(obj)
+        expect_fetchable(obj)
+
+        def fetch(sink: Sink) -> None:
+            with self._asking:
+                fetched = connection.fetch(obj.packed_id, sink)
+            obj.known_info = object_info(fetched.report)
+            obj.known_state = DataObjectState.finished
+
+        download(Path(path), obj.data_type, fetch)
+
+    def _instance(self, obj: DataObject, fetched: Fetched | None) -> DataInstance:
+        if fetched is not None:
+            data = fetched.data
+            obj.known_info = object_info(fetched.report)
+        else:
+            result = self._results.get(obj.packed_id)
+            data = None if result is None else result.data
+            if result is not None and obj.known_info is None:
+                obj.known_info = ObjectInfo(
+                    size=len(result.data), content_type=result.content_type or None
+                )
+        if data is None:
+            raise RainException(f"The server gave no data for {obj!r}")
+        obj.known_state = DataObjectState.finished
+        return DataInstance(data=data, spec=obj.spec, info=obj.known_info, object_id=obj.id)
+
+    def update(self, items: Iterable[Task | DataObject]) -> None:
+        """Refreshes states and infos of tasks and objects."""
+        self._client().update(items)
+
+    def unkeep(self, objects: Iterable[DataObject]) -> None:
+        """Lets objects go when no task needs them."""
+        chosen = list(objects)
+        for obj in chosen:
+            expect_object(obj)
+            if not obj.kept:
+                raise RainException(f"{obj!r} is not kept")
+        submitted = [obj.packed_id for obj in chosen if obj.submission]
+        if submitted:
+            connection = self._connection()
+            with self._asking:
+                connection.unkeep(submitted)
+        for obj in chosen:
+            obj.kept = False
+            self._results.drop(obj.packed_id)
+
+    # Helpers.
+
+    def asking(self) -> Asking:
+        """Goes around calls of the connection that concern this session."""
+        return self._asking
+
+    def _explain(self, failure: SessionFailure) -> RainException:
+        return failure_exception(failure, self._history)
+
+    def _expect_active(self) -> None:
+        if not self.active:
+            raise RainException("Session is closed")
+
+    def _client(self) -> "Client":
+        self._expect_active()
+        if self.client is None:
+            raise RainException("This session has no client, so it has no server to ask")
+        return self.client
+
+    def _connection(self) -> Connection:
+        return self._client().connection
+
+    def __repr__(self) -> str:
+        state = "" if self.active else " closed"
+        return f"<Session {self.session_id} {self.spec.name!r}{state}>"

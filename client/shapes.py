@@ -1,0 +1,62 @@
+"""Shapes: what tasks and data objects share, before their session has given it a number.
+
+Equal shapes become one kind of their session (`rain.base.kinds`). Ten thousand calls of one
+function hold ten thousand references to one shape.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rain.base.resources import CPUS, Resources
+from rain.common.data_type import DataType
+from rain.common.errors import RainException
+
+
+class ObjectShape(NamedTuple):
+    """Label, declared content type, data type ("blob" or "dir"), user's notes, expected size."""
+
+    label: str | None = None
+    content_type: str | None = None
+    data_type: str = DataType.BLOB.value
+    user: str = ""  # JSON
+    size_hint: int = 0
+
+
+class TaskShape(NamedTuple):
+    """Type, name, resources, labels of the inputs, shapes of the outputs, user's notes."""
+
+    task_type: str
+    name: str | None = None
+    resources: tuple[tuple[str, int], ...] = ((CPUS, 1),)
+    labels: tuple[str | None, ...] = ()  # empty when no input has one, else one for each input
+    outputs: tuple[ObjectShape, ...] = ()
+    user: str = ""  # JSON
+
+
+PLAIN_BLOB = ObjectShape()
+
+
+def notes_as_json(what: str, notes: Mapping[str, Any]) -> str:
+    """The user's notes on a thing as the wire wants them; empty ones are not mentioned."""
+    if not notes:
+        return ""
+    try:
+        return json.dumps(notes)
+    except (TypeError, ValueError) as error:
+        raise RainException(f"The user attributes of {what} are not JSON: {error}") from error
+
+
+def resources_of(shape: TaskShape) -> Resources:
+    """The resources of a task as the wire wants them."""
+    return Resources.of(dict(shape.resources))
+
+
+def checked_resources(what: str, amounts: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Named amounts in a form that can be compared; RainException when they are none."""
+    for name, amount in amounts.items():
+        if not isinstance(amount, int) or amount < 0:
+            raise RainException(
+                f"{what}: the resource {name!r} must be a whole number, not {amount!r}"
+            )
+    return tuple(sorted(amounts.items()))

@@ -1,0 +1,181 @@
+"""From pending tasks and objects to one message to the server. Pure: nothing is sent here."""
+
+from array import array
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+from rain.base.ids import KindId, ObjectId, SessionId
+from rain.base.kinds import DataType, ObjectKind, TaskKind
+from rain.base.wire import ConstantColumns, Submission, TaskColumns
+from rain.client.data import DataObject
+from rain.client.shapes import ObjectShape, TaskShape, resources_of
+from rain.client.stack import Stack
+from rain.client.task import Task
+from rain.common.errors import RainException
+
+
+class KindTable:
+    """The kinds of one session: equal shapes share one, and the server is told each once."""
+
+    def __init__(self, next_id: Callable[[], int]) -> None:
+        self._next_id = next_id
+        self._tasks: dict[TaskShape, KindId] = {}
+        self._objects: dict[ObjectShape, KindId] = {}
+        self._new_tasks: list[tuple[TaskShape, TaskKind]] = []
+        self._new_objects: list[tuple[ObjectShape, ObjectKind]] = []
+
+    def object_kind(self, shape: ObjectShape) -> KindId:
+        """The kind of an object with this shape."""
+        known = self._objects.get(shape)
+        if known is not None:
+            return known
+        kind = ObjectKind(
+            KindId(self._next_id()),
+            shape.label or "",
+            shape.content_type or "",
+            DataType(shape.data_type),
+            shape.user,
+            shape.size_hint,
+        )
+        self._objects[shape] = kind.id
+        self._new_objects.append((shape, kind))
+        return kind.id
+
+    def task_kind(self, shape: TaskShape) -> KindId:
+        """The kind of a task with this shape."""
+        known = self._tasks.get(shape)
+        if known is not None:
+            return known
+        kind = TaskKind(
+            KindId(self._next_id()),
+            shape.task_type,
+            shape.name or "",
+            resources_of(shape),
+            tuple(label or "" for label in shape.labels),
+            tuple(self.object_kind(output) for output in shape.outputs),
+            shape.user,
+        )
+        self._tasks[shape] = kind.id
+        self._new_tasks.append((shape, kind))
+        return kind.id
+
+    def untold(self) -> tuple[list[TaskKind], list[ObjectKind]]:
+        """The kinds that the server does not know yet."""
+        return [kind for _, kind in self._new_tasks], [kind for _, kind in self._new_objects]
+
+    def told(self) -> None:
+        """The server has accepted the untold kinds."""
+        self._new_tasks = []
+        self._new_objects = []
+
+    def forget_untold(self) -> None:
+        """The server has refused the untold kinds with their submission."""
+        for task_shape, _ in self._new_tasks:
+            del self._tasks[task_shape]
+        for object_shape, _ in self._new_objects:
+            del self._objects[object_shape]
+        self.told()
+
+
+@frozen
+class Batch:
+    """What one submit takes with it."""
+
+    tasks: Sequence[Task]
+    objects: Sequence[DataObject]  # those that no task has made by itself
+
+    def items(self) -> int:
+        return len(self.tasks) + len(self.objects)
+
+
+@frozen
+class SubmittedTasks:
+    """What is remembered of the tasks of one submit, for messages about their failure."""
+
+    ids: "array[int]"
+    shapes: list[TaskShape]
+    stacks: list[Stack]
+
+    @staticmethod
+    def of(tasks: Sequence[Task]) -> "SubmittedTasks":
+        return SubmittedTasks(
+            array("q", [task.packed_id for task in tasks]),
+            [task.wire_shape for task in tasks],
+            [task.created_at for task in tasks],
+        )
+
+
+def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
+    """The message of a batch; RainException when the batch contradicts itself."""
+    kept: list[ObjectId] = []
+    columns = _task_columns(session_id, batch.tasks, kinds, kept)
+    constants = _constant_columns(batch, kinds, kept)
+    task_kinds, object_kinds = kinds.untold()
+    return Submission(SessionId(session_id), task_kinds, object_kinds, columns, constants, kept)
+
+
+def _task_columns(
+    session_id: int, tasks: Sequence[Task], kinds: KindTable, kept: list[ObjectId]
+) -> TaskColumns:
+    task_kinds: list[KindId] = []
+    inputs: list[ObjectId] = []
+    outputs: list[ObjectId] = []
+    counts: list[int] = []
+    last: TaskShape | None = None
+    kind = KindId(0)
+    for task in tasks:
+        shape = task.wire_shape
+        changed = task.given_spec is not None
+        for obj in task.output_objects:
+            if obj.session is not task.session:
+                raise _foreign(task, obj, session_id)
+            outputs.append(obj.packed_id)
+            if obj.kept:
+                kept.append(obj.packed_id)
+            if obj.given_spec is not None:
+                changed = True
+        if changed:
+            shape = task.settle()
+        # Most tasks have the very shape of the one before; a comparison saves its hash.
+        if shape is not last:
+            kind = kinds.task_kind(shape)
+            last = shape
+        task_kinds.append(kind)
+        for obj in task.input_objects:
+            if obj.session is not task.session:
+                raise _foreign(task, obj, session_id)
+            inputs.append(obj.packed_id)
+        counts.append(len(task.input_objects))
+    return TaskColumns(
+        [task.packed_id for task in tasks],
+        task_kinds,
+        [task.wire_config for task in tasks],
+        counts,
+        inputs,
+        outputs,
+    )
+
+
+def _foreign(task: Task, obj: DataObject, session_id: int) -> RainException:
+    return RainException(
+        f"{task!r} of session {session_id} cannot use {obj!r}: it belongs to another session"
+    )
+
+
+def _constant_columns(batch: Batch, kinds: KindTable, kept: list[ObjectId]) -> ConstantColumns:
+    columns = ConstantColumns()
+    made: set[int] | None = None
+    for obj in batch.objects:
+        if obj.constant is not None:
+            columns.ids.append(obj.packed_id)
+            columns.kinds.append(kinds.object_kind(obj.settle()))
+            columns.data.append(obj.constant)
+            if obj.kept:
+                kept.append(obj.packed_id)
+            continue
+        if made is None:
+            made = {o.packed_id for task in batch.tasks for o in task.output_objects}
+        if obj.packed_id not in made:
+            raise RainException(f"{obj!r} has no data, and no task makes it")
+    return columns

@@ -1,0 +1,334 @@
+"""Tasks: what shall be done with data objects, and what comes out."""
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgpack
+
+from rain.base.ids import TaskId, unpack
+from rain.base.resources import CPUS
+from rain.client.active import get_active_session
+from rain.client.data import DataObject, output_object, to_dataobj
+from rain.client.guards import is_labeled_list, is_tuple
+from rain.client.output import to_output
+from rain.client.rpc.common import TaskState
+from rain.client.shapes import (
+    PLAIN_BLOB,
+    ObjectShape,
+    TaskShape,
+    checked_resources,
+    notes_as_json,
+)
+from rain.client.stack import Stack, here
+from rain.common.attributes import TaskInfo, TaskSpec, TaskSpecInput
+from rain.common.errors import RainException
+from rain.common.ids import ID
+from rain.common.labeled_list import LabeledList
+
+if TYPE_CHECKING:
+    from rain.client.session import Session
+    from rain.common.data_instance import DataInstance
+
+PYTHON_TASK = "py/"
+
+task_types: "dict[str, type[Task]]" = {}
+"""Classes of tasks by the type that they create; filled as the classes are defined."""
+
+
+class TaskMeta(type):
+    """Registers each class that names a task type."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        super().__init__(name, bases, namespace)
+        task_type = namespace.get("TASK_TYPE")
+        if task_type is not None:
+            task_types[task_type] = cls  # type: ignore[assignment] # pyright: ignore[reportArgumentType] # only tasks have it
+
+
+class Task(metaclass=TaskMeta):
+    """One task of a session.
+
+    A subclass with TASK_TYPE = "executor/method" is how programs name the tasks of their own
+    executors. The attributes that are assigned here are read by the library; users know the
+    properties.
+    """
+
+    TASK_TYPE: ClassVar[str | None] = None
+
+    session: "Session"
+    packed_id: TaskId
+    wire_shape: TaskShape
+    wire_config: bytes
+    input_objects: tuple[DataObject, ...]
+    output_objects: tuple[DataObject, ...]
+    submission: int  # which submit of the session took it, 0 for none yet
+    known_state: TaskState | None
+    known_info: TaskInfo | None
+    given_spec: TaskSpec | None  # made when somebody looks at it
+    created_at: Stack
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "created_at",
+        "given_spec",
+        "input_objects",
+        "known_info",
+        "known_state",
+        "output_objects",
+        "packed_id",
+        "session",
+        "submission",
+        "wire_config",
+        "wire_shape",
+    )
+
+    def __init__(
+        self,
+        inputs: Iterable[Any] = (),
+        outputs: int | Sequence[Any] | LabeledList[Any] | None = None,
+        *,
+        config: Any = None,
+        session: "Session | None" = None,
+        task_type: str | None = None,
+        cpus: int = 1,
+        name: str | None = None,
+        user_spec: Mapping[str, Any] | None = None,
+        resources: Mapping[str, int] | None = None,
+    ) -> None:
+        task_type = task_type or self.TASK_TYPE
+        if task_type is None:
+            raise ValueError(
+                f"{type(self).__name__} has no task type: set TASK_TYPE or give task_type"
+            )
+        if session is None:
+            session = get_active_session()
+        labels, objects = _labelled_inputs(inputs)
+        made = _made_objects(session, outputs)
+        shape = TaskShape(
+            task_type,
+            name,
+            checked_resources(task_type, {CPUS: cpus, **(resources or {})}),
+            labels,
+            tuple(obj.wire_shape for obj in made),
+            notes_as_json(f"task {task_type!r}", user_spec or {}),
+        )
+        _fill(self, session, shape, _encoded(task_type, config), objects, made)
+        session.add_task(self)
+
+    @property
+    def id(self) -> ID:
+        return unpack(self.packed_id)
+
+    @property
+    def name(self) -> str | None:
+        return self.wire_shape.name if self.given_spec is None else self.given_spec.name
+
+    @property
+    def task_type(self) -> str:
+        return self.wire_shape.task_type
+
+    @property
+    def state(self) -> TaskState | None:
+        """None before the task was submitted; refreshed by waits and `update()`."""
+        state = self.known_state
+        if self.submission == 0 or state is TaskState.failed:
+            return state
+        if self.submission <= self.session.finished_submissions:
+            return TaskState.finished
+        return state or TaskState.notAssigned
+
+    @property
+    def spec(self) -> TaskSpec:
+        """What was asked for; resources, name, config and user may be changed until submit."""
+        if self.given_spec is None:
+            shape = self.wire_shape
+            labels = shape.labels or (None,) * len(self.input_objects)
+            self.given_spec = TaskSpec(
+                self.id,
+                shape.task_type,
+                _decoded(shape.task_type, self.wire_config),
+                [
+                    TaskSpecInput(obj.id, label)
+                    for obj, label in zip(self.input_objects, labels, strict=True)
+                ],
+                [obj.id for obj in self.output_objects],
+                dict(shape.resources),
+                shape.name,
+                json.loads(shape.user) if shape.user else {},
+            )
+        return self.given_spec
+
+    @property
+    def info(self) -> TaskInfo | None:
+        """What happened to the task; None until it was updated."""
+        return self.known_info
+
+    @property
+    def inputs(self) -> LabeledList[DataObject]:
+        return LabeledList(self.input_objects, self.wire_shape.labels or None)
+
+    @property
+    def outputs(self) -> LabeledList[DataObject]:
+        return LabeledList(self.output_objects, [obj.label for obj in self.output_objects])
+
+    @property
+    def output(self) -> DataObject:
+        """The output of a task that has exactly one."""
+        if len(self.output_objects) != 1:
+            raise RainException(
+                f"{self!r} has {len(self.output_objects) or 'no'} outputs, and exactly one is meant"
+            )
+        return self.output_objects[0]
+
+    def keep_outputs(self) -> None:
+        """Keeps all outputs."""
+        for obj in self.output_objects:
+            obj.keep()
+
+    def unkeep_outputs(self) -> None:
+        """Lets all outputs go."""
+        self.session.unkeep(self.output_objects)
+
+    def fetch_outputs(self) -> "list[DataInstance]":
+        """The data of all outputs; waits until they are finished."""
+        return self.session.fetch_all(self.output_objects)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits until the task is finished."""
+        self.session.wait((self,), timeout=timeout)
+
+    def update(self) -> None:
+        """Refreshes state and info."""
+        self.session.update((self,))
+
+    def settle(self) -> TaskShape:
+        """The final shape: what the user has changed in the specs is taken over."""
+        shape = self.wire_shape
+        outputs = tuple([obj.settle() for obj in self.output_objects])
+        spec = self.given_spec
+        if spec is None:
+            shape = shape._replace(outputs=outputs)
+        else:
+            if shape.task_type != PYTHON_TASK:
+                self.wire_config = _encoded(shape.task_type, spec.config)
+            shape = TaskShape(
+                shape.task_type,
+                spec.name,
+                checked_resources(repr(self), spec.resources),
+                shape.labels,
+                outputs,
+                notes_as_json(repr(self), spec.user),
+            )
+        self.wire_shape = shape
+        return shape
+
+    def __repr__(self) -> str:
+        return describe(self.packed_id, self.wire_shape)
+
+
+_new = Task.__new__
+
+
+def describe(packed_id: int, shape: TaskShape) -> str:
+    """A task as messages name it."""
+    name = "" if shape.name is None else f" {shape.name!r}"
+    return f"<Task {unpack(packed_id)}{name} type={shape.task_type}>"
+
+
+def _fill(
+    task: Task,
+    session: "Session",
+    shape: TaskShape,
+    config: bytes,
+    inputs: tuple[DataObject, ...],
+    outputs: tuple[DataObject, ...],
+) -> None:
+    task.session = session
+    task.packed_id = session.next_id()
+    task.wire_shape = shape
+    task.wire_config = config
+    task.input_objects = inputs
+    task.output_objects = outputs
+    task.submission = 0
+    task.known_state = None
+    task.known_info = None
+    task.given_spec = None
+    task.created_at = here()
+
+
+def quick_task(
+    session: "Session", shape: TaskShape, config: bytes, inputs: tuple[DataObject, ...]
+) -> Task:
+    """A task whose parts are in their final form already; the way of remote functions."""
+    task = _new(Task)
+    outputs = tuple([output_object(session, output) for output in shape.outputs])
+    _fill(task, session, shape, config, inputs, outputs)
+    session.add_task(task)
+    return task
+
+
+def _pairs(values: Iterable[Any], *, tuples: bool) -> list[tuple[Any, Any]]:
+    """Labels (or None) and values; a tuple may stand for both."""
+    if is_labeled_list(values):
+        return list(values.items())
+    return [
+        (value[0], value[1]) if tuples and is_tuple(value) else (None, value) for value in values
+    ]
+
+
+def _labelled_inputs(
+    inputs: Iterable[Any],
+) -> tuple[tuple[str | None, ...], tuple[DataObject, ...]]:
+    pairs = _pairs(inputs, tuples=True)
+    named = [label for label, _ in pairs if label is not None]
+    if len(set(named)) < len(named):
+        raise KeyError(f"the labels of the inputs are not unique: {named}")
+    labels = tuple([label for label, _ in pairs]) if named else ()
+    return labels, tuple([to_dataobj(value) for _, value in pairs])
+
+
+def _made_objects(session: "Session", outputs: Any) -> tuple[DataObject, ...]:
+    """The handles of the outputs: their number, or labels, descriptions and handles."""
+    if outputs is None:
+        return ()
+    if isinstance(outputs, int):
+        return tuple([output_object(session, PLAIN_BLOB) for _ in range(outputs)])
+    if isinstance(outputs, str):
+        raise TypeError(f"outputs is a sequence; for a single one write [{outputs!r}]")
+    return tuple(
+        [_made_object(session, value, label) for label, value in _pairs(outputs, tuples=False)]
+    )
+
+
+def _made_object(session: "Session", value: Any, label: str | None) -> DataObject:
+    if isinstance(value, DataObject):
+        return value
+    shape: ObjectShape = to_output(value).shape(label)
+    return output_object(session, shape)
+
+
+def _encoded(task_type: str, config: Any) -> bytes:
+    """The config as the wire wants it; Python tasks bring theirs ready-made."""
+    if config is None:
+        return b""
+    try:
+        return json.dumps(config).encode()
+    except (TypeError, ValueError) as error:
+        raise RainException(f"The config of a {task_type!r} task is not JSON: {error}") from error
+
+
+def _decoded(task_type: str, config: bytes) -> Any:
+    """The config as Rain 0.4 shows it."""
+    if not config:
+        return None
+    if task_type != PYTHON_TASK:
+        return json.loads(config)
+    packed: dict[str, Any] = msgpack.unpackb(config)
+    return {
+        "args": [base64.b64encode(arg).decode() for arg in packed["args"]],
+        "kwargs": {name: base64.b64encode(arg).decode() for name, arg in packed["kwargs"].items()},
+        "encode_outputs": packed["encode_outputs"],
+    }

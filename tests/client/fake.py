@@ -1,0 +1,205 @@
+"""A server in a list: a connection that remembers what it is asked, and answers at once.
+
+Every task is finished as soon as somebody waits for it. The bytes of constants are kept; those of
+outputs are what a test puts into `outputs`, or b"".
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from rain.base.errors import SessionFailedError
+from rain.base.ids import ObjectId, SessionId, TaskId, session_of, unpack
+from rain.base.states import ObjectState, TaskState
+from rain.base.wire import (
+    INLINE_LIMIT,
+    Delivery,
+    Fetched,
+    GovernorReport,
+    ObjectReport,
+    SessionFailure,
+    Submission,
+    TaskReport,
+    WaitAnswer,
+)
+from rain.client import Client
+from rain.client.download import Sink
+from rain.client.session import Session
+
+
+class FakeConnection:
+    """Implements `rain.client.connection.Connection`."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.sessions: dict[int, str] = {}
+        self.submissions: list[Submission] = []
+        self.data: dict[int, bytes] = {}
+        self.outputs: dict[int, bytes] = {}
+        self.content_types: dict[int, str] = {}
+        self.notes: dict[int, str] = {}
+        self.kept: set[int] = set()
+        self.unkept: list[list[int]] = []
+        self.waits: list[tuple[list[int], list[int], str, float | None]] = []
+        self.unfinished: set[int] = set()
+        self.errors: dict[str, BaseException] = {}
+        self.failures: dict[int, SessionFailure] = {}
+        self.on_unkeep: Callable[[], None] = lambda: None
+        self.deliver = True
+        self.piece = 10
+        self.closed = False
+
+    def _called(self, name: str, session: int | None = None) -> None:
+        self.calls.append(name)
+        if name in self.errors:
+            raise self.errors[name]
+        if session in self.failures:
+            raise SessionFailedError(self.failures[session])
+
+    def open_session(self, name: str, user: str = "") -> SessionId:
+        self._called("open_session")
+        session = SessionId(len(self.sessions) + 1)
+        self.sessions[session] = name
+        return session
+
+    def close_session(self, session: SessionId) -> None:
+        self._called("close_session")
+        del self.sessions[session]
+
+    def submit(self, submission: Submission) -> None:
+        self._called("submit", submission.session)
+        submission.check()
+        self.submissions.append(submission)
+        self.data.update(zip(submission.constants.ids, submission.constants.data, strict=True))
+        for output in submission.tasks.outputs:
+            self.data[output] = self.outputs.get(output, b"")
+        self.kept.update(submission.kept)
+
+    def submit_soon(self, submission: Submission) -> None:
+        self.calls.append("submit_soon")
+        self.submit(submission)
+
+    def unkeep(self, objects: Sequence[ObjectId]) -> None:
+        self._called("unkeep", session_of(objects[0]))
+        self.unkept.append(list(objects))
+        self.kept.difference_update(objects)
+        self.on_unkeep()
+
+    def wait(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        mode: str,
+        timeout: float | None = None,
+    ) -> WaitAnswer:
+        self.waits.append((list(tasks), list(objects), mode, timeout))
+        self._called("wait", session)
+        done_tasks = [task for task in tasks if task not in self.unfinished]
+        done_objects = [obj for obj in objects if obj not in self.unfinished]
+        complete = len(done_tasks) + len(done_objects) == len(tasks) + len(objects)
+        if mode != "some" and (self.unfinished if mode == "session" else not complete):
+            raise TimeoutError("the wait took too long")
+        if mode == "some" and not (done_tasks or done_objects):
+            raise TimeoutError("the wait took too long")
+        delivery = Delivery()
+        if self.deliver:
+            for obj in sorted(self.kept):
+                data = self._data_of(obj)
+                if len(data) <= INLINE_LIMIT:
+                    delivery.ids.append(ObjectId(obj))
+                    delivery.sizes.append(len(data))
+                    delivery.content_types.append(self.content_types.get(obj, ""))
+                    delivery.data.append(data)
+        return WaitAnswer(done_tasks, done_objects, delivery)
+
+    def _data_of(self, obj: int) -> bytes:
+        return self.outputs.get(obj, self.data.get(obj, b""))
+
+    def fetch(self, object_id: ObjectId, sink: Sink | None = None) -> Fetched:
+        self._called("fetch", session_of(object_id))
+        fetched = self._fetched(object_id)
+        if sink is None or fetched.data is None:
+            return fetched
+        for start in range(0, len(fetched.data), self.piece):
+            sink(start, fetched.data[start : start + self.piece], len(fetched.data))
+        return Fetched(fetched.report)
+
+    def _fetched(self, object_id: ObjectId) -> Fetched:
+        data = self._data_of(object_id)
+        report = ObjectReport(
+            object_id,
+            ObjectState.FINISHED,
+            len(data),
+            self.content_types.get(object_id, ""),
+            self.notes.get(object_id, ""),
+        )
+        return Fetched(report, data)
+
+    def fetch_many(self, object_ids: Sequence[ObjectId]) -> Sequence[Fetched]:
+        self._called("fetch_many", session_of(object_ids[0]))
+        return [self._fetched(object_id) for object_id in object_ids]
+
+    def update(
+        self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
+    ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]:
+        self._called("update", session_of((*tasks, *objects)[0]))
+        return (
+            [
+                TaskReport(
+                    task,
+                    TaskState.RUNNING if task in self.unfinished else TaskState.FINISHED,
+                    "127.0.0.1:1000",
+                    "2026-01-01T00:00:00Z",
+                    0.25,
+                    user='{"note": 1}',
+                    debug="a line",
+                )
+                for task in tasks
+            ],
+            [
+                ObjectReport(obj, ObjectState.UNFINISHED)
+                if obj in self.unfinished
+                else self._fetched(obj).report
+                for obj in objects
+            ],
+        )
+
+    def server_info(self) -> Sequence[GovernorReport]:
+        self._called("server_info")
+        task, obj = TaskId(1 << 32 | 10), ObjectId(1 << 32 | 11)
+        return [GovernorReport("127.0.0.1:1000", (task,), (obj,), (), (("cpus", 4),))]
+
+    def close(self) -> None:
+        self._called("close")
+        self.closed = True
+
+    # What tests ask.
+
+    def kinds_told(self) -> tuple[list[str], list[str]]:
+        """Names of the task kinds and labels of the object kinds, as they were told."""
+        return (
+            [kind.name for message in self.submissions for kind in message.task_kinds],
+            [kind.label for message in self.submissions for kind in message.object_kinds],
+        )
+
+    def numbers(self, ids: Sequence[int]) -> list[int]:
+        return [unpack(packed_id).id for packed_id in ids]
+
+
+class World:
+    """A client, its fake server, and one open session that is not active."""
+
+    def __init__(self) -> None:
+        self.server = FakeConnection()
+        self.client = Client.over(self.server)
+        self.session: Session = self.client.new_session("test")
+
+
+@contextmanager
+def world() -> Generator[World]:
+    made = World()
+    try:
+        yield made
+    finally:
+        made.server.errors.clear()
+        made.client.close()

@@ -1,0 +1,186 @@
+"""Spec 1.4: the client."""
+
+import gc
+import threading
+
+import pytest
+
+from rain.client import Client, RainException, blob, remote
+from rain.client.rpc.common import DataObjectState, TaskState
+from rain.common import ID
+from tests.client.fake import FakeConnection, World
+
+
+@remote()
+def work(ctx: object, value: object = None) -> object:
+    return value
+
+
+def test_a_session_has_a_name_that_becomes_a_text(here: World) -> None:
+    session = here.client.new_session(123)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType] # as some programs do
+
+    assert here.server.sessions[session.session_id] == "123"
+    assert session.spec.name == "123"
+    assert here.client.new_session().spec.name == "Unnamed Session"
+
+
+@pytest.mark.parametrize("port", ["no port", 0, 65536, "-1"])
+def test_a_port_is_a_number_that_can_be_one(port: int | str) -> None:
+    with pytest.raises(RainException, match="is not a port"):
+        Client("localhost", port)
+
+
+def test_a_running_server_is_not_told_how_many_cpus_it_has() -> None:
+    with pytest.raises(RainException, match="embedded"):
+        Client("localhost", 7210, cpus=2)
+
+
+def test_the_server_s_info_speaks_in_ids(here: World) -> None:
+    assert here.client.get_server_info() == {
+        "governors": [
+            {
+                "governor_id": "127.0.0.1:1000",
+                "tasks": [ID(1, 10)],
+                "objects": [ID(1, 11)],
+                "objects_to_delete": [],
+                "resources": {"cpus": 4},
+            }
+        ]
+    }
+
+
+def test_update_refreshes_states_and_infos_of_tasks_and_objects(here: World) -> None:
+    with here.session:
+        task = work(1)
+        task.output.keep()
+        const = blob("const")
+        here.session.submit()
+        assert task.info is None
+        here.server.content_types[task.output.packed_id] = "pickle"
+        here.server.unfinished = {const.packed_id}
+
+        here.client.update([task, task.output, const])
+
+        assert task.state is TaskState.finished
+        assert task.info is not None
+        assert task.info.governor == "127.0.0.1:1000"
+        assert task.info.start_time == "2026-01-01T00:00:00Z"
+        assert task.info.duration == 0.25
+        assert task.info.user == {"note": 1}
+        assert task.info.debug == "a line"
+        assert task.output.state is DataObjectState.finished
+        assert task.output.info is not None
+        assert task.output.content_type == "pickle"
+        assert const.state is DataObjectState.unfinished
+        assert const.info is None
+
+
+def test_update_shows_states_on_the_way(here: World) -> None:
+    with here.session:
+        task = work(1)
+        here.session.submit()
+        here.server.unfinished = {task.packed_id}
+
+        states = [task.state]
+
+        task.update()
+        states.append(task.state)
+        here.server.unfinished = set()
+        here.session.wait_all()
+        states.append(task.state)
+
+        assert states == [TaskState.notAssigned, TaskState.running, TaskState.finished]
+
+
+def test_update_takes_items_of_several_sessions(here: World) -> None:
+    other = here.client.new_session()
+    items = [work(session=here.session), work(session=other)]
+    here.session.submit()
+    other.submit()
+
+    here.client.update(items)
+
+    assert [item.state for item in items] == [TaskState.finished, TaskState.finished]
+
+
+def test_update_refuses_other_things_and_what_was_not_submitted(here: World) -> None:
+    with here.session:
+        task = work(1)
+
+        with pytest.raises(RainException, match="neither"):
+            here.client.update(["task"])  # type: ignore[list-item] # pyright: ignore[reportArgumentType] # the mistake
+        with pytest.raises(RainException, match="not submitted"):
+            here.client.update([task])
+
+
+def test_closing_ends_the_connection_once(here: World) -> None:
+    with here.client as client:
+        assert "closed" not in repr(client)
+
+    here.client.close()
+
+    assert here.server.calls.count("close") == 1
+    assert "closed" in repr(here.client)
+
+
+def test_a_client_that_is_collected_closes_its_connection() -> None:
+    server = FakeConnection()
+    client = Client.over(server)
+    housekeeper = client.housekeeper
+
+    del client
+    gc.collect()
+    housekeeper.join()
+
+    assert server.closed
+
+
+def test_sessions_keep_their_client_alive() -> None:
+    server = FakeConnection()
+    session = Client.over(server).new_session()
+    gc.collect()
+
+    session.submit()
+
+    assert session.client is not None
+    session.client.close()
+
+
+def test_the_cluster_ends_after_the_connection() -> None:
+    ended: list[bool] = []
+    server = FakeConnection()
+
+    class Cluster:
+        def close(self) -> None:
+            ended.append(server.closed)
+
+    Client.over(server, Cluster()).close()
+
+    assert ended == [True]
+
+
+def test_closing_a_session_after_the_client_says_nothing(here: World) -> None:
+    here.client.close()
+
+    here.session.close()
+
+    assert "close_session" not in here.server.calls
+
+
+def test_threads_share_a_client(here: World) -> None:
+    results: dict[int, list[int]] = {}
+
+    def build(number: int) -> None:
+        with here.client.new_session().bind_only() as session:
+            made = [work(i) for i in range(50)]
+            session.submit()
+            results[number] = [task.id.session_id for task in made]
+
+    threads = [threading.Thread(target=build, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted({ids[0] for ids in results.values()}) == [2, 3, 4, 5]
+    assert all(len(set(ids)) == 1 for ids in results.values())

@@ -1,0 +1,151 @@
+"""How the embedded cluster treats its processes, with doubles in the place of the daemons."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from rain.client import RainException, local
+from rain.client.local import RAIN, LocalCluster
+
+DOUBLE = (sys.executable, str(Path(__file__).parent / "daemon_double.py"))
+PATIENCE = 20.0
+
+# A client that starts a cluster, says what belongs to it, and waits until it is killed.
+VICTIM = """
+import sys
+from rain.client.local import RAIN, LocalCluster
+cluster = LocalCluster(governors=2, command=sys.argv[1:])
+print(cluster.folder, *cluster.pids, flush=True)
+sys.stdin.read()
+"""
+
+pytestmark = pytest.mark.whole
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where clusters make their folders."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    yield tmp_path
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+
+def wait_for_the_end_of(pids: list[int]) -> None:
+    """Returns when none of these processes runs any more."""
+    watched: set[int] = set()
+    try:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                watched.add(os.pidfd_open(pid))
+        running = set(watched)
+        while running:
+            ended, _, _ = select.select(sorted(running), [], [], PATIENCE)
+            assert ended, f"some of {pids} still run"
+            running.difference_update(ended)
+    finally:
+        for descriptor in watched:
+            os.close(descriptor)
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 # counted, not walked
+
+
+def test_a_cluster_starts_and_leaves_nothing_behind(folders: Path) -> None:
+    descriptors = open_descriptors()
+
+    cluster = LocalCluster(cpus=2, governors=2, command=DOUBLE)
+    assert (cluster.host, cluster.port) == ("127.0.0.1", 12345)
+    assert len(cluster.pids) == 4
+    cluster.close()
+    cluster.close()
+
+    wait_for_the_end_of(cluster.pids)
+    assert list(folders.iterdir()) == []
+    assert open_descriptors() == descriptors
+
+
+def test_a_daemon_that_dies_at_start_is_quoted_and_its_logs_stay(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOUBLE", "die")
+    descriptors = open_descriptors()
+
+    with pytest.raises(RainException) as caught:
+        LocalCluster(command=DOUBLE)
+
+    (folder,) = folders.iterdir()
+    assert "embedded governor-0 ended with status 1" in str(caught.value)
+    assert "the address is in use" in str(caught.value)
+    assert f"its logs are in {folder / 'governor-0'}" in str(caught.value)
+    assert (folder / "governor-0" / "output").exists()
+    assert open_descriptors() == descriptors
+
+
+def test_a_daemon_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOUBLE", "mute")
+    monkeypatch.setattr(local, "START_SECONDS", 0.01)
+
+    with pytest.raises(RainException, match="server is not ready after"):
+        LocalCluster(command=DOUBLE)
+
+
+def test_a_daemon_that_does_not_stop_is_killed(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOUBLE", "stubborn")
+    monkeypatch.setattr(local, "STOP_SECONDS", 0.01)
+    cluster = LocalCluster(command=DOUBLE)
+
+    cluster.close()
+
+    wait_for_the_end_of(cluster.pids)
+    assert list(folders.iterdir()) == []
+
+
+def test_the_logs_of_a_daemon_that_ended_by_itself_stay_and_are_named(
+    folders: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = LocalCluster(command=DOUBLE)
+    governor = cluster.pids[1]
+    os.kill(governor, signal.SIGKILL)
+    wait_for_the_end_of([governor])
+
+    cluster.close()
+
+    (message,) = caplog.messages
+    assert message.startswith("the embedded governor-0 has ended by itself with status -9;")
+    assert message.endswith(f"all logs stay in {cluster.folder}")
+    assert (cluster.folder / "governor-0" / "output").exists()
+
+
+@pytest.mark.parametrize("command", [DOUBLE, RAIN], ids=["doubles", "daemons"])
+def test_nothing_outlives_a_client_that_is_killed(folders: Path, command: tuple[str, ...]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", VICTIM, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as victim:
+        assert victim.stdout is not None
+        folder, *pids = victim.stdout.readline().split()
+        assert Path(folder).is_dir()
+
+        victim.kill()
+
+        wait_for_the_end_of([int(pid) for pid in pids])
+    assert list(folders.iterdir()) == []
+
+
+def test_a_cluster_has_a_governor_and_a_cpu() -> None:
+    for cpus, governors in ((1, 0), (0, 1)):
+        with pytest.raises(RainException, match="at least one"):
+            LocalCluster(cpus, governors)

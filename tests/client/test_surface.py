@@ -1,0 +1,76 @@
+"""Spec 1.1: the names that programs import."""
+
+import importlib
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import rain.client
+from rain.client import rpc
+from rain.client.rpc.common import DataObjectState, TaskState
+
+NAMES = """
+Client Session Task DataObject blob pickled directory Input InputDir InputBase Output
+OutputDir OutputBase Program remote Remote RainException RainWarning TaskException
+SessionException
+"""
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_rain_client_exports(name: str) -> None:
+    assert getattr(rain.client, name) is not None
+    assert name in rain.client.__all__
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("tasks", "Concat"),
+        ("session", "Session"),
+        ("session", "get_active_session"),
+        ("rpc", "common"),
+        ("data", "DataObject"),
+        ("data", "to_dataobj"),
+        ("output", "Output"),
+        ("output", "OutputSpec"),
+        ("output", "to_output"),
+        ("graph", "Graph"),
+    ],
+)
+def test_submodules_have_their_names(module: str, name: str) -> None:
+    assert hasattr(importlib.import_module(f"rain.client.{module}"), name)
+    assert hasattr(getattr(rain.client, module), name)
+
+
+def test_rain_common_is_there_after_rain_client() -> None:
+    common: Any = vars(rain)["common"]
+
+    assert common.content_type.decode_value(b"1", "json") == 1
+
+
+def test_to_import_the_client_does_not_load_cap_n_proto() -> None:
+    program = "import sys, rain.client; print('capnp' in sys.modules or 'trio' in sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert answer.stdout.strip() == "False"
+
+
+def test_states_have_the_names_and_numbers_of_rain_0_4() -> None:
+    assert rpc.common.TaskState is TaskState
+    assert [(state.name, state.value) for state in TaskState] == [
+        ("notAssigned", 0),
+        ("ready", 1),
+        ("assigned", 2),
+        ("running", 3),
+        ("finished", 4),
+        ("failed", 5),
+    ]
+    assert [(state.name, state.value) for state in DataObjectState] == [
+        ("unfinished", 0),
+        ("finished", 1),
+        ("removed", 2),
+    ]
