@@ -1,0 +1,1 @@
+"""A pipeline to look at: `python -m rain.demo`."""

@@ -1,0 +1,81 @@
+"""The examples of the guide are run: the blocks of a page in order, in one namespace.
+
+All pages share one embedded cluster, which each of their `Client()` meets as if it were its own.
+"""
+
+import linecache
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rain.client import active, client
+from rain.client.local import LocalCluster
+
+GUIDE = Path(__file__).parent.parent.parent / "docs" / "guide"
+PAGES = sorted(GUIDE.glob("*.md"))
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+pytestmark = pytest.mark.whole
+
+
+class SharedCluster:
+    """The cluster of all pages, as a client sees it that would stop it at its end."""
+
+    def __init__(self, cluster: LocalCluster) -> None:
+        self.host = cluster.host
+        self.port = cluster.port
+
+    def close(self) -> None:
+        """The other pages still need it."""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    made = LocalCluster(cpus=2)
+    yield made
+    made.close()
+
+
+def blocks(page: Path) -> Iterator[tuple[int, str]]:
+    """The examples of a page and the lines where they begin."""
+    text = page.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        yield text.count("\n", 0, found.start(1)), found[1]
+
+
+EXAMPLES = [page for page in PAGES if list(blocks(page))]
+
+
+def test_the_guide_has_examples() -> None:
+    assert len(EXAMPLES) >= 6
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=[page.stem for page in EXAMPLES])
+def test_the_examples_of_a_page_run(
+    page: Path, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    def shared(cpus: int | None, governors: int) -> SharedCluster:
+        return SharedCluster(cluster)
+
+    monkeypatch.setattr(client, "LocalCluster", shared)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    try:
+        for line, source in blocks(page):
+            # As many empty lines before it as make errors name the line of the page.
+            text = "\n" * line + source
+            linecache.cache[str(page)] = (
+                len(text),
+                None,
+                text.splitlines(keepends=True),
+                str(page),
+            )
+            exec(compile(text, str(page), "exec"), namespace)  # noqa: S102 # that is the test
+    finally:
+        opened = namespace.get("client")
+        if isinstance(opened, client.Client):
+            opened.close()
+        active.drop_default()
