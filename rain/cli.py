@@ -16,6 +16,7 @@ import click
 import rain
 from rain.base.errors import RainError, StartError
 from rain.base.resources import Resources
+from rain.start.commands import start, status, stop
 
 F = TypeVar("F", bound=Callable[..., object])
 LEVELS = click.Choice(["debug", "info", "warning", "error"])
@@ -227,6 +228,11 @@ def governor(
         parent_fd=parent_fd,
     )
     return run_governor(settings)
+
+
+cli.add_command(start)
+cli.add_command(stop)
+cli.add_command(status)
 
 
 def _run(command: click.Command, name: str) -> NoReturn:

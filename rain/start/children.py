@@ -1,0 +1,147 @@
+"""Daemons that are being started, each watched by two descriptors.
+
+One carries what the child reports, the other can be read once its process has ended; nothing is
+polled. A child is a process of this machine (`local_child.py`) or an ssh session that holds one of
+another machine (`remote_child.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Protocol
+
+from attrs import define
+
+from rain.base.errors import StartError
+from rain.start.plan import Daemon
+from rain.start.processes import ProcessMark
+from rain.start.remote import TAIL_LINES
+
+_TAIL_BYTES = 8192
+
+
+class Child(Protocol):
+    """A daemon that is being started."""
+
+    @property
+    def daemon(self) -> Daemon: ...
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]: ...
+
+    @property
+    def reports(self) -> int:
+        """The descriptor of what it reports."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """Where it serves, once it is ready."""
+        ...
+
+    @property
+    def http(self) -> str:
+        """Where it serves HTTP, if it does."""
+        ...
+
+    @property
+    def mark(self) -> ProcessMark | None:
+        """The daemon's process, once it is known."""
+        ...
+
+    @property
+    def ready(self) -> bool:
+        """Whether it serves, and is known well enough to be ended again."""
+        ...
+
+    def hear(self) -> bool:
+        """Takes in what it has reported; whether there may be more."""
+        ...
+
+    def why_ended(self) -> str:
+        """Why its process has ended."""
+        ...
+
+    def why_silent(self) -> str:
+        """What there is to say of one that is still not ready."""
+        ...
+
+
+@define(eq=False)
+class Lines:
+    """Whole lines from a descriptor that does not block."""
+
+    fd: int
+    _rest: bytes = b""
+    ended: bool = False
+
+    def read(self) -> Iterator[str]:
+        while not self.ended:
+            try:
+                piece = os.read(self.fd, 65536)
+            except BlockingIOError:
+                return
+            self.ended = not piece
+            *lines, self._rest = (self._rest + piece).split(b"\n")
+            for line in lines:
+                yield line.decode("utf-8", "replace")
+
+
+def popen(
+    daemon: Daemon,
+    command: list[str],
+    *,
+    stdin: int,
+    stdout: int | IO[bytes],
+    stderr: IO[bytes],
+    pass_fds: tuple[int, ...] = (),
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            bufsize=0,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=pass_fds,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise StartError(
+            f"{daemon.name} cannot be started: {command[0]}: {error.strerror}"
+        ) from error
+
+
+def end_status(child: Child) -> int:
+    """The status of a process that has ended, or minus the signal that killed it.
+
+    The process stays in the kernel's table, so that nobody else gets its number yet.
+    """
+    info = os.waitid(os.P_PID, child.process.pid, os.WEXITED | os.WNOWAIT)
+    if info is None:
+        raise AssertionError("only without WNOHANG")
+    return info.si_status if info.si_code == os.CLD_EXITED else -info.si_status
+
+
+def log_end(log: Path) -> str:
+    """What to say of the end of a log."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return quoted(text.splitlines()[-TAIL_LINES:])
+
+
+def quoted(lines: list[str]) -> str:
+    if not lines:
+        return "is empty"
+    return "ends with:" + "".join(f"\n  | {line}" for line in lines)
+
+
+def how_ended(status: int) -> str:
+    return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"

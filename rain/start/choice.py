@@ -1,0 +1,98 @@
+"""Which cluster a user means, by its log folder, by its address, or because there is only one."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+from rain.base.errors import StartError
+from rain.rpc.address import split_address
+from rain.start.clusters import FILE, Cluster, Elsewhere, Index, read_cluster
+from rain.start.plan import is_loopback
+
+
+def find_cluster(index: Index, wanted: str) -> Cluster:
+    """The running cluster of the user that was meant; StartError says why there is none."""
+    if wanted and ("/" in wanted or (Path(wanted) / FILE).exists()):
+        return _by_folder(Path(wanted).absolute())
+    running, elsewhere = index.look()
+    if wanted:
+        return _by_address(running, wanted)
+    if not running:
+        raise StartError(f"no cluster of yours runs on this machine{_and_elsewhere(elsewhere)}")
+    if len(running) > 1:
+        raise StartError(
+            "several clusters of yours run on this machine; say which one:"
+            + "".join(f"\n  {describe(cluster)}" for cluster in running)
+        )
+    return running[0]
+
+
+def server_of(index: Index, wanted: str) -> tuple[str, str]:
+    """The addresses of the server that is meant and of its HTTP side; empty where not known.
+
+    Any server may be meant, not only one of a cluster of the user.
+    """
+    running, _ = index.look()
+    if wanted:
+        found = [cluster for cluster in running if is_address_of(cluster.address, wanted)]
+        return (found[0].address, found[0].http) if len(found) == 1 else (wanted, "")
+    if not running:
+        return "", ""
+    cluster = find_cluster(index, "")
+    return cluster.address, cluster.http
+
+
+def describe(cluster: Cluster) -> str:
+    """One line about a cluster."""
+    count = len(cluster.members) - 1
+    governors = "1 governor" if count == 1 else f"{count} governors"
+    return f"{cluster.address}  {governors}  {cluster.log_folder}"
+
+
+def is_address_of(address: str, wanted: str) -> bool:
+    """Whether somebody who writes PORT, HOST or HOST:PORT may mean this address."""
+    host, port = split_address(address)
+    if wanted.isdecimal():
+        return port == int(wanted)
+    wanted_host, colon, wanted_port = wanted.rpartition(":")
+    if not colon or not wanted_port.isdecimal():
+        wanted_host, wanted_port = wanted, str(port)
+    bare = wanted_host.strip("[]")
+    same_host = bare == host or (is_loopback(bare) and is_loopback(host))
+    return same_host and int(wanted_port) == port
+
+
+def _by_folder(folder: Path) -> Cluster:
+    cluster = read_cluster(folder)
+    if cluster is None:
+        raise StartError(f"no cluster was started with its logs in {folder}")
+    if cluster.machine != socket.gethostname():
+        raise StartError(f"the cluster of {folder} was started on {cluster.machine}: go there")
+    # Governors on other hosts end when their server does, but only they can tell.
+    if not cluster.is_running() and not cluster.elsewhere():
+        raise StartError(f"the cluster of {folder} does not run any more")
+    return cluster
+
+
+def _by_address(running: Sequence[Cluster], wanted: str) -> Cluster:
+    found = [cluster for cluster in running if is_address_of(cluster.address, wanted)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise StartError(
+            f"several clusters of yours may be meant by {wanted}; say which one:"
+            + "".join(f"\n  {describe(cluster)}" for cluster in found)
+        )
+    others = "".join(f"\n  {describe(cluster)}" for cluster in running)
+    known = f"; these do:{others}" if others else ""
+    raise StartError(f"no cluster of yours runs at {wanted}{known}")
+
+
+def _and_elsewhere(elsewhere: Sequence[Elsewhere]) -> str:
+    if not elsewhere:
+        return ""
+    return "; these were started on others:" + "".join(
+        f"\n  {other.machine}  {other.log_folder}" for other in elsewhere
+    )

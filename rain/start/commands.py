@@ -1,0 +1,253 @@
+"""The commands `rain start`, `rain stop` and `rain status`.
+
+What they need is imported when they run, so that the other commands start at once.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from rain.base.errors import StartError
+
+GRACE = click.option(
+    "--grace",
+    type=click.FloatRange(min=0.0),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long daemons have to end before they are killed.",
+)
+
+
+@click.command()
+@click.option("--simple", is_flag=True, help="One governor here, with all cpus.")
+@click.option(
+    "--local-governors",
+    metavar="[N,N,...]",
+    help="Governors here, each with so many cpus: for instance [4,4,2].",
+)
+@click.option(
+    "--governor-host-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A governor on each host of a file: one a line, # begins a comment.",
+)
+@click.option(
+    "--autoconf",
+    type=click.Choice(["pbs"]),
+    help="Take the hosts from a batch system: pbs reads the file that $PBS_NODEFILE names.",
+)
+@click.option(
+    "-S", "reserve_cpu", is_flag=True, help="Leave one cpu free on the machine of the server."
+)
+@click.option(
+    "--listen",
+    metavar="ADDRESS",
+    default="",
+    help="Where the server listens: PORT, HOST or HOST:PORT; port 0 picks a free one.  [default:"
+    " 127.0.0.1:7210, or 0.0.0.0:7210 for other hosts]",
+)
+@click.option(
+    "--http-listen", metavar="ADDRESS", default="", help="Where it serves HTTP (its --http-listen)."
+)
+@click.option(
+    "--governor-config",
+    type=click.Path(path_type=Path, resolve_path=True),
+    metavar="FILE",
+    help="Configuration of every governor.",
+)
+@click.option(
+    "--runprefix", default="", metavar="COMMAND", help="Put this before the command of each daemon."
+)
+@click.option(
+    "--logdir",
+    type=click.Path(path_type=Path),
+    help="Folder of all logs.  [default: rain-logs/rain-HOST-PID in the temporary folder]",
+)
+@click.option(
+    "--workdir",
+    type=click.Path(path_type=Path, resolve_path=True),
+    help="Folder that gets a work folder governor-I of each governor.",
+)
+@click.option(
+    "--remote-init",
+    default="",
+    metavar="COMMANDS",
+    help="Shell commands to run on each host before its governor.",
+)
+@click.option(
+    "--ssh",
+    default="ssh -o StrictHostKeyChecking=no",
+    show_default=True,
+    metavar="COMMAND",
+    help="How to reach a host.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long all of it may take.",
+)
+def start(
+    simple: bool,
+    local_governors: str | None,
+    governor_host_file: Path | None,
+    autoconf: str | None,
+    reserve_cpu: bool,
+    listen: str,
+    http_listen: str,
+    governor_config: Path | None,
+    runprefix: str,
+    logdir: Path | None,
+    workdir: Path | None,
+    remote_init: str,
+    ssh: str,
+    timeout: float,
+) -> int:
+    """Start a server and governors, here or on other hosts, and let them run.
+
+    When this command ends with status 0 all of them are ready; otherwise none is left. End them
+    with 'rain stop'.
+    """
+    import rain
+    from rain.cli import address
+    from rain.daemon.folders import default_log_folder
+    from rain.start.asked import asked_governors
+    from rain.start.clusters import user_index
+    from rain.start.interrupts import InterruptedStartError
+    from rain.start.plan import DEFAULT_PORT, Settings, run_rain
+    from rain.start.remote import RemoteAccess
+    from rain.start.start import start_cluster
+
+    if governor_config is not None and not governor_config.is_file():
+        raise StartError(f"--governor-config {governor_config} is not a file")
+    here = Path.cwd()
+    host, port = address(listen, "", DEFAULT_PORT)
+    command = run_rain(sys.executable, Path(rain.__file__).resolve().parent.parent, here)
+    settings = Settings(
+        governors=asked_governors(
+            simple=simple,
+            local_governors=local_governors,
+            host_file=governor_host_file,
+            autoconf=autoconf,
+            server_host=host,
+            environment=os.environ,
+        ),
+        rain=command,
+        log_folder=(logdir or default_log_folder("rain")).absolute(),
+        listen_host=host,
+        listen_port=port,
+        http_listen=http_listen,
+        governor_config=governor_config,
+        work_folder=workdir,
+        run_prefix=_words(runprefix, "--runprefix"),
+        reserve_cpu=reserve_cpu,
+    )
+    way = _words(ssh, "--ssh")
+    if not way:
+        raise StartError("--ssh is empty: name a command")
+    if "/" in way[0]:
+        way = (str(Path(way[0]).absolute()), *way[1:])  # for 'rain stop' in another folder
+    access = RemoteAccess(way, here, remote_init, command)
+    try:
+        started = start_cluster(settings, access, timeout, user_index())
+    except InterruptedStartError as interrupted:
+        click.echo(f"rain start: {interrupted}; all that was started has ended", err=True)
+        return interrupted.status
+    cluster = started.cluster
+    count = len(cluster.members) - 1
+    click.echo(f"Rain is ready: a server and {count} governor{'s' if count > 1 else ''}.")
+    click.echo(f"  server  {cluster.address}")
+    if cluster.http:
+        click.echo(f"  http    http://{cluster.http}")
+    click.echo(f"  logs    {cluster.log_folder}")
+    click.echo(f"  stop    rain stop {shlex.quote(str(cluster.log_folder))}")
+    if started.unlisted:
+        click.echo(f"It is not on the list of 'rain stop', for {started.unlisted}", err=True)
+    return 0
+
+
+@click.command()
+@click.argument("which", metavar="[LOGDIR|ADDRESS]", default="")
+@GRACE
+def stop(which: str, grace: float) -> int:
+    """End a cluster that 'rain start' has started.
+
+    Without an argument, the only one that runs.
+    """
+    from rain.start.choice import find_cluster
+    from rain.start.clusters import user_index
+    from rain.start.ending import Ending
+    from rain.start.stop import stop_cluster
+
+    index = user_index()
+    cluster = find_cluster(index, which)
+    stopped = stop_cluster(cluster, index, grace)
+    gone, killed = stopped.gone(), stopped.named(Ending.KILLED)
+    if gone and len(gone) < len(cluster.here()):
+        click.echo(f"had ended before: {', '.join(gone)}")
+    if killed:
+        click.echo(f"killed, for not ending within {grace:g} seconds: {', '.join(killed)}")
+    if stopped.unreached:
+        again = f"try again with: rain stop {shlex.quote(str(cluster.log_folder))}"
+        raise StartError("\n".join([*stopped.unreached, again]))
+    if len(stopped.named(Ending.GONE)) == len(cluster.members):
+        raise StartError(f"the cluster of {cluster.log_folder} does not run any more")
+    click.echo(f"The cluster at {cluster.address} has ended; its logs are in {cluster.log_folder}")
+    return 0
+
+
+def _words(text: str, option: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise StartError(f"{option} {text!r} is not a command: {error}") from error
+
+
+@click.command()
+@click.argument("which", metavar="[ADDRESS]", default="")
+@click.option(
+    "--http",
+    metavar="ADDRESS",
+    default="",
+    help="Where the server serves HTTP, if 'rain start' has not started it here.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(which: str, http: str, as_json: bool) -> int:
+    """Show the governors and sessions of a server.
+
+    Without an address, of the cluster that 'rain start' has started here, or of the usual port.
+    """
+    from rain.cli import address
+    from rain.rpc.address import spell_address
+    from rain.start.choice import server_of
+    from rain.start.clusters import user_index
+    from rain.start.plan import DEFAULT_HTTP_PORT, DEFAULT_PORT, LOOPBACK
+    from rain.start.status import ask
+
+    server, known_http = server_of(user_index(), which)
+    host, port = address(server, LOOPBACK, DEFAULT_PORT)
+    host = host.strip("[]")  # of an IPv6 address
+    if http:
+        known_http = spell_address(*address(http, host, DEFAULT_HTTP_PORT))
+    elif not known_http and port == DEFAULT_PORT:
+        known_http = spell_address(host, DEFAULT_HTTP_PORT)
+    found = ask(spell_address(host, port), known_http)
+    if as_json:
+        click.echo(found.as_json())
+        return 0
+
+    from rich.console import Console
+
+    from rain.start.status_tables import print_status
+
+    # What is not for a terminal has no reason to be cut to a width.
+    print_status(found, Console(width=None if sys.stdout.isatty() else 250))
+    return 0

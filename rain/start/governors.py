@@ -1,0 +1,87 @@
+"""Which governors a start asks for: some on this machine, or one on each of some hosts. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Literal, TypeAlias, cast
+
+from attrs import frozen
+
+from rain.base.errors import StartError
+
+Way: TypeAlias = Literal["--simple", "--local-governors", "--governor-host-file", "--autoconf"]
+
+MANY_GOVERNORS = 1000
+
+
+@frozen
+class LocalGovernors:
+    """One governor on this machine for each entry: its cpus, or None for all there are."""
+
+    cpus: tuple[int | None, ...]
+
+
+@frozen
+class RemoteGovernors:
+    """One governor on each host, reached through ssh."""
+
+    hosts: tuple[str, ...]
+
+
+Governors: TypeAlias = LocalGovernors | RemoteGovernors
+
+
+def choose_way(given: Iterable[Way]) -> Way:
+    """The one way of naming governors that was given."""
+    ways = list(given)
+    if not ways:
+        raise StartError(
+            "no governors: say --simple, --local-governors, --governor-host-file or --autoconf=pbs"
+        )
+    if len(ways) > 1:
+        raise StartError(f"{' and '.join(ways)} cannot be combined: choose one of them")
+    return ways[0]
+
+
+def read_local_governors(text: str) -> LocalGovernors:
+    """`[4,4,2]`: the cpus of each governor of this machine."""
+    wrong = StartError(
+        f"--local-governors {text!r} is not a list of cpus: write for instance [4,4,2]"
+    )
+    try:
+        found: object = json.loads(text)
+    except ValueError:
+        raise wrong from None
+    if not isinstance(found, list) or not found:
+        raise wrong
+    cpus: list[int] = []
+    for entry in cast("list[object]", found):
+        if isinstance(entry, bool) or not isinstance(entry, int) or entry < 1:
+            raise wrong
+        cpus.append(entry)
+    if len(cpus) > MANY_GOVERNORS:
+        raise StartError(f"--local-governors names {len(cpus)} governors, which is a mistake")
+    return LocalGovernors(tuple(cpus))
+
+
+def read_hosts(text: str, where: str) -> RemoteGovernors:
+    """The hosts of a host file: one a line, `#` begins a comment."""
+    hosts: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        host = line.partition("#")[0].strip()
+        if not host:
+            continue
+        if len(host.split()) > 1:
+            raise StartError(f"{where}, line {number}: {host!r} is more than one host")
+        if host.startswith("-"):
+            raise StartError(f"{where}, line {number}: {host!r} is not a host")
+        hosts.append(host)
+    if not hosts:
+        raise StartError(f"{where} names no host")
+    return RemoteGovernors(tuple(hosts))
+
+
+def once_each(governors: RemoteGovernors) -> RemoteGovernors:
+    """Each host once: PBS names a host again for every one of its processes."""
+    return RemoteGovernors(tuple(dict.fromkeys(governors.hosts)))

@@ -1,0 +1,78 @@
+"""A daemon of this machine that is being started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from attrs import define, field
+
+from rain.base.errors import StartError
+from rain.start import processes
+from rain.start.children import Lines, end_status, how_ended, log_end, popen
+from rain.start.plan import Daemon
+from rain.start.processes import ProcessMark
+from rain.start.remote import Ready, read_report
+
+
+@define(eq=False)
+class LocalChild:
+    """A daemon of this machine."""
+
+    daemon: Daemon
+    process: subprocess.Popen[bytes]
+    mark: ProcessMark | None
+    reports: int
+    address: str = ""
+    http: str = ""
+    _lines: Lines = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._lines = Lines(self.reports)
+
+    @property
+    def ready(self) -> bool:
+        return bool(self.address) and self.mark is not None
+
+    def hear(self) -> bool:
+        for line in self._lines.read():
+            report = read_report(line)
+            if isinstance(report, Ready):
+                self.address, self.http = report.address, report.http
+        return not self._lines.ended
+
+    def why_ended(self) -> str:
+        how = how_ended(end_status(self))
+        log, end = self.daemon.errors, log_end(self.daemon.errors)
+        return f"{self.daemon.name} {how} before it could be used; its log {log} {end}"
+
+    def why_silent(self) -> str:
+        mute = ""
+        if self._lines.ended:
+            mute = "nothing can be heard of it, for a --runprefix must pass descriptors on; "
+        log = self.daemon.errors
+        return f"{mute}the log of {self.daemon.name}, {log}, {log_end(log)}"
+
+
+def spawn_local(daemon: Daemon) -> LocalChild:
+    """Starts a daemon of this machine, in a session of its own so that it outlives the terminal."""
+    reports, ready = os.pipe()
+    try:
+        if daemon.work_folder is not None:
+            daemon.work_folder.mkdir(parents=True, exist_ok=True)
+        with daemon.output.open("wb") as output, daemon.errors.open("wb") as errors:
+            process = popen(
+                daemon,
+                [*daemon.command, "--ready-fd", str(ready)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                pass_fds=(ready,),
+            )
+    except OSError as error:
+        os.close(reports)
+        raise StartError(f"{daemon.name} cannot be started: {error}") from error
+    finally:
+        os.close(ready)
+    os.set_blocking(reports, False)
+    return LocalChild(daemon, process, processes.mark(process.pid), reports)

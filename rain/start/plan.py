@@ -1,0 +1,176 @@
+"""From what was asked for to the processes of a cluster, with their exact command lines. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+
+from attrs import frozen
+
+from rain.base.errors import StartError
+from rain.rpc.address import is_unspecified, spell_address, split_address
+from rain.start.governors import Governors, LocalGovernors
+
+DEFAULT_PORT = 7210
+DEFAULT_HTTP_PORT = 7222
+LOOPBACK = "127.0.0.1"
+ALL_BUT_ONE = "--cpus=-1"
+
+
+@frozen
+class Settings:
+    """What a start was asked for."""
+
+    governors: Governors
+    rain: tuple[str, ...]  # how this Rain is run, up to the name of the program
+    log_folder: Path
+    listen_host: str = ""  # "" is loopback, or everywhere if governors are on other machines
+    listen_port: int = DEFAULT_PORT
+    http_listen: str = ""
+    governor_config: Path | None = None
+    work_folder: Path | None = None
+    run_prefix: tuple[str, ...] = ()
+    reserve_cpu: bool = False
+
+
+@frozen
+class Daemon:
+    """One process of the cluster."""
+
+    name: str
+    command: tuple[str, ...]
+    log_folder: Path  # of the whole cluster
+    host: str = ""  # "" is this machine
+    work_folder: Path | None = None
+    beside_server: tuple[str, ...] = ()  # more arguments if its host turns out to be the server's
+
+    @property
+    def output(self) -> Path:
+        return self.log_folder / f"{self.name}.out"
+
+    @property
+    def errors(self) -> Path:
+        return self.log_folder / f"{self.name}.err"
+
+
+def run_rain(python: str, checkout: Path, here: Path) -> tuple[str, ...]:
+    """How to run this Rain from the folder `here`.
+
+    Python would look for every module in the folder that it is started in first, where files of
+    the user may have the names of others. That is prevented unless Rain itself is found there.
+    """
+    safely = () if checkout == here else ("-P",)
+    return (python, *safely, "-m", "rain")
+
+
+def plan_server(settings: Settings) -> Daemon:
+    """The server."""
+    local = isinstance(settings.governors, LocalGovernors)
+    host = settings.listen_host or (LOOPBACK if local else "0.0.0.0")
+    arguments = ["server", "--listen", f"{host}:{settings.listen_port}"]
+    if settings.http_listen:
+        arguments += ["--http-listen", settings.http_listen]
+    return _daemon(settings, "server", arguments)
+
+
+def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:
+    """The governors, for a server at this address."""
+    if isinstance(settings.governors, LocalGovernors):
+        return tuple(
+            _local_governor(settings, server, number, cpus)
+            for number, cpus in enumerate(settings.governors.cpus)
+        )
+    return tuple(
+        _remote_governor(settings, server, number, host)
+        for number, host in enumerate(settings.governors.hosts)
+    )
+
+
+def _local_governor(settings: Settings, server: str, number: int, cpus: int | None) -> Daemon:
+    if cpus is not None:
+        if settings.reserve_cpu:
+            raise StartError(
+                "-S and --local-governors cannot be combined: the list already says how many cpus"
+                " each governor has"
+            )
+        amount = [f"--cpus={cpus}"]
+    else:
+        amount = [ALL_BUT_ONE] if settings.reserve_cpu else []
+    return _governor(settings, number, ["governor", server, *amount])
+
+
+def _remote_governor(settings: Settings, server: str, number: int, host: str) -> Daemon:
+    return _governor(
+        settings,
+        number,
+        ["governor", server, "--listen", "0.0.0.0:0"],
+        host,
+        (ALL_BUT_ONE,) if settings.reserve_cpu else (),
+    )
+
+
+def _governor(
+    settings: Settings,
+    number: int,
+    arguments: list[str],
+    host: str = "",
+    beside_server: tuple[str, ...] = (),
+) -> Daemon:
+    name = f"governor-{number}"
+    if settings.governor_config is not None:
+        arguments += ["--config", str(settings.governor_config)]
+    if settings.work_folder is not None:
+        arguments += ["--workdir", str(settings.work_folder / name)]
+    return _daemon(settings, name, arguments, host, settings.work_folder, beside_server)
+
+
+def _daemon(
+    settings: Settings,
+    name: str,
+    arguments: list[str],
+    host: str = "",
+    work_folder: Path | None = None,
+    beside_server: tuple[str, ...] = (),
+) -> Daemon:
+    return Daemon(
+        name,
+        (
+            *settings.run_prefix,
+            *settings.rain,
+            *arguments,
+            "--logdir",
+            str(settings.log_folder / name),
+        ),
+        settings.log_folder,
+        host,
+        work_folder,
+        beside_server,
+    )
+
+
+def seen_from_governors(listening: str, own_host: str) -> str:
+    """Where governors find a server that listens at an address of a machine of this name."""
+    host, port = split_address(listening)
+    return spell_address(own_host, port) if is_unspecified(host) else listening
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host of this name."""
+    bare = host.strip("[]")
+    try:
+        return ipaddress.ip_address(bare).is_loopback
+    except ValueError:
+        return bare == "localhost"
+
+
+def check_reach(server_host: str, hosts: tuple[str, ...], own_names: frozenset[str]) -> None:
+    """Refuses a server on loopback when governors on other machines shall reach it."""
+    if not is_loopback(server_host):
+        return
+    for host in hosts:
+        machine = host.rpartition("@")[2]
+        if not is_loopback(machine) and machine not in own_names:
+            raise StartError(
+                f"the governor on {host} cannot reach a server that listens at {server_host}:"
+                " leave --listen out, or name an address that other machines reach"
+            )

@@ -1,0 +1,197 @@
+"""What is said to a remote shell, and what it answers. Pure.
+
+One ssh session per governor runs `/bin/sh`, gets the script below on its standard input, and stays
+until the governor is settled. The governor writes its readiness straight into the session, so that
+nobody polls. It is a child of the remote shell at first and ends with the session, however that
+ends: lost connections and killed launchers leave nothing behind. Only the word "keep" on the input
+of the session makes it stay.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from attrs import frozen
+
+from rain.start.plan import Daemon
+from rain.start.processes import ProcessMark, parse_mark, spell_mark
+
+READY_FD = 3
+KEEP = b"keep\n"
+TAIL_LINES = 15
+
+
+@frozen
+class RemoteAccess:
+    """How programs are run on other hosts: there as here."""
+
+    ssh: tuple[str, ...]
+    folder: Path  # where to be
+    init: str = ""  # shell commands that come first
+    rain: tuple[str, ...] = ()
+
+    def command(self, host: str) -> tuple[str, ...]:
+        """A shell on that host that reads its standard input."""
+        return (*self.ssh, host, "/bin/sh")
+
+
+@frozen
+class Arrived:
+    """The session has reached the host."""
+
+
+@frozen
+class Started:
+    """The governor's process runs."""
+
+    mark: ProcessMark
+
+
+@frozen
+class Ready:
+    """The daemon serves at an address, and perhaps HTTP at another."""
+
+    address: str
+    http: str = ""
+
+
+@frozen
+class Ended:
+    """The governor has ended before it was ready."""
+
+    status: int
+
+
+@frozen
+class Failed:
+    """The governor could not even be started."""
+
+    reason: str
+
+
+@frozen
+class LogLine:
+    """One of the last lines of the governor's log."""
+
+    text: str
+
+
+Report: TypeAlias = Arrived | Started | Ready | Ended | Failed | LogLine
+
+
+def read_report(line: str) -> Report | None:
+    """One line of the session; None for what a login file of the user may have printed."""
+    word, _, rest = line.partition(" ")
+    match word:
+        case "|":
+            return LogLine(rest)
+        case "arrived" if not rest:
+            return Arrived()
+        case "failed":
+            return Failed(rest)
+        case "ready" if rest.split():
+            return Ready(*rest.split()[:2])
+        case "ended" if rest.isdecimal():
+            return Ended(int(rest))
+        case "started":
+            mark = parse_mark(rest)
+            return None if mark is None else Started(mark)
+        case _:
+            return None
+
+
+def start_script(daemon: Daemon, access: RemoteAccess, server_boot: str, grace: float) -> str:
+    """Starts a governor; when told to end it, the governor has `grace` seconds for it."""
+    folders = [daemon.log_folder]
+    if daemon.work_folder is not None:
+        folders.append(daemon.work_folder)
+    beside = ""
+    if daemon.beside_server:
+        beside = (
+            f"if [ $boot = {shlex.quote(server_boot)} ]; then"
+            f" set -- {shlex.join(daemon.beside_server)}; fi"
+        )
+    steps = "\n".join(
+        (*_arrive(access), *(_make_folder(path) for path in folders), _make_log(daemon))
+    )
+    # All of it is read before any of it runs, for the input is then used for other things.
+    return f"""main() {{
+echo
+echo arrived
+{steps}
+boot=$(cat /proc/sys/kernel/random/boot_id)
+set --
+{beside}
+setsid {shlex.join(daemon.command)} "$@" --ready-fd {READY_FD} \\
+    3>&1 4<&- >{_quote(daemon.output)} 2>{_quote(daemon.errors)} &
+daemon=$!
+stat=$(cat /proc/$daemon/stat 2>/dev/null)
+set -- ${{stat##*) }}
+start=${{20:-0}}
+echo "started $daemon $start $boot"
+trap 'exit 0' USR1
+(
+    read -r verdict <&4
+    if [ "$verdict" = keep ]; then kill -s USR1 $$; exit; fi
+    {_ending(access, grace)} $daemon:$start:$boot || kill -s KILL $daemon
+) >/dev/null 2>&1 &
+judge=$!
+wait $daemon
+status=$?
+{{ kill -s KILL -- -$daemon; kill $judge; }} 2>/dev/null
+echo "ended $status"
+tail -n {TAIL_LINES} {_quote(daemon.errors)} | sed 's/^/| /'
+exit 1
+}}
+main 4<&0 </dev/null
+"""
+
+
+def end_script(access: RemoteAccess, marks: Sequence[ProcessMark], grace: float) -> str:
+    """Ends processes on a host with the very code that ends them here."""
+    command = f"{_ending(access, grace)} {shlex.join(spell_mark(mark) for mark in marks)}"
+    steps = "\n".join(_arrive(access))
+    return f"""main() {{
+echo
+{steps}
+exec {command}
+}}
+main </dev/null
+"""
+
+
+def _ending(access: RemoteAccess, grace: float) -> str:
+    module = [*access.rain[:-1], "rain.start.ending"]  # instead of `-m rain`
+    return shlex.join([*module, f"{grace:g}"])
+
+
+def _arrive(access: RemoteAccess) -> list[str]:
+    steps = [
+        f"cd {_quote(access.folder)} || {_fail(f'the folder {access.folder} cannot be entered')}"
+    ]
+    if access.init:
+        # Through eval, so that a mistake in it cannot change the meaning of what follows.
+        steps.append(f"eval {shlex.quote(access.init)}")
+        steps.append(f"[ $? = 0 ] || {_fail('the commands of --remote-init failed')}")
+    return steps
+
+
+def _make_folder(path: Path) -> str:
+    return f"mkdir -p -- {_quote(path)} || {_fail(f'the folder {path} cannot be made')}"
+
+
+def _make_log(daemon: Daemon) -> str:
+    failure = _fail(f"the log {daemon.errors} cannot be written")
+    # In a subshell: a redirection that fails may end the shell that it is made in.
+    return f"( : >{_quote(daemon.errors)} ) || {failure}"
+
+
+def _fail(reason: str) -> str:
+    return f"{{ printf 'failed %s\\n' {shlex.quote(reason)}; exit 1; }}"
+
+
+def _quote(path: Path) -> str:
+    return shlex.quote(str(path))

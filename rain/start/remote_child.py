@@ -1,0 +1,138 @@
+"""A daemon of another machine that is being started, from an ssh session."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import Factory, define, field
+
+from rain.base.errors import StartError
+from rain.start.children import Lines, end_status, how_ended, log_end, popen, quoted
+from rain.start.plan import Daemon
+from rain.start.processes import ProcessMark
+from rain.start.remote import (
+    KEEP,
+    Arrived,
+    Ended,
+    Failed,
+    LogLine,
+    Ready,
+    RemoteAccess,
+    Started,
+    read_report,
+    start_script,
+)
+
+
+@define(eq=False)
+class RemoteChild:
+    """A daemon of another machine, and the ssh session that it is started from."""
+
+    daemon: Daemon
+    process: subprocess.Popen[bytes]
+    reports: int
+    errors: Path  # what ssh and the remote shell complain of
+    address: str = ""
+    http: str = ""
+    mark: ProcessMark | None = None
+    arrived: bool = False
+    _lines: Lines = field(init=False)
+    _status: int | None = None
+    _failure: str = ""
+    _log: list[str] = Factory(list)
+
+    def __attrs_post_init__(self) -> None:
+        self._lines = Lines(self.reports)
+
+    @property
+    def ready(self) -> bool:
+        return bool(self.address) and self.mark is not None
+
+    def hear(self) -> bool:
+        for line in self._lines.read():
+            match read_report(line):
+                case Arrived():
+                    self.arrived = True
+                case Started(mark):
+                    self.mark = mark
+                case Ready(address, http):
+                    self.address, self.http = address, http
+                case Ended(status):
+                    self._status = status
+                case Failed(reason):
+                    self._failure = reason
+                case LogLine(text):
+                    self._log.append(text)
+                case None:
+                    pass  # something that a login file says
+        return not self._lines.ended
+
+    def keep(self) -> None:
+        """The governor shall stay when the session ends, which it now does."""
+        self._say(KEEP)
+
+    def abandon(self) -> None:
+        """The session shall end, and the governor with it."""
+        self._say(b"")
+
+    def why_ended(self) -> str:
+        self.hear()
+        who = f"{self.daemon.name} on {self.daemon.host}"
+        if self._failure:
+            return f"{who}: {self._failure}"
+        if self._status is not None:
+            # The shell tells a death by a signal as 128 and its number.
+            how = how_ended(128 - self._status if self._status > 128 else self._status)
+            end = quoted(self._log)
+            return f"{who} {how} before it could be used; its log {self.daemon.errors} {end}"
+        return f"{who}: {self._session()} {how_ended(end_status(self))}; {self._said()}"
+
+    def why_silent(self) -> str:
+        who = f"{self.daemon.name} on {self.daemon.host}"
+        if self.mark is None:
+            what = f"started {who}" if self.arrived else f"reached {self.daemon.host}"
+            return f"{self._session()} has not {what}; {self._said()}"
+        return f"the log of {who} is {self.daemon.errors}"
+
+    def _session(self) -> str:
+        arguments = self.process.args
+        program = arguments[0] if isinstance(arguments, list) else arguments
+        return f"the session of {program!s}"
+
+    def _said(self) -> str:
+        return f"what it said, {self.errors}, {log_end(self.errors)}"
+
+    def _say(self, word: bytes) -> None:
+        if self.process.stdin is not None and not self.process.stdin.closed:
+            with suppress(BrokenPipeError):  # then the session has ended, which is seen elsewhere
+                self.process.stdin.write(word)
+            self.process.stdin.close()
+
+
+def spawn_remote(
+    daemon: Daemon, access: RemoteAccess, server_boot: str, grace: float
+) -> RemoteChild:
+    """Begins the ssh session that starts a governor."""
+    log = daemon.log_folder / f"{daemon.name}.ssh"
+    try:
+        with log.open("wb") as errors:
+            process = popen(
+                daemon,
+                [*access.command(daemon.host)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+    except OSError as error:
+        raise StartError(f"{daemon.name} cannot be started: {error}") from error
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("both are pipes")
+    reports = os.dup(process.stdout.fileno())
+    process.stdout.close()
+    os.set_blocking(reports, False)
+    with suppress(BrokenPipeError):  # then the session has ended, which is seen elsewhere
+        process.stdin.write(start_script(daemon, access, server_boot, grace).encode())
+    return RemoteChild(daemon, process, reports, log)

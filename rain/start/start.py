@@ -1,0 +1,104 @@
+"""Starts a whole cluster: the plan of `plan.py`, carried out by `launch.py`, then remembered."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+from attrs import evolve, frozen
+
+from rain.base.errors import StartError
+from rain.daemon.folders import make_folder
+from rain.start import processes
+from rain.start.children import Child
+from rain.start.clusters import Cluster, Index, Member, read_cluster, write_cluster
+from rain.start.governors import LocalGovernors
+from rain.start.interrupts import interrupts
+from rain.start.launch import Launch
+from rain.start.plan import LOOPBACK, Settings, plan_governors, plan_server, seen_from_governors
+from rain.start.remote import RemoteAccess
+
+
+@frozen
+class StartedCluster:
+    """A cluster that runs, and a line on why it could not be put on the user's list, if so."""
+
+    cluster: Cluster
+    unlisted: str = ""
+
+
+def start_cluster(
+    settings: Settings, access: RemoteAccess, timeout: float, index: Index
+) -> StartedCluster:
+    """Starts all daemons, or leaves none behind and raises StartError."""
+    settings = evolve(settings, log_folder=_prepare_log_folder(settings.log_folder))
+    with interrupts() as signals, Launch(signals, timeout) as launch:
+        server = launch.local(plan_server(settings))
+        launch.wait_until_ready([server])
+        own_host = _own_host(settings)
+        address = seen_from_governors(server.address, own_host)
+        here = processes.boot()
+        governors = [
+            launch.remote(daemon, access, here) if daemon.host else launch.local(daemon)
+            for daemon in plan_governors(settings, address)
+        ]
+        launch.wait_until_ready(governors)
+        cluster = Cluster(
+            settings.log_folder,
+            socket.gethostname(),
+            address,
+            seen_from_governors(server.http, own_host) if server.http else "",
+            tuple(_member(child) for child in (server, *governors)),
+            access,
+        )
+        write_cluster(cluster)
+        launch.settle()
+    try:
+        index.add(cluster)
+    except OSError as error:
+        return StartedCluster(cluster, f"{index.folder} cannot be written: {error.strerror}")
+    return StartedCluster(cluster)
+
+
+def _prepare_log_folder(folder: Path) -> Path:
+    made = make_folder(folder, "log folder")
+    earlier = read_cluster(made)
+    if earlier is not None and earlier.machine == socket.gethostname() and earlier.is_running():
+        raise StartError(
+            f"a cluster with its logs in {made} still runs: end it with 'rain stop {made}',"
+            " or choose another --logdir"
+        )
+    return made
+
+
+def _member(child: Child) -> Member:
+    if child.mark is None:
+        raise StartError(f"{child.daemon.name} is ready, but its process is not known")
+    return Member(child.daemon.name, child.address, child.mark, child.daemon.host)
+
+
+def _own_host(settings: Settings) -> str:
+    """How governors reach a server that listens everywhere on this machine."""
+    if isinstance(settings.governors, LocalGovernors):
+        return LOOPBACK
+    name = socket.gethostname()
+    with ExitStack() as stack:
+        try:
+            found = socket.gethostbyname(name)
+        except OSError:
+            found = LOOPBACK
+        if not found.startswith("127."):
+            return name
+        # Many machines know their own name as a loopback address, which is of no use to others.
+        # Connecting a datagram socket sends nothing: it only chooses the way, and so our address.
+        probe = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        for host in settings.governors.hosts:
+            try:
+                probe.connect((host.rpartition("@")[2], 9))
+            except OSError:
+                continue
+            way: str = probe.getsockname()[0]
+            if not way.startswith("127."):
+                return way
+    return name

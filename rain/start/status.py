@@ -1,0 +1,134 @@
+"""How a cluster stands: the server is asked as a client would, its HTTP side for the sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from http.client import HTTPConnection, HTTPException
+from typing import Any, cast
+
+from attrs import asdict, frozen
+
+from rain.base.errors import ConnectionLostError, RefusedError, StartError
+from rain.base.resources import CPUS
+from rain.base.wire import GovernorReport
+from rain.rpc.address import split_address
+from rain.rpc.client_endpoint import ClientConnection
+
+_HTTP_SECONDS = 10.0
+
+
+@frozen
+class GovernorLine:
+    """One governor: what it has, and how much it has to do and to hold."""
+
+    address: str
+    cpus: int
+    other_resources: dict[str, int]
+    tasks: int
+    objects: int
+
+
+@frozen
+class SessionLine:
+    """One open session."""
+
+    id: int
+    name: str
+    tasks: int
+    unfinished: int
+    objects: int
+    failure: str
+
+
+@frozen
+class ClusterStatus:
+    """A server with its governors and sessions; `sessions` is None when they are not known."""
+
+    address: str
+    governors: tuple[GovernorLine, ...]
+    sessions: tuple[SessionLine, ...] | None = None
+    sessions_unknown: str = ""  # why
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), indent=2)
+
+
+def ask(address: str, http: str) -> ClusterStatus:
+    """Asks a server, and its HTTP side if it is known."""
+    governors = read_governors(_server_info(address))
+    if not http:
+        return ClusterStatus(
+            address, governors, None, "where the server serves HTTP is not known: say --http"
+        )
+    try:
+        sessions = read_sessions(ask_http(http))
+    except StartError as error:
+        return ClusterStatus(address, governors, None, str(error))
+    return ClusterStatus(address, governors, sessions)
+
+
+def read_governors(reports: Sequence[GovernorReport]) -> tuple[GovernorLine, ...]:
+    """The lines of the governors, by their addresses."""
+    return tuple(
+        _governor_line(report) for report in sorted(reports, key=lambda report: report.address)
+    )
+
+
+def _governor_line(report: GovernorReport) -> GovernorLine:
+    resources = dict(report.resources)
+    cpus = resources.pop(CPUS, 0)
+    return GovernorLine(report.address, cpus, resources, len(report.tasks), len(report.objects))
+
+
+def read_sessions(status: Mapping[str, Any]) -> tuple[SessionLine, ...]:
+    """The lines of the sessions from what the server says at /status."""
+    try:
+        return tuple(
+            SessionLine(
+                int(session["session"]),
+                str(session["name"]),
+                int(session["tasks"]),
+                int(session["unfinished"]),
+                int(session["objects"]),
+                str(session["failure"]),
+            )
+            for session in status["sessions"]
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise StartError(f"the server's /status is not understood: {error!r}") from error
+
+
+def _server_info(address: str) -> Sequence[GovernorReport]:
+    host, port = split_address(address)
+    connection = ClientConnection(host, port)
+    try:
+        return connection.server_info()
+    except (ConnectionLostError, RefusedError) as error:
+        raise StartError(f"the server at {address} does not answer: {error}") from error
+    finally:
+        connection.close()
+
+
+def ask_http(address: str) -> Mapping[str, Any]:
+    """What a server says at /status."""
+    host, port = split_address(address)
+    connection = HTTPConnection(host, port, timeout=_HTTP_SECONDS)
+    try:
+        connection.request("GET", "/status")
+        answer = connection.getresponse()
+        body = answer.read()
+        if answer.status != 200:
+            raise StartError(f"http://{address}/status answers {answer.status} {answer.reason}")
+        content: object = json.loads(body)
+    except OSError as error:
+        raise StartError(
+            f"http://{address}/status cannot be reached: {error.strerror or error}"
+        ) from error
+    except (HTTPException, ValueError) as error:
+        raise StartError(f"http://{address}/status is not understood: {error!r}") from error
+    finally:
+        connection.close()
+    if not isinstance(content, dict):
+        raise StartError(f"http://{address}/status is not understood: it is no object")
+    return cast("dict[str, Any]", content)

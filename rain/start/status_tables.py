@@ -1,0 +1,59 @@
+"""The tables of `rain status`."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rain.start.status import ClusterStatus, GovernorLine, SessionLine
+
+
+def print_status(status: ClusterStatus, console: Console) -> None:
+    """Shows how a cluster stands, for people."""
+    console.print(Text(f"Server {status.address}"))
+    if status.governors:
+        console.print(_governors(status.governors))
+    else:
+        console.print("No governors.")
+    if status.sessions is None:
+        console.print(Text(f"Sessions are not shown: {status.sessions_unknown}."))
+    elif status.sessions:
+        console.print(_sessions(status.sessions))
+    else:
+        console.print("No sessions.")
+
+
+def _governors(lines: tuple[GovernorLine, ...]) -> Table:
+    table = Table(title="Governors", title_justify="left")
+    table.add_column("address")
+    for name in ("cpus", "tasks", "objects"):
+        table.add_column(name, justify="right")
+    names = sorted({name for line in lines for name in line.other_resources})
+    for name in names:
+        table.add_column(Text(name), justify="right")
+    for line in lines:
+        numbers = [line.cpus, line.tasks, line.objects]
+        numbers += [line.other_resources.get(name, 0) for name in names]
+        table.add_row(Text(line.address), *(str(number) for number in numbers))
+    return table
+
+
+def _sessions(lines: tuple[SessionLine, ...]) -> Table:
+    table = Table(title="Sessions", title_justify="left")
+    table.add_column("id", justify="right")
+    table.add_column("name")
+    for name in ("finished", "tasks", "objects"):
+        table.add_column(name, justify="right")
+    table.add_column("state")
+    for line in lines:
+        failure = line.failure.strip().partition("\n")[0]
+        table.add_row(
+            str(line.id),
+            Text(line.name),
+            str(line.tasks - line.unfinished),
+            str(line.tasks),
+            str(line.objects),
+            Text(f"failed: {failure}" if failure else "open"),
+        )
+    return table

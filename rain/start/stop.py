@@ -1,0 +1,118 @@
+"""Ends a cluster in order, here and on its other hosts at the same time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from rain.base.errors import StartError
+from rain.start.clusters import Cluster, Index, Member
+from rain.start.ending import Ending, end_processes
+from rain.start.processes import is_running, parse_mark
+from rain.start.remote import end_script
+
+_JOURNEY = 30.0  # seconds that ssh may need besides
+_ENDINGS: dict[str, Ending] = {str(ending): ending for ending in Ending}
+
+
+@frozen
+class Stopped:
+    """What became of the daemons of a cluster."""
+
+    endings: tuple[tuple[Member, Ending], ...]
+    unreached: tuple[str, ...]  # a line for each host that nobody could speak to
+
+    def named(self, ending: Ending) -> list[str]:
+        return [member.name for member, found in self.endings if found is ending]
+
+    def gone(self) -> list[str]:
+        """Those that had ended before; on other hosts they may just have followed the server."""
+        return [
+            member.name
+            for member, found in self.endings
+            if found is Ending.GONE and not member.host
+        ]
+
+
+def stop_cluster(cluster: Cluster, index: Index, grace: float) -> Stopped:
+    """Ends all daemons of a cluster, and forgets it unless some host could not be reached."""
+    here = cluster.here()
+    _check_owner(cluster)
+    away = [_Away(cluster, host, members, grace) for host, members in cluster.elsewhere().items()]
+    endings = list(zip(here, end_processes([member.mark for member in here], grace), strict=True))
+    unreached: list[str] = []
+    for host in away:
+        endings += host.endings(grace + _JOURNEY)
+        if host.trouble:
+            unreached.append(host.trouble)
+    if not unreached:
+        index.remove(cluster)
+    return Stopped(tuple(endings), tuple(unreached))
+
+
+def _check_owner(cluster: Cluster) -> None:
+    for member in cluster.here():
+        if is_running(member.mark):
+            try:
+                os.kill(member.mark.pid, 0)  # asks only whether it would be allowed
+            except ProcessLookupError:
+                continue  # it has just ended
+            except PermissionError as error:
+                raise StartError(
+                    f"the cluster at {cluster.address} belongs to another user"
+                ) from error
+
+
+class _Away:
+    """The session that ends the daemons of another host."""
+
+    def __init__(
+        self, cluster: Cluster, host: str, members: Sequence[Member], grace: float
+    ) -> None:
+        self._host = host
+        self._members = members
+        self._process: subprocess.Popen[str] | None = None
+        self.trouble = ""
+        script = end_script(cluster.access, [member.mark for member in members], grace)
+        try:
+            # A file and not a pipe: all hosts can then read theirs at the same time.
+            with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+                file.write(script)
+                file.seek(0)
+                self._process = subprocess.Popen(
+                    cluster.access.command(host),
+                    text=True,
+                    stdin=file,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,  # so that it never asks the terminal for anything
+                )
+        except OSError as error:
+            self.trouble = f"{host} cannot be reached: {error}"
+
+    def endings(self, timeout: float) -> list[tuple[Member, Ending]]:
+        """Waits for what the host says."""
+        if self._process is None:
+            return []
+        try:
+            output, complaint = self._process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            output, complaint = self._process.communicate()
+            complaint = complaint or f"no answer in {timeout:g} seconds"
+        said = [line.partition(" ") for line in output.splitlines()]
+        by_mark = {parse_mark(mark): ending for mark, _, ending in said}
+        reason = next((rest for word, _, rest in said if word == "failed"), "")
+        reason = reason or (complaint.strip().splitlines() or ["it said nothing"])[-1]
+        found: list[tuple[Member, Ending]] = []
+        for member in self._members:
+            ending = _ENDINGS.get(by_mark.get(member.mark, ""))
+            if ending is not None:
+                found.append((member, ending))
+            else:
+                self.trouble = f"{member.name} on {self._host} may still run: {reason}"
+        return found

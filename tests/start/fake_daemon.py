@@ -1,0 +1,51 @@
+"""Plays a daemon of a cluster: takes the command line of one and does what a test says.
+
+The first argument is JSON: for the name of a daemon (that of its log folder) what it does.
+"ready" (unless told otherwise) says so and waits for its end; "dies" ends with a message; "crashes"
+is killed; "silent" never gets ready; "dies later" ends after it was ready; "stubborn" is ready and
+does not end when asked; "mute" closes the descriptor of its readiness without a word; "forks" is
+ready and has a child in its process group.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+
+def option(name: str) -> str:
+    return sys.argv[sys.argv.index(name) + 1]
+
+
+def main() -> None:
+    folder = Path(option("--logdir"))
+    does = json.loads(sys.argv[1]).get(folder.name, "ready")
+    ready = int(option("--ready-fd"))
+    if does == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # The test reads what this daemon was told, and looks for what is left of it.
+    notes = {"pid": os.getpid(), "arguments": sys.argv[2:], "folder": str(Path.cwd())}
+    notes["init"] = os.environ.get("FROM_INIT", "")
+    if does == "forks" and (child := os.fork()):
+        notes["child"] = child
+    elif does == "forks":
+        os.close(ready)
+        signal.pause()
+    draft = folder.with_suffix(".draft")
+    draft.write_text(json.dumps(notes))
+    draft.rename(folder.with_suffix(".notes"))
+    if does == "dies":
+        sys.stderr.write("port 7210 is in use\n")
+        sys.exit(3)
+    if does == "crashes":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if does not in {"silent", "mute"}:
+        os.write(ready, b"ready 127.0.0.1:7210 127.0.0.1:7222\n")
+    if does != "silent":
+        os.close(ready)
+    if does != "dies later":
+        signal.pause()
+
+
+main()

@@ -1,0 +1,59 @@
+"""The shell examples of the guide's page on clusters are run, in order, in one folder."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rain.start.clusters import Index
+from rain.start.ending import end_processes
+from tests.start.world import LOCAL_SSH, ROOT
+
+PAGE = ROOT / "docs" / "guide" / "clusters.md"
+BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# The usual port may be in use where the tests run.
+RAIN = f"""#!/bin/sh
+if [ "$1" = start ]; then shift; set -- start --listen 0 "$@"; fi
+PYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.quote(sys.executable)} -P -m rain "$@"
+"""
+
+
+@pytest.mark.whole
+def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "rain").write_text(RAIN)
+    (programs / "rain").chmod(0o755)
+    # Called as ssh with its options, which it does without.
+    (programs / "ssh").write_text(f'#!/bin/sh\nshift 2\nexec {shlex.quote(str(LOCAL_SSH))} "$@"\n')
+    (programs / "ssh").chmod(0o755)
+    examples = BLOCK.findall(PAGE.read_text())
+    assert len(examples) == 3
+
+    try:
+        ran = subprocess.run(
+            ["/bin/sh", "-e"],
+            input="".join(examples),
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "PATH": f"{programs}:{os.environ['PATH']}",
+                "PYTHONPATH": str(ROOT),
+                "XDG_STATE_HOME": str(tmp_path / "state"),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        # Nothing, unless an example has failed.
+        for cluster in Index(tmp_path / "state" / "rain" / "clusters").look()[0]:
+            end_processes([member.mark for member in cluster.members], 0.0)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == 3

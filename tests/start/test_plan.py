@@ -1,0 +1,146 @@
+"""From what was asked for to exact command lines."""
+
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from rain.base.errors import StartError
+from rain.start.governors import LocalGovernors, RemoteGovernors
+from rain.start.plan import (
+    Settings,
+    check_reach,
+    plan_governors,
+    plan_server,
+    run_rain,
+    seen_from_governors,
+)
+
+LOGS = Path("/logs")
+SIMPLE = Settings(LocalGovernors((None,)), ("python", "-m", "rain"), LOGS)
+REMOTE = evolve(SIMPLE, governors=RemoteGovernors(("alpha", "user@beta")))
+SERVER = "127.0.0.1:7210"
+
+
+def commands(settings: Settings) -> list[str]:
+    """The command lines of the governors, as one would type them."""
+    return [" ".join(daemon.command) for daemon in plan_governors(settings, SERVER)]
+
+
+def test_a_simple_start_runs_a_server_that_only_this_machine_reaches() -> None:
+    server = plan_server(SIMPLE)
+
+    assert " ".join(server.command) == (
+        "python -m rain server --listen 127.0.0.1:7210 --logdir /logs/server"
+    )
+    assert (server.output, server.errors) == (LOGS / "server.out", LOGS / "server.err")
+
+
+def test_a_simple_start_runs_one_governor_with_all_cpus() -> None:
+    assert commands(SIMPLE) == ["python -m rain governor 127.0.0.1:7210 --logdir /logs/governor-0"]
+
+
+def test_a_reserved_cpu_is_left_to_the_server() -> None:
+    assert commands(evolve(SIMPLE, reserve_cpu=True)) == [
+        "python -m rain governor 127.0.0.1:7210 --cpus=-1 --logdir /logs/governor-0"
+    ]
+
+
+def test_listed_governors_get_their_cpus() -> None:
+    assert commands(evolve(SIMPLE, governors=LocalGovernors((4, 2)))) == [
+        "python -m rain governor 127.0.0.1:7210 --cpus=4 --logdir /logs/governor-0",
+        "python -m rain governor 127.0.0.1:7210 --cpus=2 --logdir /logs/governor-1",
+    ]
+
+
+def test_a_reserved_cpu_contradicts_a_list_of_cpus() -> None:
+    listed = evolve(SIMPLE, governors=LocalGovernors((4,)), reserve_cpu=True)
+
+    with pytest.raises(StartError, match="-S and --local-governors cannot be combined"):
+        plan_governors(listed, SERVER)
+
+
+def test_each_governor_gets_its_own_folder_below_the_work_folder() -> None:
+    settings = evolve(SIMPLE, governors=LocalGovernors((1, 1)), work_folder=Path("/work"))
+
+    assert commands(settings) == [
+        "python -m rain governor 127.0.0.1:7210 --cpus=1"
+        f" --workdir /work/governor-{number} --logdir /logs/governor-{number}"
+        for number in range(2)
+    ]
+
+
+def test_addresses_and_configuration_are_handed_on() -> None:
+    settings = evolve(
+        SIMPLE,
+        listen_host="node",
+        listen_port=0,
+        http_listen="8080",
+        governor_config=Path("/etc/rain.toml"),
+    )
+
+    assert " ".join(plan_server(settings).command) == (
+        "python -m rain server --listen node:0 --http-listen 8080 --logdir /logs/server"
+    )
+    assert commands(settings) == [
+        "python -m rain governor 127.0.0.1:7210 --config /etc/rain.toml --logdir /logs/governor-0"
+    ]
+
+
+def test_the_run_prefix_comes_before_every_daemon() -> None:
+    settings = evolve(SIMPLE, run_prefix=("strace", "-o", "a file"))
+
+    for daemon in (plan_server(settings), *plan_governors(settings, SERVER)):
+        assert daemon.command[:6] == ("strace", "-o", "a file", "python", "-m", "rain")
+
+
+def test_remote_governors_and_their_server_can_be_reached_from_outside() -> None:
+    governors = plan_governors(REMOTE, "node:7210")
+
+    assert "0.0.0.0:7210" in plan_server(REMOTE).command
+    assert [daemon.host for daemon in governors] == ["alpha", "user@beta"]
+    assert " ".join(governors[1].command) == (
+        "python -m rain governor node:7210 --listen 0.0.0.0:0 --logdir /logs/governor-1"
+    )
+
+
+def test_a_port_alone_says_nothing_about_who_may_reach_the_server() -> None:
+    assert "127.0.0.1:7300" in plan_server(evolve(SIMPLE, listen_port=7300)).command
+    assert "0.0.0.0:7300" in plan_server(evolve(REMOTE, listen_port=7300)).command
+
+
+def test_a_remote_governor_reserves_a_cpu_only_beside_the_server() -> None:
+    for daemon in plan_governors(evolve(REMOTE, reserve_cpu=True), SERVER):
+        assert daemon.beside_server == ("--cpus=-1",)
+        assert not [word for word in daemon.command if "cpus" in word]
+
+
+@pytest.mark.parametrize(
+    ("listening", "seen"),
+    [
+        ("0.0.0.0:7210", "node:7210"),
+        ("[::]:7210", "node:7210"),
+        ("10.0.0.1:7210", "10.0.0.1:7210"),
+    ],
+)
+def test_governors_are_told_where_the_server_can_be_found(listening: str, seen: str) -> None:
+    assert seen_from_governors(listening, "node") == seen
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+def test_a_server_on_loopback_is_refused_for_other_machines(host: str) -> None:
+    with pytest.raises(StartError, match="the governor on alpha cannot reach a server"):
+        check_reach(host, ("localhost", "alpha"), frozenset({"node"}))
+
+
+def test_a_server_on_loopback_does_for_governors_on_its_own_machine() -> None:
+    check_reach("127.0.0.1", ("localhost", "me@node", "127.0.0.1"), frozenset({"node"}))
+    check_reach("10.0.0.1", ("alpha",), frozenset({"node"}))
+
+
+def test_files_of_the_user_cannot_take_the_place_of_modules() -> None:
+    assert run_rain("python", Path("/site"), Path("/home")) == ("python", "-P", "-m", "rain")
+
+
+def test_a_bare_checkout_runs_from_its_own_folder() -> None:
+    assert run_rain("python", Path("/rain"), Path("/rain")) == ("python", "-m", "rain")

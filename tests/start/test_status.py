@@ -1,0 +1,174 @@
+"""What `rain status` asks, and how it shows the answers."""
+
+import io
+import json
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from rain.base.errors import StartError
+from rain.base.ids import ObjectId, TaskId
+from rain.base.wire import GovernorReport
+from rain.start.choice import server_of
+from rain.start.status import (
+    ClusterStatus,
+    GovernorLine,
+    SessionLine,
+    ask,
+    ask_http,
+    read_governors,
+    read_sessions,
+)
+from rain.start.status_tables import print_status
+from tests.start.world import World
+
+SESSION: dict[str, Any] = {
+    "session": 3,
+    "name": "count [words]",
+    "client": "1",
+    "tasks": 10,
+    "unfinished": 4,
+    "objects": 12,
+    "failure": "",
+}
+FAILED = {**SESSION, "session": 4, "failure": "Traceback\nmore\n"}
+
+
+@contextmanager
+def http(status: int, body: str) -> Generator[str]:
+    """An HTTP server that always gives the same answer; its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status if self.path == "/status" else 404)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- its name
+            del format, args
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def shown(status: ClusterStatus) -> list[str]:
+    """The lines of the tables, with their words alone."""
+    console = Console(file=io.StringIO(), width=120)
+    print_status(status, console)
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    return [" ".join(line.replace("│", " ").replace("┃", " ").split()) for line in lines]
+
+
+def test_governors_are_shown_by_address_with_what_they_have_and_do() -> None:
+    reports = [
+        GovernorReport("b:1", (TaskId(1), TaskId(2)), (ObjectId(3),), (), (("cpus", 4),)),
+        GovernorReport("a:1", (), (), (), (("cpus", 8), ("gpus", 2))),
+    ]
+
+    governors = read_governors(reports)
+
+    assert governors == (
+        GovernorLine("a:1", 8, {"gpus": 2}, 0, 0),
+        GovernorLine("b:1", 4, {}, 2, 1),
+    )
+    lines = shown(ClusterStatus("a:7210", governors, ()))
+    assert lines[0] == "Server a:7210"
+    assert "address cpus tasks objects gpus" in lines
+    assert "a:1 8 0 0 2" in lines
+    assert "b:1 4 2 1 0" in lines
+    assert lines[-1] == "No sessions."
+
+
+def test_sessions_are_shown_with_their_progress_and_their_failure() -> None:
+    sessions = read_sessions({"sessions": [SESSION, FAILED]})
+
+    assert sessions[0] == SessionLine(3, "count [words]", 10, 4, 12, "")
+    lines = shown(ClusterStatus("a:7210", (), sessions))
+    assert "No governors." in lines
+    assert "3 count [words] 6 10 12 open" in lines
+    assert "4 count [words] 6 10 12 failed: Traceback" in lines
+
+
+def test_why_sessions_are_not_shown_is_said() -> None:
+    lines = shown(ClusterStatus("a:7210", (), None, "no HTTP"))
+
+    assert lines[-1] == "Sessions are not shown: no HTTP."
+
+
+def test_the_answer_as_json_holds_everything() -> None:
+    status = ClusterStatus(
+        "a:7210", (GovernorLine("a:1", 8, {"gpus": 2}, 0, 0),), (SessionLine(3, "x", 1, 0, 2, ""),)
+    )
+
+    assert json.loads(status.as_json()) == {
+        "address": "a:7210",
+        "governors": [
+            {
+                "address": "a:1",
+                "cpus": 8,
+                "other_resources": {"gpus": 2},
+                "tasks": 0,
+                "objects": 0,
+            }
+        ],
+        "sessions": [
+            {"id": 3, "name": "x", "tasks": 1, "unfinished": 0, "objects": 2, "failure": ""}
+        ],
+        "sessions_unknown": "",
+    }
+
+
+def test_sessions_are_asked_for_over_http() -> None:
+    with http(200, json.dumps({"sessions": [SESSION]})) as address:
+        assert ask_http(address) == {"sessions": [SESSION]}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "complaint"),
+    [
+        (500, "{}", "answers 500"),
+        (200, "<html>", "is not understood"),
+        (200, "[]", "is not understood: it is no object"),
+    ],
+)
+def test_a_strange_answer_over_http_is_told(status: int, body: str, complaint: str) -> None:
+    with http(status, body) as address, pytest.raises(StartError, match=complaint):
+        ask_http(address)
+
+
+@pytest.mark.parametrize("text", ["{}", '{"sessions": [{}]}', '{"sessions": 3}'])
+def test_a_status_without_sessions_is_told(text: str) -> None:
+    status: dict[str, Any] = json.loads(text)
+
+    with pytest.raises(StartError, match="/status is not understood"):
+        read_sessions(status)
+
+
+def test_a_server_that_cannot_be_reached_is_named() -> None:
+    with http(200, "") as address:
+        pass  # its port was free a moment ago, and nobody listens there now
+
+    with pytest.raises(StartError, match=f"cannot reach the server at {address}"):
+        ask(address, "")
+    with pytest.raises(StartError, match=f"http://{address}/status cannot be reached"):
+        ask_http(address)
+
+
+def test_the_server_of_the_only_cluster_is_meant_unless_another_is_named(world: World) -> None:
+    assert server_of(world.index, "") == ("", "")
+
+    world.start(1)
+
+    assert server_of(world.index, "") == ("127.0.0.1:7210", "127.0.0.1:7222")
+    assert server_of(world.index, "7210") == ("127.0.0.1:7210", "127.0.0.1:7222")
+    assert server_of(world.index, "node:7210") == ("node:7210", "")
