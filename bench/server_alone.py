@@ -1,0 +1,116 @@
+"""`python -m bench server`: what a task costs the server, with nobody to do the work.
+
+A zero governor answers "finished" at once and claims that inputs are there, so
+that only the server and the client work. The tasks are built-in ones without
+data: nothing is pickled.
+"""
+
+from collections.abc import Sequence
+from time import perf_counter
+
+from attrs import frozen
+from rich.console import Console
+from rich.table import Table
+
+from bench.processes import Daemon, zero_cluster
+from bench.shapes import Shape, deepest_tree, merge, tree
+from bench.summary import Summary, summarize
+from rain.client import Client, Task, tasks
+
+# The kernel counts CPU time in steps of 10 ms: measure until a step matters little.
+TASKS_AT_LEAST = 20_000
+
+
+@frozen
+class Sample:
+    """One shape at one size."""
+
+    shape: Shape
+    seconds: tuple[float, ...]  # submit to all finished, one for each round
+    server_cpu_seconds: float  # over all rounds, from submit to the closed session
+
+    @property
+    def tasks_per_second(self) -> Summary:
+        return summarize([self.shape.task_count / seconds for seconds in self.seconds])
+
+    @property
+    def microseconds_per_task(self) -> float:
+        return self.server_cpu_seconds / (self.shape.task_count * len(self.seconds)) * 1e6
+
+
+def rounds_for(tasks: int, repeat: int) -> int:
+    """How often a shape runs: as was asked for, and often enough to read the clock."""
+    return max(repeat, -(-TASKS_AT_LEAST // tasks))
+
+
+def shapes_of(sizes: Sequence[int]) -> list[Shape]:
+    return [shape for size in sizes for shape in (merge(size), tree(deepest_tree(size)))]
+
+
+def _build(shape: Shape) -> None:
+    """Describe the shape's tasks to the active session."""
+    built: list[Task] = []
+    for layer in shape.layers:
+        for call in layer.calls:
+            built.append(tasks.Concat([built[i] for i in call.needs]))
+
+
+def measure(shape: Shape, client: Client, server: Daemon, repeat: int) -> Sample:
+    rounds = rounds_for(shape.task_count, repeat)
+    seconds: list[float] = []
+    cpu_before = server.cpu_seconds()
+    for _ in range(rounds):
+        with client.new_session("bench") as session:
+            _build(shape)
+            start = perf_counter()
+            session.submit()
+            session.wait_all()
+            seconds.append(perf_counter() - start)
+    return Sample(shape, tuple(seconds), server.cpu_seconds() - cpu_before)
+
+
+def measure_all(
+    sizes: Sequence[int], governors: int, repeat: int, console: Console
+) -> list[Sample]:
+    with zero_cluster(governors) as cluster, Client("127.0.0.1", cluster.port) as client:
+        measure(merge(100), client, cluster.server, repeat=1)  # warm-up
+        samples: list[Sample] = []
+        for shape in shapes_of(sizes):
+            with console.status(f"{shape.name} of {shape.task_count:,} tasks"):
+                samples.append(measure(shape, client, cluster.server, repeat))
+        return samples
+
+
+def server_table(samples: Sequence[Sample], governors: int) -> Table:
+    table = Table(
+        title=f"The server alone, {governors} zero governor{'s' if governors > 1 else ''}",
+        caption="tasks/s: median and half of the range. CPU: the server's, closing included.",
+        caption_justify="left",
+    )
+    for column in ("shape", "tasks", "rounds", "tasks/s", "server CPU a task"):
+        table.add_column(column, justify="left" if column == "shape" else "right")
+    for sample in samples:
+        speed = sample.tasks_per_second
+        table.add_row(
+            sample.shape.name,
+            f"{sample.shape.task_count:,}",
+            str(len(sample.seconds)),
+            f"{speed.median:,.0f} ±{speed.spread / 2:.0%}",
+            f"{sample.microseconds_per_task:.1f} us",
+        )
+    return table
+
+
+def server_values(samples: Sequence[Sample]) -> list[dict[str, object]]:
+    """Everything that the table was made of, for `--json`."""
+    return [
+        {
+            "shape": sample.shape.name,
+            "tasks": sample.shape.task_count,
+            "seconds": list(sample.seconds),
+            "server_cpu_seconds": sample.server_cpu_seconds,
+            "tasks_per_second": sample.tasks_per_second.median,
+            "server_cpu_microseconds_per_task": sample.microseconds_per_task,
+        }
+        for sample in samples
+    ]
