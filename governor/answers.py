@@ -1,0 +1,98 @@
+"""What executors answer, read from their pipes into columns.
+
+Answers come from a process that runs the code of users, so nothing in them is believed: what makes
+no sense is a `ProtocolError`, and the executor is killed for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import msgpack
+
+from rain.base import executor_protocol as protocol
+from rain.base.errors import ProtocolError
+from rain.base.ids import ObjectId, TaskId
+from rain.base.wire import TaskNote
+from rain.governor.messages import CallsDone, Failed, Made, Outputs, PassedOn, Stored
+from rain.governor.store import StoreError
+
+LARGEST_ANSWER = 1 << 30
+
+Adopt = Callable[[Path], Stored]
+
+
+class AnswerReader:
+    """The answers of one executor, as they arrive in pieces."""
+
+    def __init__(self, executor: int, stage_folder: Path, adopt: Adopt) -> None:
+        self._executor = executor
+        self._stage_folder = stage_folder
+        self._adopt = adopt
+        self._unpacker = msgpack.Unpacker(max_buffer_size=LARGEST_ANSWER)
+
+    def feed(self, data: bytes) -> CallsDone | None:
+        """The answers that are complete with this piece; None for no answer."""
+        done = CallsDone(self._executor, [], [], [])
+        tasks, durations, results = done.tasks, done.durations, done.results
+        try:
+            self._unpacker.feed(data)
+            for row in self._unpacker:
+                task, seconds, result, *words = row
+                if type(task) is not int or type(seconds) is not float:
+                    raise ProtocolError(f"the executor {self._executor} answers {row!r:.200}")
+                tasks.append(TaskId(task))
+                durations.append(seconds)
+                results.append(self._result(result, words))
+                if words and type(result) is not str:
+                    done.notes.append(TaskNote(TaskId(task), str(words[1]), str(words[0])))
+        except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
+            raise ProtocolError(
+                f"the executor {self._executor} answers nonsense: {error}"
+            ) from None
+        return done if tasks else None
+
+    def _result(self, result: Any, words: list[Any]) -> Outputs | Failed:
+        if _is_plain(result):
+            return result
+        if type(result) is str:
+            return Failed(result, str(words[0]) if words else "")
+        try:
+            return [self._output(output) for output in result]
+        except StoreError as error:
+            return Failed(str(error))
+
+    def _output(self, output: Any) -> bytes | Made:
+        if type(output) is bytes:
+            return output
+        what, content, content_type, user = output
+        made: bytes | Stored | PassedOn
+        if what == protocol.BYTES and type(content) is bytes:
+            made = content
+        elif what == protocol.INPUT and type(content) is int:
+            made = PassedOn(ObjectId(content))
+        elif what == protocol.FILE and type(content) is str:
+            made = self._file(Path(content))
+        else:
+            raise ProtocolError(f"the executor {self._executor} answers {output!r:.200}")
+        return Made(made, str(content_type), str(user))
+
+    def _file(self, path: Path) -> Stored:
+        if path.parent != self._stage_folder:
+            raise ProtocolError(
+                f"the executor {self._executor} returns {path}, which is not its own"
+            )
+        return self._adopt(path)
+
+
+def _is_plain(result: Any) -> TypeGuard[Outputs]:
+    """Whether the outputs are just their bytes, as nearly always."""
+    if type(result) is not list:
+        return False
+    outputs: list[Any] = result
+    for output in outputs:  # noqa: SIM110 # a generator would cost more than all the rest here
+        if type(output) is not bytes:
+            return False
+    return True

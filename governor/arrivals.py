@@ -1,0 +1,166 @@
+"""What orders bring: kinds, objects and tasks. Orders that make no sense are the server's fault."""
+
+from __future__ import annotations
+
+from rain.base.errors import ProtocolError
+from rain.base.ids import KindId, ObjectId, SessionId, session_of, spell
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.resources import Resources
+from rain.base.wire import AssignedTasks, PlacedObjects
+from rain.governor.dispatch import Dispatch
+from rain.governor.endings import Endings
+from rain.governor.messages import Failed
+from rain.governor.nodes import DataObject, KnownKind, Meter, Session, Task
+from rain.governor.objects import Objects
+from rain.governor.tables import ObjectRow, TaskMove
+
+BUILTIN = "buildin"
+"""The name before the slash in the types of tasks that run inside the governor."""
+
+PYTHON = "py"
+"""The name before the slash in the types of tasks that are Python functions."""
+
+_HELD = ObjectRow.HELD
+
+
+class Arrivals:
+    """Adds to the tables."""
+
+    def __init__(
+        self,
+        capacity: Resources,
+        runners: frozenset[str],
+        sessions: dict[SessionId, Session],
+        objects: Objects,
+        dispatch: Dispatch,
+        endings: Endings,
+    ) -> None:
+        self._capacity = capacity
+        self._runners = runners
+        self._sessions = sessions
+        self._objects = objects
+        self._dispatch = dispatch
+        self._endings = endings
+        self._arrivals = 0
+
+    def learn_object_kind(self, kind: ObjectKind) -> None:
+        """A kind of objects, told once."""
+        self._session(session_of(kind.id)).object_kinds[kind.id] = kind
+
+    def _session(self, session_id: SessionId) -> Session:
+        session = self._sessions.get(session_id)
+        if session is None:
+            session = self._sessions[session_id] = Session(session_id)
+        return session
+
+    def learn_task_kind(self, kind: TaskKind) -> None:
+        """A kind of tasks, told once; the kinds of its outputs are known before."""
+        session = self._session(session_of(kind.id))
+        if kind.id in session.task_kinds:
+            return
+        runner, slash, _ = kind.task_type.partition("/")
+        refusal = ""
+        if not slash or (runner != BUILTIN and runner not in self._runners):
+            refusal = f"no executor is registered for the task type {kind.task_type!r}"
+        elif not kind.resources.fits(self._capacity):
+            needs = ", ".join(f"{amount} {name}" for name, amount in kind.resources.items())
+            refusal = f"the task needs more than this governor has: {needs}"
+        group = self._dispatch.group("" if runner == BUILTIN else runner, kind.resources)
+        outputs = tuple(self._object_kind(session, output) for output in kind.outputs)
+        session.task_kinds[kind.id] = KnownKind(kind, group, outputs, runner == PYTHON, refusal)
+
+    def _object_kind(self, session: Session, kind_id: KindId) -> ObjectKind:
+        kind = session.object_kinds.get(kind_id)
+        if kind is None:
+            raise ProtocolError(f"the kind {spell(kind_id)} of objects was not told")
+        return kind
+
+    def place(self, placed: PlacedObjects) -> None:
+        """Copies that the server wants here."""
+        for object_id, kind_id, content_type, size, source, data in zip(
+            placed.ids,
+            placed.kinds,
+            placed.content_types,
+            placed.sizes,
+            placed.sources,
+            placed.data,
+            strict=True,
+        ):
+            session = self._session(session_of(object_id))
+            kind = self._object_kind(session, kind_id)
+            self._objects.order(session, object_id, kind, content_type, size, source, data)
+
+    def assign(self, tasks: AssignedTasks) -> None:
+        """Tasks that are to run here."""
+        inputs_from = outputs_from = 0
+        flat_inputs, flat_outputs = tasks.inputs, tasks.outputs
+        for task_id, attempt, kind_id, priority, config, input_count in zip(
+            tasks.ids,
+            tasks.attempts,
+            tasks.kinds,
+            tasks.priorities,
+            tasks.configs,
+            tasks.input_counts,
+            strict=True,
+        ):
+            session = self._session(session_of(task_id))
+            kind = session.task_kinds.get(kind_id)
+            if kind is None:
+                raise ProtocolError(f"the kind {spell(kind_id)} of tasks was not told")
+            if task_id in session.tasks:
+                raise ProtocolError(f"the task {spell(task_id)} is already here")
+            inputs_to = inputs_from + input_count
+            outputs_to = outputs_from + len(kind.outputs)
+            self._arrivals += 1
+            task = Task(
+                task_id,
+                attempt,
+                kind,
+                session,
+                priority,
+                self._arrivals,
+                config,
+                self._known_objects(session, flat_inputs[inputs_from:inputs_to]),
+                [],
+                kind.meter,
+            )
+            session.tasks[task_id] = task
+            self._begin(task, flat_outputs[outputs_from:outputs_to])
+            inputs_from, outputs_from = inputs_to, outputs_to
+        if outputs_from != len(flat_outputs):
+            raise ProtocolError("assigned tasks: the kinds' outputs do not add up to the outputs")
+
+    def _known_objects(self, session: Session, ids: list[ObjectId]) -> list[DataObject]:
+        objects = session.objects
+        try:
+            return [objects[object_id] for object_id in ids]
+        except KeyError as unknown:
+            raise ProtocolError(
+                f"a task reads the object {spell(unknown.args[0])}, which was never named here"
+            ) from None
+
+    def _begin(self, task: Task, output_ids: list[ObjectId]) -> None:
+        """A task is new: joins it to what it reads and makes."""
+        kind = task.kind
+        if len(output_ids) != len(kind.outputs):
+            raise ProtocolError(f"the task {spell(task.id)} has too few outputs")
+        for target in task.inputs:
+            if target.row is _HELD:
+                target.consumers += 1
+            else:
+                self._objects.read(target, task)
+        for output_id, output_kind in zip(output_ids, kind.outputs, strict=True):
+            target = self._objects.expect(task.session, output_id, output_kind)
+            target.producer = task
+            task.outputs.append(target)
+        if kind.calls_function and task.inputs:
+            # Calls of one function last alike, whatever kinds they are of.
+            function = task.inputs[0]
+            if function.meter is None:
+                function.meter = Meter()
+            task.meter = function.meter
+        if kind.refusal:
+            self._endings.fail(task, Failed(kind.refusal))
+        elif not task.missing:
+            task.move(TaskMove.INPUTS_HERE)
+            kind.group.push(task)

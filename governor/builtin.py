@@ -1,0 +1,135 @@
+"""The tasks that run inside the governor: `buildin/` and a method.
+
+Each run is a trio task with a scope of its own, so that it can be stopped; what is quick and needs
+no file is done at once. Whatever way a run ends, `BuiltinDone` is told.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import trio
+
+from rain.base.kinds import DataType
+from rain.governor import builtin_files as files
+from rain.governor.builtin_files import Job
+from rain.governor.builtin_run import run
+from rain.governor.messages import (
+    BuiltinDone,
+    Event,
+    Failed,
+    Made,
+    Outputs,
+    PassedOn,
+    RunBuiltin,
+)
+from rain.governor.sandbox import BuiltinError
+from rain.governor.store import MEMORY_LIMIT, Store, StoreError, remove
+from rain.governor.warden import Warden
+from rain.rpc.host import in_trio
+
+_IN_A_THREAD: dict[str, Callable[[Job], Outputs]] = {
+    "concat": files.concat,
+    "open": files.open_file,
+    "open_dir": files.open_directory,
+    "export": files.export,
+    "make_directory": files.make_directory,
+    "slice_directory": files.slice_directory,
+}
+
+
+class Builtins:
+    """Carries out `RunBuiltin` and `StopBuiltin`."""
+
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        warden: Warden,
+        nursery: trio.Nursery,
+        tell: Callable[[Event], object],
+    ) -> None:
+        self._store = store
+        self._folder = folder
+        self._warden = warden
+        self._nursery = nursery
+        self._tell = tell
+        self._scopes: dict[int, trio.CancelScope] = {}
+        self._methods: dict[str, Callable[[Job], Awaitable[Outputs]]] = {
+            "sleep": _sleep,
+            "run": self._run_program,
+        }
+
+    def start(self, effect: RunBuiltin) -> None:
+        """Begins; called in the host loop."""
+        if _method(effect) == "concat" and _is_quick(effect):
+            job = Job(effect, self._store, self._folder)
+            self._tell(BuiltinDone(effect.run, 0.0, files.concat(job)))
+            return
+        self._scopes[effect.run] = trio.CancelScope()
+        in_trio(self._nursery.start_soon, self._run, effect)
+
+    def stop(self, run: int) -> None:
+        """Ends it soon; it may have ended already."""
+        scope = self._scopes.get(run)
+        if scope is not None:
+            in_trio(scope.cancel)
+
+    async def _run(self, effect: RunBuiltin) -> None:
+        started = time.monotonic()
+        result: Outputs | Failed = Failed("the task was stopped")
+        try:
+            with self._scopes[effect.run]:
+                result = await self._work(effect)
+        finally:
+            del self._scopes[effect.run]
+            self._tell(BuiltinDone(effect.run, time.monotonic() - started, result))
+
+    async def _work(self, effect: RunBuiltin) -> Outputs | Failed:
+        folder = self._folder / str(effect.run)
+        job = Job(effect, self._store, folder)
+        method = _method(effect)
+        try:
+            folder.mkdir()
+            if method in self._methods:
+                return await self._methods[method](job)
+            if method in _IN_A_THREAD:
+                return await trio.to_thread.run_sync(_IN_A_THREAD[method], job)
+            return Failed(f"there is no task type {effect.kind.task_type!r}")
+        except (BuiltinError, StoreError) as error:
+            return Failed(str(error))
+        except OSError as error:
+            where = f" ({error.filename})" if error.filename else ""
+            return Failed(f"{effect.kind.task_type}: {error.strerror or error}{where}")
+        finally:
+            remove(folder)
+
+    async def _run_program(self, job: Job) -> Outputs:
+        return await run(job, self._warden)
+
+
+async def _sleep(job: Job) -> Outputs:
+    """Passes its input on after some time."""
+    seconds = job.config()
+    if not isinstance(seconds, int | float) or seconds < 0:
+        raise BuiltinError(f"sleep needs a number of seconds, not {seconds!r}")
+    (source,) = files.inputs_of(job, 1)
+    await trio.sleep(seconds)
+    return [Made(PassedOn(source.id))]
+
+
+def _method(effect: RunBuiltin) -> str:
+    return effect.kind.task_type.partition("/")[2]
+
+
+def _is_quick(effect: RunBuiltin) -> bool:
+    """Whether all inputs are blobs in memory, and small."""
+    return (
+        all(
+            isinstance(source.content, bytes) and source.kind.data_type is DataType.BLOB
+            for source in effect.inputs
+        )
+        and sum(source.size for source in effect.inputs) < MEMORY_LIMIT
+    )

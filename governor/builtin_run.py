@@ -1,0 +1,125 @@
+"""The task `run`: an external program in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import trio
+from attrs import frozen
+
+from rain.governor.builtin_files import Job
+from rain.governor.messages import Made, Outputs
+from rain.governor.sandbox import BuiltinError, collect, copy_to, inside, link_to
+from rain.governor.warden import Warden
+
+STDIN = "+in"
+STDOUT = "+out"
+STDERR = "+err"
+
+
+@frozen
+class Program:
+    """The configuration: words, and which input and output is which file."""
+
+    args: list[str]
+    in_paths: list[dict[str, Any]]
+    out_paths: list[str]
+
+    @staticmethod
+    def of(job: Job) -> Program:
+        args: list[Any] = job.setting("args", list)
+        in_paths: list[Any] = job.setting("in_paths", list)
+        if not args or not all(isinstance(word, str) for word in args):
+            raise BuiltinError("there is no program to run: args is empty, or has more than texts")
+        if not all(isinstance(entry, dict) for entry in in_paths):
+            raise BuiltinError("in_paths is not a list of tables")
+        program = Program(args, in_paths, job.setting("out_paths", list))
+        if len(program.in_paths) != len(job.effect.inputs):
+            raise BuiltinError("in_paths does not name a file for each input")
+        if len(program.out_paths) != len(job.effect.outputs):
+            raise BuiltinError("out_paths does not name a file for each output")
+        return program
+
+
+async def run(job: Job, warden: Warden) -> Outputs:
+    """Runs the program, and takes its outputs when it succeeds."""
+    program = Program.of(job)
+    folder = job.folder / "task"
+    await trio.to_thread.run_sync(_lay_out, job, program, folder)
+    process = _start(program, folder)
+    warden.watch(process.pid)
+    try:
+        await _end_of(process)
+    finally:
+        # Whatever it has started goes with it: all share its process group.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        warden.release(process.pid)
+        status = process.wait()
+    if status:
+        raise BuiltinError(await trio.to_thread.run_sync(_why, program, folder, status))
+    return await trio.to_thread.run_sync(_outputs, job, program, folder)
+
+
+def _lay_out(job: Job, program: Program, folder: Path) -> None:
+    folder.mkdir()
+    for source, entry in zip(job.effect.inputs, program.in_paths, strict=True):
+        place: Callable[..., None] = copy_to if entry.get("write") else link_to
+        place(job.store, source, inside(folder, entry.get("path")))
+    for path in program.out_paths:
+        inside(folder, path).parent.mkdir(parents=True, exist_ok=True)
+
+
+def _start(program: Program, folder: Path) -> subprocess.Popen[bytes]:
+    with ExitStack() as files:
+        given = folder / STDIN
+        stdin = files.enter_context(given.open("rb")) if given.exists() else subprocess.DEVNULL
+        stdout = files.enter_context((folder / STDOUT).open("wb"))
+        stderr = files.enter_context((folder / STDERR).open("wb"))
+        try:
+            return subprocess.Popen(
+                program.args,
+                cwd=folder,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise BuiltinError(f"the program {program.args[0]!r} cannot be run: {reason}") from None
+
+
+async def _end_of(process: subprocess.Popen[bytes]) -> None:
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        await trio.lowlevel.wait_readable(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _why(program: Program, folder: Path, status: int) -> str:
+    said = (folder / STDERR).read_text(errors="replace").rstrip()
+    if status > 0:
+        ending = f"ended with exit code {status}"
+    else:
+        ending = f"was killed by {signal.Signals(-status).name}"
+    return (
+        f"the program {program.args[0]!r} {ending}\nIts stderr:\n{said}"
+        if said
+        else (f"the program {program.args[0]!r} {ending}; its stderr is empty")
+    )
+
+
+def _outputs(job: Job, program: Program, folder: Path) -> Outputs:
+    outputs: Outputs = []
+    for path, kind in zip(program.out_paths, job.effect.outputs, strict=True):
+        content = collect(job.store, inside(folder, path), path, kind)
+        outputs.append(content if isinstance(content, bytes) else Made(content))
+    return outputs

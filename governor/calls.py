@@ -1,0 +1,49 @@
+"""Frames from the governor to a Python executor (see rain/base/executor_protocol.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgpack
+
+from rain.base import executor_protocol as protocol
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.governor.messages import CallExecutor, DropCached
+
+_pack = msgpack.Packer(autoreset=True).pack
+
+
+def calls_frame(effect: CallExecutor, epoch: int) -> bytes:
+    """Calls, and what the executor must know to read them. The rows go out as they are."""
+    frame: list[Any] = [
+        protocol.CALLS,
+        epoch,
+        [_task_kind(kind) for kind in effect.task_kinds],
+        [_object_kind(kind) for kind in effect.object_kinds],
+        effect.remembered,
+        effect.calls,
+    ]
+    return _pack(frame)
+
+
+def drop_frame(effect: DropCached) -> bytes:
+    """What need not be remembered any more."""
+    return _pack([protocol.DROP, effect.objects, effect.sessions])
+
+
+def _task_kind(kind: TaskKind) -> protocol.TaskKindRow:
+    return protocol.TaskKindRow(
+        kind.id,
+        kind.task_type,
+        kind.name,
+        list(kind.resources.items()),
+        list(kind.input_labels),
+        list(kind.outputs),
+        kind.user,
+    )
+
+
+def _object_kind(kind: ObjectKind) -> protocol.ObjectKindRow:
+    return protocol.ObjectKindRow(
+        kind.id, kind.label, kind.content_type, kind.data_type.value, kind.user
+    )

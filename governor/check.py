@@ -1,0 +1,212 @@
+"""The consistency checker: every row of the governor's tables, every relation seen from both sides.
+
+It trusts nothing that the state maintains step by step: what can be counted again is counted again.
+Runs after every turn in tests and with RAIN_DEBUG_MODE=1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rain.base.errors import InvariantError
+from rain.base.ids import session_of
+from rain.governor.nodes import UNKNOWN, DataObject, Executor, Group, Session, Task
+from rain.governor.objects import FETCHES_AT_ONCE, LINGERING_AT_MOST
+from rain.governor.resources import FreeResources
+from rain.governor.state import State
+from rain.governor.tables import ObjectRow, TaskRow
+
+_HERE = (ObjectRow.HELD, ObjectRow.LINGERING)
+_LIVE = (TaskRow.WAITING, TaskRow.READY, TaskRow.CALLING, TaskRow.RUNNING)
+
+
+def check(state: State) -> None:
+    """Raises `InvariantError` with everything that contradicts itself."""
+    found = [f"  {claim}" for claim in _contradictions(state)]
+    if found:
+        raise InvariantError("the governor's state contradicts itself:\n" + "\n".join(found))
+
+
+def _contradictions(state: State) -> Iterator[str]:
+    queued = Counter(entry[2] for group in state.dispatch.groups.values() for entry in group.heap)
+    called = Counter(task for one in state.pool.executors.values() for task in one.calls)
+    for session in state.sessions.values():
+        yield from _session(state, session)
+        for task in session.tasks.values():
+            if queued[task] != (task.row is TaskRow.READY):
+                yield f"{task!r} is {queued[task]} times in the ready queues"
+            if called[task] != (task.executor is not None):
+                yield f"{task!r} is {called[task]} times among the calls of executors"
+    yield from _objects(state)
+    for executor in state.pool.executors.values():
+        yield from _executor(state, executor)
+    for group in state.dispatch.groups.values():
+        yield from _group(state, group)
+    yield from _resources(state)
+    if state.outbox.effects or state.outbox.files or state.outbox.has_news():
+        yield "something decided was not handed over"
+
+
+def _session(state: State, session: Session) -> Iterator[str]:
+    consumers = Counter(target for task in session.tasks.values() for target in task.inputs)
+    missed: dict[DataObject, Counter[Task]] = {}
+    for task_id, task in session.tasks.items():
+        if session_of(task.id) != session.id or task.id != task_id or task.session is not session:
+            yield f"{task!r} is listed in the wrong place"
+        yield from _task(state, task)
+        for target in task.inputs:
+            if target.row is not ObjectRow.HELD:
+                missed.setdefault(target, Counter())[task] += 1
+    for object_id, target in session.objects.items():
+        if session_of(target.id) != session.id or target.id != object_id:
+            yield f"{target!r} is listed in the wrong place"
+        if target.consumers != consumers[target]:
+            yield f"{target!r} has {consumers[target]} consumers, not {target.consumers}"
+        if Counter(target.waiting or ()) != missed.get(target, Counter()):
+            yield f"{target!r}: the tasks that wait for it are others than {target.waiting}"
+        if target.waiting == []:
+            yield f"{target!r} has an empty list of tasks that wait"
+        yield from _object(state, target)
+
+
+def _task(state: State, task: Task) -> Iterator[str]:
+    missing = sum(target.row is not ObjectRow.HELD for target in task.inputs)
+    if task.row not in _LIVE:
+        yield f"{task!r} has ended, but is listed"
+    if task.missing != missing:
+        yield f"{task!r} misses {missing} inputs, not {task.missing}"
+    if (task.row is TaskRow.WAITING) != (missing > 0):
+        yield f"{task!r} misses {missing} inputs"
+    for target in (*task.inputs, *task.outputs):
+        if task.session.objects.get(target.id) is not target:
+            yield f"{task!r} names {target!r}, which is not known"
+    for target in task.outputs:
+        if target.producer is not task:
+            yield f"{task!r} is not the producer of {target!r}"
+    in_hand = task.executor is not None
+    if in_hand != (task.row is TaskRow.CALLING or (task.row is TaskRow.RUNNING and not task.run)):
+        yield f"{task!r} and its executor {task.executor!r} do not fit"
+    if task.run and (
+        task.row is not TaskRow.RUNNING or state.dispatch.runs.get(task.run) is not task
+    ):
+        yield f"{task!r} does not run inside the governor as {task.run}"
+
+
+def _object(state: State, target: DataObject) -> Iterator[str]:
+    row = target.row
+    if row is ObjectRow.GONE:
+        yield f"{target!r} is gone, but listed"
+    if (target.content is not None) != (row in _HERE):
+        yield f"{target!r}: content and row do not fit"
+    needed = target.wanted or target.consumers > 0
+    if needed and row is ObjectRow.LINGERING:
+        yield f"{target!r}: wanted {target.wanted}, {target.consumers} consumers"
+    if not needed and row is not ObjectRow.LINGERING and target.producer is None:
+        yield f"{target!r} is needed by nobody"
+    if row is ObjectRow.ABSENT and target.wanted:
+        yield f"{target!r} is wanted, but nobody brings it"
+    if (row is ObjectRow.LINGERING) != (target in state.objects.lingering):
+        yield f"{target!r}: the list of lingering objects does not fit"
+    if (row is ObjectRow.PULLING) != (state.objects.fetches.get(target.fetch) is target):
+        yield f"{target!r}: the fetches do not fit"
+    if row is ObjectRow.REMOTE and state.objects.queue.count(target) != 1:
+        yield f"{target!r} is not once in the queue of fetches"
+    yield from _relations(target)
+
+
+def _relations(target: DataObject) -> Iterator[str]:
+    producer = target.producer
+    if target.row is ObjectRow.MAKING and producer is None:
+        yield f"{target!r} is made by nobody"
+    if producer is not None and (
+        target not in producer.outputs or producer.session.tasks.get(producer.id) is not producer
+    ):
+        yield f"{target!r}: {producer!r} does not make it"
+    for executor in target.cached_by or ():
+        if executor.cached.get(target.id) is not target:
+            yield f"{target!r} is not remembered by {executor!r}"
+    if target.cached_by == []:
+        yield f"{target!r} has an empty list of executors"
+
+
+def _objects(state: State) -> Iterator[str]:
+    objects = state.objects
+    known = [target for session in state.sessions.values() for target in session.objects.values()]
+    files = Counter(target.content for target in known if isinstance(target.content, int))
+    shared = {file: count for file, count in files.items() if count > 1}
+    if objects.shared != shared:
+        yield f"files are shared as {shared}, not {objects.shared}"
+    if not set(objects.lingering) <= set(known) or len(objects.lingering) > LINGERING_AT_MOST:
+        yield "the list of lingering objects is too long"
+    if list(objects.lingering.values()) != sorted(objects.lingering.values()):
+        yield "the list of lingering objects is not in the order of time"
+    if not set(objects.fetches.values()) <= set(known) or len(objects.fetches) > FETCHES_AT_ONCE:
+        yield "there are too many fetches"
+    waiting = any(target.row is ObjectRow.REMOTE for target in known)
+    if waiting and len(objects.fetches) < FETCHES_AT_ONCE:
+        yield "a fetch could start, and does not"
+
+
+def _executor(state: State, executor: Executor) -> Iterator[str]:
+    pool = state.pool
+    idle = pool.idle.get(executor.runner, []).count(executor)
+    rests = executor.ready and not (executor.calls or executor.recalling or executor.dying)
+    if idle != rests:
+        yield f"{executor!r} is {idle} times among the idle ones"
+    if (executor.group is not None) != bool(executor.calls):
+        yield f"{executor!r}: the lease does not fit"
+    if executor.group is not None and executor.group.leased.count(executor) != 1:
+        yield f"{executor!r} is not leased by its group"
+    if executor.calls and not executor.ready:
+        yield f"{executor!r} has calls before it is ready"
+    for target in executor.cached.values():
+        if executor not in (target.cached_by or ()):
+            yield f"{executor!r} remembers {target!r} in vain"
+    load = sum(task.cost for task in executor.calls)
+    if load != UNKNOWN and abs(load - executor.load) > 1e-6:
+        yield f"{executor!r} has a load of {load}, not {executor.load}"
+    for task in executor.calls:
+        yield from _call(executor, task)
+
+
+def _call(executor: Executor, task: Task) -> Iterator[str]:
+    if task.executor is not executor or task.kind.group is not executor.group:
+        yield f"{executor!r} has {task!r} of {task.executor!r} in hand"
+    if task.row not in (TaskRow.CALLING, TaskRow.RUNNING, TaskRow.STOPPED):
+        yield f"{executor!r} has {task!r} in hand"
+    if task.row is TaskRow.STOPPED and not (executor.recalling or executor.dying):
+        yield f"{executor!r} goes on with {task!r}"
+    if task.row is TaskRow.RUNNING and task is not executor.calls[0]:
+        yield f"{executor!r} cannot run {task!r} yet"
+
+
+def _group(state: State, group: Group) -> Iterator[str]:
+    ready = sum(entry[2].row is TaskRow.READY for entry in group.heap)
+    if ready != group.count:
+        yield f"the group {group.runner!r} {group.resources} has {ready} ready, not {group.count}"
+    if any(executor.group is not group for executor in group.leased):
+        yield f"the group {group.runner!r} {group.resources} leases what it does not have"
+    kinds = sum(
+        kind.group is group
+        for session in state.sessions.values()
+        for kind in session.task_kinds.values()
+    )
+    if kinds != group.kinds:
+        yield f"the group {group.runner!r} {group.resources} has {kinds} kinds, not {group.kinds}"
+
+
+def _resources(state: State) -> Iterator[str]:
+    free = FreeResources(state.capacity)
+    for executor in state.pool.executors.values():
+        if executor.group is not None:
+            free.take(executor.group.resources)
+    for task in state.dispatch.runs.values():
+        if task.row not in (TaskRow.RUNNING, TaskRow.STOPPED):
+            yield f"{task!r} is said to run inside the governor"
+        free.take(task.kind.group.resources)
+    now = state.pool.free
+    if (free.slots, free.cpus, free.others) != (now.slots, now.cpus, now.others):
+        yield f"free are {free.slots} slots and {free.cpus} cpus, not {now.slots} and {now.cpus}"
+    if free.slots < 0 or free.cpus < 0 or any(amount < 0 for amount in free.others.values()):
+        yield "more resources are taken than there are"

@@ -1,0 +1,163 @@
+"""What runs next, and where: free resources go to the ready tasks in the order of their rank.
+
+Rank is priority, then arrival. A group of tasks whose next one does not fit is passed over by the
+others, but executors that work for these are not given more behind its back: what they have in hand
+ends soon (see `pool`), and the freed resources go to whoever ranks first and fits.
+"""
+
+from __future__ import annotations
+
+from rain.base.errors import InvariantError
+from rain.base.resources import Resources
+from rain.governor.messages import RunBuiltin
+from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Task
+from rain.governor.outbox import Outbox
+from rain.governor.pool import CALLS_AT_MOST, LONGEST_AHEAD, QUEUE_AIM, STUCK_AFTER, Pool
+from rain.governor.rows import builtin_input
+from rain.governor.tables import TaskMove
+
+
+class Dispatch:
+    """Groups of ready tasks, and the tasks that run inside the governor."""
+
+    def __init__(self, outbox: Outbox, pool: Pool) -> None:
+        self._outbox = outbox
+        self._pool = pool
+        self._free = pool.free
+        self.groups: dict[tuple[str, Resources], Group] = {}
+        self.runs: dict[int, Task] = {}  # tasks inside the governor, stopped ones too
+        self._run_count = 0
+
+    def group(self, runner: str, resources: Resources) -> Group:
+        """The group of tasks with these needs, for one more kind."""
+        key = (runner, resources)
+        group = self.groups.get(key)
+        if group is None:
+            group = self.groups[key] = Group(runner, resources)
+        group.kinds += 1
+        return group
+
+    def leave_group(self, group: Group) -> None:
+        """A kind of this group is not known any more."""
+        group.kinds -= 1
+        self._prune(group)
+
+    def _prune(self, group: Group) -> None:
+        if not group.kinds and not group.leased:
+            del self.groups[group.runner, group.resources]
+
+    def dispatch(self) -> None:
+        """Starts what can run now, at the end of a turn."""
+        pool = self._pool
+        pool.next_turn()
+        active: list[Group] = []
+        for group in list(self.groups.values()):
+            if group.count:
+                active.append(group)
+            elif not group.kinds:
+                self._prune(group)
+        if active:
+            limit = self._grant(active)
+            for group in sorted(active, key=Group.rank):
+                if group.count and group.leased:
+                    self._deepen(group, limit)
+        pool.send_calls()
+
+    def _grant(self, active: list[Group]) -> Rank:
+        """Gives free resources to the first tasks in rank; the rank of the first blocked group.
+
+        Where only an executor is missing, one is started, and resources are kept for it until the
+        end of this loop, so that not more executors are started than can work.
+        """
+        limit = LAST_RANK
+        starting = self._starting()
+        promised: list[tuple[Group, int]] = []
+        open_groups = list(active)
+        while open_groups:
+            group = min(open_groups, key=Group.rank)
+            if not self._free.has(group.resources):
+                limit = min(limit, group.rank())
+            elif group.runner == "":
+                self._run(group.pop())
+                if group.count:
+                    continue
+            elif self._pool.idle.get(group.runner):
+                self._pool.lease(self._pool.idle[group.runner].pop(), group)
+                if group.count:
+                    continue
+            else:
+                promised.append((group, self._promise(group, starting)))
+            open_groups.remove(group)
+        for group, count in promised:
+            for _ in range(count):
+                self._free.give_back(group.resources)
+        return limit
+
+    def _starting(self) -> dict[str, int]:
+        starting: dict[str, int] = {}
+        for executor in self._pool.executors.values():
+            if not executor.ready and not executor.dying:
+                starting[executor.runner] = starting.get(executor.runner, 0) + 1
+        return starting
+
+    def _promise(self, group: Group, starting: dict[str, int]) -> int:
+        """Keeps resources for executors that are starting, and starts those that are missing."""
+        count = 0
+        while count < group.count and self._free.has(group.resources):
+            if starting.get(group.runner):
+                starting[group.runner] -= 1
+            else:
+                self._pool.start(group.runner)
+            self._free.take(group.resources)
+            count += 1
+        return count
+
+    def _deepen(self, group: Group, limit: Rank) -> None:
+        """Gives the executors of a group more to do than what they run, each its share."""
+        refill = group.rank() <= limit
+        takers = [
+            executor
+            for executor in group.leased
+            if (refill or executor.lease == self._pool.turn)
+            and self._pool.now - executor.progress < STUCK_AFTER
+            and not (executor.overdue or executor.recalling or executor.dying)
+        ]
+        for position, executor in enumerate(takers):
+            share = -(-group.count // (len(takers) - position))
+            while share and _accepts(executor, group.first()):
+                self._pool.call(executor, group.pop())
+                share -= 1
+
+    def _run(self, task: Task) -> None:
+        """Starts a task inside the governor."""
+        known = task.kind
+        self._free.take(known.group.resources)
+        task.move(TaskMove.START)
+        self._run_count += 1
+        task.run = self._run_count
+        self.runs[task.run] = task
+        task.told = True
+        self._outbox.update.started_ids.append(task.id)
+        self._outbox.update.started_attempts.append(task.attempt)
+        inputs = tuple(builtin_input(data_object) for data_object in task.inputs)
+        self._outbox.effects.append(
+            RunBuiltin(task.run, task.id, known.kind, task.config, inputs, known.outputs)
+        )
+
+    def run_ended(self, run: int) -> Task:
+        """Something inside the governor has ended."""
+        task = self.runs.pop(run, None)
+        if task is None:
+            raise InvariantError(f"the run {run} has ended, but was never started")
+        task.run = 0
+        self._free.give_back(task.kind.group.resources)
+        return task
+
+
+def _accepts(executor: Executor, task: Task) -> bool:
+    """Whether the task may wait behind what the executor has in hand."""
+    mean = task.meter.mean
+    calls = len(executor.calls)
+    if mean > LONGEST_AHEAD or executor.load > LONGEST_AHEAD or calls >= CALLS_AT_MOST:
+        return False
+    return calls == 1 or executor.load + mean <= QUEUE_AIM

@@ -1,0 +1,131 @@
+"""How tasks end, and what becomes of their outputs."""
+
+from __future__ import annotations
+
+from rain.base.errors import InvariantError
+from rain.base.ids import ObjectId, spell
+from rain.base.wire import INLINE_LIMIT, ObjectNote, TaskFailure
+from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
+from rain.governor.nodes import DataObject, Task
+from rain.governor.objects import Objects
+from rain.governor.outbox import Outbox
+from rain.governor.tables import TASK_MOVES, ObjectRow, TaskMove, TaskRow
+
+_FINISH = TASK_MOVES[TaskMove.FINISH]
+_STOPPED = TaskRow.STOPPED
+_MAKING = ObjectRow.MAKING
+_HELD = ObjectRow.HELD
+
+
+class Endings:
+    """Takes tasks out of the tables, and tells the server why."""
+
+    def __init__(self, outbox: Outbox, objects: Objects) -> None:
+        self._outbox = outbox
+        self._objects = objects
+
+    def end(self, task: Task, duration: float, result: Outputs | Failed) -> None:
+        """Whoever worked on the task has done with it."""
+        if task.row is _STOPPED:
+            self._discard(result)
+        elif isinstance(result, Failed):
+            self.fail(task, result)
+        elif fault := _fault(task, result):
+            self._discard(result)
+            self.fail(task, Failed(fault))
+        else:
+            self._finish(task, duration, result)
+
+    def _finish(self, task: Task, duration: float, outputs: Outputs) -> None:
+        task.row = _FINISH.end(task.row, task)
+        finished = self._outbox.update.finished
+        finished.ids.append(task.id)
+        finished.attempts.append(task.attempt)
+        finished.durations.append(duration)
+        finished.output_counts.append(len(outputs))
+        for target, output in zip(task.outputs, outputs, strict=True):
+            if isinstance(output, bytes) and target.row is _MAKING:
+                self._objects.made_bytes(target, output)
+                data: Content | None = output
+            else:
+                data = self._take_output(task, target, output)
+            finished.sizes.append(target.size)
+            if isinstance(data, bytes) and len(data) <= INLINE_LIMIT:
+                finished.data.append(data)
+            else:
+                finished.data.append(b"")
+        self._leave(task)
+
+    def _take_output(self, task: Task, target: DataObject, output: bytes | Made) -> Content | None:
+        """An output that is more than new bytes; gives what the object consists of."""
+        made = Made(output) if isinstance(output, bytes) else output
+        content: Content
+        content_type = made.content_type
+        if isinstance(made.content, PassedOn):
+            origin = _input(task, made.content.object)
+            if origin is None or origin.content is None:
+                raise InvariantError(f"{task!r} passed on what is not here: {origin!r}")
+            self._objects.share(origin.content)
+            content, size = origin.content, origin.size
+            content_type = content_type or origin.content_type
+        elif isinstance(made.content, Stored):
+            content, size = made.content.file, made.content.size
+        else:
+            content, size = made.content, len(made.content)
+        held_before = target.content  # what is held stays
+        self._objects.made(target, content, size, content_type, made.user)
+        if content_type or made.user:
+            note = ObjectNote(target.id, content_type, made.user)
+            self._outbox.update.object_notes.append(note)
+        return content if held_before is None else held_before
+
+    def fail(self, task: Task, failure: Failed) -> None:
+        """The task has failed, wherever it stood."""
+        if task.row is TaskRow.READY:
+            task.kind.group.leave()
+        task.move(TaskMove.FAIL)
+        self._outbox.update.failed.append(
+            TaskFailure(task.id, task.attempt, failure.message, failure.debug)
+        )
+        self.abandon(task)
+
+    def abandon(self, task: Task) -> None:
+        """The task will not make its outputs."""
+        for target in task.outputs:
+            self._objects.unmade(target)
+        self._leave(task)
+
+    def _leave(self, task: Task) -> None:
+        del task.session.tasks[task.id]
+        for target in task.inputs:
+            if target.row is _HELD and (target.wanted or target.consumers > 1):
+                target.consumers -= 1
+            else:
+                self._objects.unread(target, task)
+
+    def _discard(self, result: Outputs | Failed) -> None:
+        """Nobody wants this result."""
+        if isinstance(result, Failed):
+            return
+        for output in result:
+            if isinstance(output, Made) and isinstance(output.content, Stored):
+                self._objects.discard(output.content)
+
+
+def _input(task: Task, object_id: ObjectId) -> DataObject | None:
+    for target in task.inputs:
+        if target.id == object_id:
+            return target
+    return None
+
+
+def _fault(task: Task, outputs: Outputs) -> str:
+    """What is wrong with the outputs that a task is said to have made; "" for nothing."""
+    if len(outputs) != len(task.outputs):
+        return f"the task made {len(outputs)} outputs instead of {len(task.outputs)}"
+    for output in outputs:
+        if type(output) is Made and type(output.content) is PassedOn:
+            passed = output.content.object
+            if _input(task, passed) is None:
+                return f"the task passed on the object {spell(passed)}, which is not its input"
+    return ""

@@ -1,0 +1,158 @@
+"""One executor process and its channels, as the governor's border sees it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import msgpack
+
+from rain.base import executor_protocol as protocol
+from rain.base.errors import ProtocolError
+from rain.governor.answers import Adopt, AnswerReader
+from rain.governor.calls import calls_frame, drop_frame
+from rain.governor.executor_process import (
+    TAIL_OF_A_START,
+    TAIL_OF_A_TASK,
+    Places,
+    Started,
+    cause_of_death,
+    kill_group,
+)
+from rain.governor.messages import (
+    CallExecutor,
+    CallsTakenBack,
+    DropCached,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+)
+from rain.rpc.frames import SocketLink
+
+_READ = 1 << 20
+
+
+class ExecutorLink:
+    """Calls go down, events come up through `tell`. `blame` takes what the executor did wrong."""
+
+    def __init__(
+        self,
+        number: int,
+        started: Started,
+        places: Places,
+        adopt: Adopt,
+        tell: Callable[[Event], object],
+        blame: Callable[[int, str], object],
+    ) -> None:
+        self.number = number
+        self.process = started.process
+        self._places = places
+        self._tell = tell
+        self._blame = blame
+        self._tokens = started.tokens
+        self._taken_tokens = started.taken_tokens
+        self._answers = started.answers
+        self._reader = AnswerReader(number, places.folder(number) / "stage", adopt)
+        self._epoch = 1
+        self._registered = False
+        self._killed = False
+        self._link = SocketLink(started.socket, self._heard, self._hung_up)
+
+    # Downwards.
+
+    def call(self, effect: CallExecutor) -> None:
+        """Sends calls. Their tokens go first, so that a call in the queue has one, or had one."""
+        if self._killed:
+            return
+        epoch = self._epoch
+        token = epoch.to_bytes(protocol.TOKEN, "little")
+        os.write(self._tokens, token * len(effect.calls))
+        self._link.send(calls_frame(effect, epoch))
+
+    def drop(self, effect: DropCached) -> None:
+        """Tells what need not be remembered."""
+        self._link.send(drop_frame(effect))
+
+    def take_back(self) -> None:
+        """Takes back all calls that were not started, and reports what was answered before."""
+        unstarted = self._take_tokens()
+        self._epoch += 1
+        self.look()
+        self._tell(CallsTakenBack(self.number, unstarted))
+
+    def _take_tokens(self) -> int:
+        taken = 0
+        while True:
+            try:
+                tokens = os.read(self._taken_tokens, _READ)
+            except BlockingIOError:
+                return taken // protocol.TOKEN
+            if not tokens:
+                return taken // protocol.TOKEN
+            taken += len(tokens)
+
+    def kill(self) -> None:
+        """Ends the process and all that it started; `died` follows when it is gone."""
+        self._killed = True
+        kill_group(self.process)
+
+    # Upwards.
+
+    def look(self) -> None:
+        """Reads the answers that are there."""
+        while True:
+            try:
+                data = os.read(self._answers, _READ)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            try:
+                done = self._reader.feed(data)
+            except ProtocolError as error:
+                self._wrong(str(error))
+                return
+            if done is not None:
+                self._tell(done)
+
+    def died(self) -> None:
+        """The process has ended and is not waited for yet: reports all that is left of it."""
+        kill_group(self.process)
+        status = self.process.wait()
+        unstarted = self._take_tokens()
+        self.look()
+        tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
+        cause = cause_of_death(self.number, status, self._places, tail)
+        self._tell(ExecutorDied(self.number, cause, unstarted))
+
+    def close(self) -> None:
+        """Lets go of the channels."""
+        self._link.close()
+        for descriptor in (self._tokens, self._taken_tokens, self._answers):
+            os.close(descriptor)
+
+    def _heard(self, frames: list[bytes]) -> None:
+        look = False
+        for frame in frames:
+            try:
+                message: Any = msgpack.unpackb(frame)
+            except (ValueError, msgpack.UnpackException):
+                message = None
+            if message == [protocol.LOOK]:
+                look = True
+            elif message == [protocol.REGISTER, protocol.PROTOCOL, self.number]:
+                self._registered = True
+                self._tell(ExecutorReady(self.number))
+            else:
+                self._wrong(f"it says {frame[:100]!r}, which is not {protocol.PROTOCOL!r}")
+                return
+        if look:
+            self.look()
+
+    def _hung_up(self, cause: str) -> None:
+        """The socket has ended, so the process ends at its next look at it, if it has not yet."""
+
+    def _wrong(self, what: str) -> None:
+        self._blame(self.number, what)
+        self.kill()

@@ -1,0 +1,138 @@
+"""Starting one executor process, and saying how it ended.
+
+The process leads a session and process group of its own, so that everything that its tasks have
+started ends with it. It is started from the main thread, because the kernel ties the wish to die
+with the parent to the thread that made the process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from attrs import frozen
+
+import rain
+from rain.base import executor_protocol as protocol
+
+TAIL_OF_A_START = 600
+TAIL_OF_A_TASK = 4096
+
+_PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
+
+
+@frozen
+class Places:
+    """Where executors live, keep their logs, and find stored data."""
+
+    work: Path
+    logs: Path
+    data: Path
+
+    def folder(self, number: int) -> Path:
+        return self.work / str(number)
+
+    def log(self, number: int, stream: str) -> Path:
+        return self.logs / f"executor-{number}.{stream}"
+
+
+@frozen
+class Started:
+    """A running process and our ends of what joins us."""
+
+    process: subprocess.Popen[bytes]
+    socket: socket.socket
+    tokens: int  # write here
+    taken_tokens: int  # the executor's end, to take calls back
+    answers: int
+
+
+def start_executor(number: int, places: Places) -> Started:
+    """Starts the process; raises OSError when the machine does not let us."""
+    folder = places.folder(number)
+    folder.mkdir()
+    with ExitStack() as ours, ExitStack() as theirs:
+        our_socket, their_socket = socket.socketpair()
+        ours.callback(our_socket.close)
+        theirs.callback(their_socket.close)
+        taken_tokens, tokens = _pipe(ours, ours)
+        answers, their_answers = _pipe(ours, theirs)
+        out = theirs.enter_context(places.log(number, "out").open("wb"))
+        err = theirs.enter_context(places.log(number, "err").open("wb"))
+        environment = _environment(number, places)
+        environment[protocol.SOCKET_FD] = str(their_socket.fileno())
+        environment[protocol.TOKENS_FD] = str(taken_tokens)
+        environment[protocol.ANSWERS_FD] = str(their_answers)
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-m", "rain.executor"],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            pass_fds=(their_socket.fileno(), taken_tokens, their_answers),
+            start_new_session=True,
+        )
+        ours.pop_all()
+    os.set_blocking(taken_tokens, False)
+    os.set_blocking(answers, False)
+    return Started(process, our_socket, tokens, taken_tokens, answers)
+
+
+def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
+    reader, writer = os.pipe()
+    reading.callback(os.close, reader)
+    writing.callback(os.close, writer)
+    return reader, writer
+
+
+def _environment(number: int, places: Places) -> dict[str, str]:
+    environment = dict(os.environ)
+    # The executor does not start where the governor did, but must find the same packages.
+    path = environment.get("PYTHONPATH")
+    environment["PYTHONPATH"] = f"{_PACKAGES}{os.pathsep}{path}" if path else _PACKAGES
+    environment[protocol.EXECUTOR_ID] = str(number)
+    environment[protocol.GOVERNOR_PID] = str(os.getpid())
+    environment[protocol.DATA_FOLDER] = str(places.data)
+    return environment
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kills the process and all that it started; it must not have been waited for yet."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def cause_of_death(number: int, status: int, places: Places, tail: int) -> str:
+    """How the process ended and what it said last."""
+    lines = [f"executor {number} {_ending(status)}"]
+    for stream, name in (("out", "stdout"), ("err", "stderr")):
+        said = _tail(places.log(number, stream), tail)
+        if said:
+            lines.append(f"Last bytes of its {name}:\n{said.rstrip()}")
+        else:
+            lines.append(f"Its {name} is empty.")
+    return "\n".join(lines)
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"ended with exit code {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    hint = " (the kernel does this when memory runs out)" if -status == signal.SIGKILL else ""
+    return f"was killed by {name}{hint}"
+
+
+def _tail(path: Path, size: int) -> str:
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(end - size, 0))
+        return file.read().decode(errors="replace")

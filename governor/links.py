@@ -1,0 +1,148 @@
+"""All executor processes of the governor: they are started, spoken to, and watched until they end.
+
+Everything here is called in the host loop, except the watches, which are trio tasks: each waits for
+the end of one process.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from typing import Protocol, assert_never
+
+import trio
+from structlog.typing import FilteringBoundLogger
+
+from rain.governor.answers import Adopt
+from rain.governor.executor_link import ExecutorLink
+from rain.governor.executor_process import Places, start_executor
+from rain.governor.messages import (
+    CallExecutor,
+    DropCached,
+    Event,
+    ExecutorDied,
+    ExecutorEffect,
+    KillExecutor,
+    StartExecutor,
+    TakeBackCalls,
+)
+from rain.governor.store import remove
+from rain.governor.warden import Warden
+from rain.rpc.host import in_trio
+
+
+class Link(Protocol):
+    """One executor, whatever protocol it speaks. All but the process's end is told as events."""
+
+    number: int
+    process: subprocess.Popen[bytes]
+
+    def call(self, effect: CallExecutor) -> None: ...
+
+    def take_back(self) -> None: ...
+
+    def drop(self, effect: DropCached) -> None: ...
+
+    def look(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+    def died(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Executors:
+    """The links by the numbers of their executors."""
+
+    def __init__(
+        self,
+        places: Places,
+        adopt: Adopt,
+        warden: Warden,
+        nursery: trio.Nursery,
+        tell: Callable[[Event], object],
+        log: FilteringBoundLogger,
+    ) -> None:
+        self._places = places
+        self._adopt = adopt
+        self._warden = warden
+        self._nursery = nursery
+        self._tell = tell
+        self._log = log
+        self._links: dict[int, Link] = {}
+
+    def carry(self, effect: ExecutorEffect) -> None:
+        """Carries out an effect."""
+        if isinstance(effect, StartExecutor):
+            self._start(effect.executor)
+            return
+        link = self._links.get(effect.executor)
+        if link is None:
+            return  # it has ended, and the state hears of that soon
+        match effect:
+            case CallExecutor():
+                link.call(effect)
+            case TakeBackCalls():
+                link.take_back()
+            case KillExecutor():
+                link.kill()
+            case DropCached():
+                link.drop(effect)
+            case _:
+                assert_never(effect)
+
+    def _start(self, number: int) -> None:
+        """Starts an executor process; one that cannot be started has died at once."""
+        try:
+            started = start_executor(number, self._places)
+        except OSError as error:
+            cause = f"executor {number} cannot be started: {error.strerror}"
+            self._log.error("executor not started", executor=number, cause=error.strerror)
+            self._tell(ExecutorDied(number, cause))
+            return
+        self._warden.watch(started.process.pid)
+        link: Link = ExecutorLink(
+            number, started, self._places, self._adopt, self._tell, self._blame
+        )
+        self._links[number] = link
+        self._log.debug("executor started", executor=number, pid=started.process.pid)
+        in_trio(self._nursery.start_soon, self._watch, link)
+
+    def look(self) -> None:
+        """Reads the answers that executors have not asked to be looked at."""
+        for link in list(self._links.values()):
+            link.look()
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    def kill_all(self) -> None:
+        """The governor ends."""
+        for link in self._links.values():
+            link.kill()
+
+    async def _watch(self, link: Link) -> None:
+        """Waits for the end of one process."""
+        descriptor = os.pidfd_open(link.process.pid)
+        try:
+            # The end is reported whatever else ends: nothing may be left running.
+            with trio.CancelScope(shield=True):
+                await trio.lowlevel.wait_readable(descriptor)
+        finally:
+            os.close(descriptor)
+        self._warden.release(link.process.pid)
+        del self._links[link.number]
+        link.died()
+        link.close()
+        try:
+            remove(self._places.folder(link.number))
+        except OSError as error:  # something that escaped from its group may still write there
+            self._log.warning(
+                "executor folder not removed", executor=link.number, reason=str(error)
+            )
+        self._log.debug("executor ended", executor=link.number, status=link.process.returncode)
+
+    def _blame(self, number: int, what: str) -> None:
+        self._log.error("executor broke the protocol", executor=number, reason=what)

@@ -1,0 +1,183 @@
+"""The governor program: from settings to exit status."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import trio
+from structlog.typing import FilteringBoundLogger
+
+from rain.base.errors import StartError
+from rain.base.ids import GovernorId
+from rain.daemon import lifetime, logs
+from rain.daemon.folders import default_log_folder, make_folder
+from rain.governor.arrivals import PYTHON
+from rain.governor.builtin import Builtins
+from rain.governor.executor_process import Places
+from rain.governor.fetch import Fetcher
+from rain.governor.links import Executors
+from rain.governor.reactor import Reactor
+from rain.governor.service import Service
+from rain.governor.settings import GovernorSettings
+from rain.governor.store import Store, remove
+from rain.governor.warden import Warden
+from rain.governor.work_folder import WorkFolder, default_work_folder
+from rain.governor.zero import ZeroService
+from rain.rpc import host
+from rain.rpc.address import spell_address
+from rain.rpc.data_endpoint import listen_data
+from rain.rpc.data_reader import DataReader
+from rain.rpc.governor_endpoint import Upstream, connect_governor
+
+LINGER_SECONDS = 5.0
+
+
+def run_governor(settings: GovernorSettings) -> int:
+    """Runs a governor until it is told to end or has lost its server; the exit status."""
+    folder = make_folder(settings.log_folder or default_log_folder("governor"), "log folder")
+    log = logs.configure("governor", folder, settings.log_level)
+
+    async def govern() -> int:
+        if settings.zero:
+            return await _zero(settings, log)
+        return await _govern(settings, folder, log)
+
+    try:
+        return host.run(govern)
+    finally:
+        logs.close()
+
+
+async def _govern(settings: GovernorSettings, logs_in: Path, log: FilteringBoundLogger) -> int:
+    executor_logs = make_folder(logs_in / "executors", "log folder")
+    folder = WorkFolder.make(settings.work_folder or default_work_folder())
+    warden = Warden(folder.root)
+    try:
+        store = Store(folder.data)
+        reactor = Reactor(
+            settings.resources,
+            frozenset({PYTHON}),
+            linger_seconds=_linger_seconds(),
+            now=time.monotonic(),
+            checking=os.environ.get("RAIN_DEBUG_MODE") == "1",
+        )
+        service = Service(reactor, store, log)
+        places = Places(folder.executors, executor_logs, folder.data)
+
+        async def work(upstream: Upstream) -> int:
+            async with trio.open_nursery() as nursery:
+                executors = Executors(places, store.adopt, warden, nursery, service.tell, log)
+                builtins = Builtins(store, folder.runs, warden, nursery, service.tell)
+                server = spell_address(settings.server_host, settings.server_port)
+                fetcher = Fetcher(DataReader(server), store, folder.drafts, service.tell, log)
+                try:
+                    service.open(executors, builtins, fetcher, upstream)
+                    return await _until_the_end(settings, service, upstream, log)
+                finally:
+                    await wind_down(service, fetcher, executors, nursery)
+
+        return await _registered(settings, service, log, work)
+    finally:
+        try:
+            remove(folder.root)
+        except OSError as error:
+            log.warning("work folder not removed", folder=str(folder.root), reason=str(error))
+        warden.close()
+
+
+async def wind_down(
+    service: Service, fetcher: Fetcher, executors: Executors, nursery: trio.Nursery
+) -> None:
+    """Ends all that a governor does; the nursery then waits for the ends of its processes."""
+    service.close()
+    fetcher.close()
+    executors.kill_all()
+    # What the host has asked trio to start must have begun, or nobody would see it end.
+    begun = trio.Event()
+    host.in_trio(begun.set)
+    with trio.CancelScope(shield=True):
+        await begun.wait()
+    nursery.cancel_scope.cancel()
+
+
+async def _zero(settings: GovernorSettings, log: FilteringBoundLogger) -> int:
+    service = ZeroService(settings.resources)
+
+    async def work(upstream: Upstream) -> int:
+        service.open(upstream)
+        return await _until_the_end(settings, service, upstream, log)
+
+    return await _registered(settings, service, log, work)
+
+
+async def _registered(
+    settings: GovernorSettings,
+    service: Service | ZeroService,
+    log: FilteringBoundLogger,
+    work: Callable[[Upstream], Awaitable[int]],
+) -> int:
+    """Listens, registers, and works until the end."""
+    listener = listen_data(settings.host, settings.port, service)
+    try:
+        upstream = await connect_governor(
+            settings.server_host,
+            settings.server_port,
+            service,
+            incarnation=GovernorId(secrets.randbits(63)),
+            data_address=listener.address,
+            resources=settings.resources,
+        )
+        try:
+            settings.readiness.announce(listener.address)
+            log.info(
+                "governor ready",
+                address=upstream.address,
+                data_address=listener.address,
+                resources=settings.resources.as_dict(),
+            )
+            return await work(upstream)
+        finally:
+            upstream.close()
+    finally:
+        listener.close()
+
+
+async def _until_the_end(
+    settings: GovernorSettings,
+    service: Service | ZeroService,
+    upstream: Upstream,
+    log: FilteringBoundLogger,
+) -> int:
+    """Waits for a signal, for the server's word, or for the server's end."""
+    causes: list[str] = []
+    async with trio.open_nursery() as nursery:
+
+        async def told() -> None:
+            causes.append(await lifetime.end(settings.parent_fd))
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(told)
+        await service.ended()
+        nursery.cancel_scope.cancel()
+    if service.lost_server:
+        where = spell_address(settings.server_host, settings.server_port)
+        log.error("lost the server, the governor stops", server=where, cause=service.lost_server)
+        return 1
+    log.info("governor stops", cause=causes[0] if causes else service.told_to_stop)
+    upstream.drained()
+    await upstream.sent()
+    return 0
+
+
+def _linger_seconds() -> float:
+    text = os.environ.get("RAIN_DELETE_LIST_TIMEOUT", str(LINGER_SECONDS))
+    try:
+        return float(text)
+    except ValueError:
+        raise StartError(
+            f"RAIN_DELETE_LIST_TIMEOUT is {text!r}; it must be a number of seconds"
+        ) from None

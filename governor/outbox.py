@@ -1,0 +1,54 @@
+"""What one turn has decided so far: effects in their order, and the news for the server."""
+
+from __future__ import annotations
+
+from rain.base.ids import ObjectId, SessionId
+from rain.base.wire import Update
+from rain.governor.messages import DeleteFiles, DropCached, Effect, SendUpdate
+
+
+class Outbox:
+    """Collects what a turn wants done; `take` hands it over and empties.
+
+    Effects that name single things (dropped functions, deleted files) are joined into lists.
+    """
+
+    def __init__(self) -> None:
+        self.effects: list[Effect] = []
+        self.update = Update()
+        self.files: list[int] = []
+        # By executor: functions and sessions that it need not remember.
+        self.dropped: dict[int, list[ObjectId]] = {}
+        self.forgotten: dict[int, list[SessionId]] = {}
+
+    def has_news(self) -> bool:
+        """Whether there is anything to tell the server."""
+        update = self.update
+        return bool(
+            update.finished.ids
+            or update.started_ids
+            or update.failed
+            or update.located
+            or update.unfetched
+            or update.task_notes
+            or update.object_notes
+        )
+
+    def send_update(self) -> None:
+        """Tells the news, or an empty heartbeat."""
+        self.effects.append(SendUpdate(self.update))
+        self.update = Update()
+
+    def take(self) -> list[Effect]:
+        """Everything decided so far, in the order in which it is to be carried out."""
+        effects = self.effects
+        self.effects = []
+        for executor in dict.fromkeys((*self.dropped, *self.forgotten)):
+            objects = self.dropped.get(executor, [])
+            effects.append(DropCached(executor, objects, self.forgotten.get(executor, [])))
+        if self.files:
+            effects.append(DeleteFiles(self.files))
+            self.files = []
+        self.dropped = {}
+        self.forgotten = {}
+        return effects

@@ -1,0 +1,258 @@
+"""Which executor works on what: the decisions about executor processes, without any process.
+
+**Leases.** An executor runs one task at a time. While it has calls it holds the resources of one
+task of its group (the tasks with equal needs), and every call that it has in hand is of that group.
+
+**Several calls in hand.** A round trip to the governor between two tasks of 20 microseconds would
+cost ten times more than the tasks. So an executor gets more calls than one, as many as are expected
+to last `QUEUE_AIM` together. The first task of a function always runs alone, since nobody knows how
+long it lasts, and nothing waits behind a task that is expected to last longer than `LONGEST_AHEAD`.
+
+**Who runs a call is decided once.** Each call is one token in a pipe from the governor to the
+executor. The executor takes a token out before it starts a call; the governor takes calls back by
+taking tokens out itself. The kernel gives each token to one of them, whatever the executor is busy
+with and even after its death. So a call is never run twice and is never lost, and the governor
+knows exactly which calls were started. Answers go through a pipe as well, which survives the
+executor. When an executor dies, the one call that was started and not answered has failed, and the
+others run elsewhere.
+
+**A task that lasts much longer than expected** must not hold up those behind it: when an executor
+with several calls has not answered for `STUCK_AFTER`, its unstarted calls are taken back and run
+elsewhere, and it gets no others until it answers. To stop a task, the unstarted calls are taken
+back too. If the task was among them, it is simply gone; if not, it is the one that runs, and its
+executor is killed, which hits nobody else.
+"""
+
+from __future__ import annotations
+
+from rain.base.errors import InvariantError
+from rain.base.ids import SessionId, session_of
+from rain.base.resources import Resources
+from rain.governor.messages import (
+    CallExecutor,
+    KillExecutor,
+    StartExecutor,
+    TakeBackCalls,
+)
+from rain.governor.nodes import (
+    DataObject,
+    Executor,
+    Group,
+    Task,
+)
+from rain.governor.outbox import Outbox
+from rain.governor.resources import FreeResources
+from rain.governor.rows import call_row
+from rain.governor.tables import TASK_MOVES, TaskMove, TaskRow
+
+QUEUE_AIM = 0.005
+LONGEST_AHEAD = 0.01
+STUCK_AFTER = 0.02
+CALLS_AT_MOST = 500
+
+_CALL = TASK_MOVES[TaskMove.CALL]
+_CALLING = TaskRow.CALLING
+_STOPPED = TaskRow.STOPPED
+
+
+class Pool:
+    """Executors, the leases that they hold, and the resources that these take."""
+
+    def __init__(self, outbox: Outbox, capacity: Resources) -> None:
+        self._outbox = outbox
+        self.free = FreeResources(capacity)
+        self.now = 0.0
+        self.executors: dict[int, Executor] = {}
+        self.idle: dict[str, list[Executor]] = {}  # the last one back is the first to go
+        self._executor_count = 0
+        self.turn = 0
+        # Executors that may have come to another task in this turn, in a fixed order.
+        self._touched: dict[int, Executor] = {}
+        self._calls: dict[int, CallExecutor] = {}
+
+    # Work that is handed out.
+
+    def next_turn(self) -> None:
+        """The hand-outs of another turn begin."""
+        self.turn += 1
+
+    def start(self, runner: str) -> None:
+        """One more executor, warm until the governor ends."""
+        self._executor_count += 1
+        executor = Executor(self._executor_count, runner)
+        self.executors[executor.id] = executor
+        self._outbox.effects.append(StartExecutor(executor.id, runner))
+
+    def lease(self, executor: Executor, group: Group) -> None:
+        """An idle executor works for the group from now on, and gets its first call."""
+        self.free.take(group.resources)
+        executor.group = group
+        executor.lease = self.turn
+        executor.progress = self.now
+        group.leased.append(executor)
+        self.call(executor, group.pop())
+
+    def call(self, executor: Executor, task: Task) -> None:
+        """One more call for an executor; all calls of a turn leave together."""
+        task.row = _CALL.end(task.row, task)
+        task.executor = executor
+        task.cost = task.meter.mean
+        executor.load += task.cost
+        executor.calls.append(task)
+        self._touched[executor.id] = executor
+        effect = self._calls.get(executor.id)
+        if effect is None:
+            effect = self._calls[executor.id] = CallExecutor(executor.id, [], [], [], [])
+        effect.calls.append(call_row(executor, task, effect))
+
+    def send_calls(self) -> None:
+        """The end of a turn: the calls leave, and the server hears what executors have come to."""
+        self._outbox.effects.extend(self._calls.values())
+        self._calls.clear()
+        update = self._outbox.update
+        for executor in self._touched.values():
+            if not executor.calls or executor.calls[0].row is not _CALLING:
+                continue
+            task = executor.calls[0]
+            task.move(TaskMove.START)
+            if not task.told:  # once per attempt, also when it was taken back and called again
+                task.told = True
+                update.started_ids.append(task.id)
+                update.started_attempts.append(task.attempt)
+        self._touched.clear()
+
+    # Work that ends.
+
+    def answered(self, executor: Executor) -> Task:
+        """The executor has answered its oldest call."""
+        task = executor.calls.popleft()
+        task.executor = None
+        executor.load -= task.cost
+        return task
+
+    def after_answers(self, executor: Executor) -> None:
+        """All that an executor has said in this turn was applied."""
+        executor.progress = self.now
+        executor.overdue = False
+        self._touched[executor.id] = executor
+        self._release(executor)
+
+    def _release(self, executor: Executor) -> None:
+        """Ends the lease of an executor that has nothing to do; it becomes idle if it can."""
+        if executor.calls:
+            return
+        executor.load = 0.0
+        executor.overdue = False
+        group = executor.group
+        if group is not None:
+            executor.group = None
+            group.leased.remove(executor)
+            self.free.give_back(group.resources)
+            if not executor.recalling and not executor.dying:
+                self._rest(executor)
+
+    def _rest(self, executor: Executor) -> None:
+        self.idle.setdefault(executor.runner, []).append(executor)
+
+    # Executors that come and go.
+
+    def executor_ready(self, number: int) -> None:
+        """An executor has registered."""
+        executor = self.executors.get(number)
+        if executor is not None and not executor.dying:
+            executor.ready = True
+            self._rest(executor)
+
+    def recall(self, executor: Executor) -> None:
+        """Takes back all calls that the executor has not started."""
+        if not executor.recalling and not executor.dying:
+            executor.recalling = True
+            self._outbox.effects.append(TakeBackCalls(executor.id))
+
+    def taken_back(self, number: int, unstarted: int) -> None:
+        """So many of the newest calls are back; what was started and is not wanted is killed."""
+        executor = self.executors.get(number)
+        if executor is None:
+            return
+        executor.recalling = False
+        self._return_calls(executor, unstarted)
+        self._touched[executor.id] = executor
+        if any(task.row is _STOPPED for task in executor.calls):
+            self.kill(executor)
+        elif executor.calls or executor.group is not None:
+            self._release(executor)
+        elif not executor.dying:
+            self._rest(executor)
+
+    def died(self, number: int, unstarted: int) -> tuple[Executor, list[Task]] | None:
+        """An executor is gone: the calls that it had started and not answered are given back.
+
+        Calls that it had not started are ready again. An executor that ever worked is replaced at
+        once; one that did not is only started again when it is needed.
+        """
+        executor = self.executors.pop(number, None)
+        if executor is None:
+            return None
+        self._return_calls(executor, unstarted)
+        started = list(executor.calls)
+        for task in started:
+            task.executor = None
+        executor.calls.clear()
+        executor.dying = True
+        if executor.group is not None:
+            self._release(executor)
+        elif executor.ready and executor in self.idle.get(executor.runner, ()):
+            self.idle[executor.runner].remove(executor)
+        for data_object in executor.cached.values():
+            _forget_cached(data_object, executor)
+        if executor.progress >= 0:
+            self.start(executor.runner)
+        return executor, started
+
+    def forget_session(self, session: SessionId) -> None:
+        """Executors need not know the kinds of a session any more."""
+        for executor in self.executors.values():
+            kinds = executor.known_kinds
+            kept = {kind for kind in kinds if session_of(kind) != session}
+            if len(kept) < len(kinds):
+                executor.known_kinds = kept
+                self._outbox.forgotten.setdefault(executor.id, []).append(session)
+
+    def kill(self, executor: Executor) -> None:
+        """Ends an executor because of what it runs."""
+        if not executor.dying:
+            executor.dying = True
+            self._outbox.effects.append(KillExecutor(executor.id))
+
+    def _return_calls(self, executor: Executor, unstarted: int) -> None:
+        if unstarted > len(executor.calls):
+            raise InvariantError(f"{unstarted} unstarted calls of {executor!r}")
+        for _ in range(unstarted):
+            task = executor.calls.pop()
+            task.executor = None
+            executor.load -= task.cost
+            if task.row is not _STOPPED:
+                task.move(TaskMove.TAKE_BACK)
+                task.kind.group.push(task)
+
+    def notice_stuck(self) -> None:
+        """Takes back what waits behind tasks that last much longer than expected."""
+        for executor in self.executors.values():
+            if (
+                len(executor.calls) > 1
+                and not executor.overdue
+                and self.now - executor.progress >= STUCK_AFTER
+            ):
+                executor.overdue = True
+                self.recall(executor)
+
+    def is_queueing(self) -> bool:
+        """Whether any executor has more than one call, so that time matters."""
+        return any(len(executor.calls) > 1 for executor in self.executors.values())
+
+
+def _forget_cached(target: DataObject, executor: Executor) -> None:
+    if target.cached_by is not None:
+        target.cached_by.remove(executor)
+        if not target.cached_by:
+            target.cached_by = None

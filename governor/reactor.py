@@ -1,0 +1,117 @@
+"""One turn of the governor: what happened is applied, then what can run is started.
+
+`turn(now, events)` is a function of the state, the events and the time. In this order: the events,
+what has lingered or is stuck, the transfers that may start, the tasks that may start, and at most
+one update for the server. With `checking` the state is checked after every turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import assert_never
+
+from rain.base.ids import ObjectId
+from rain.base.resources import Resources
+from rain.base.wire import GovernorReport
+from rain.governor.check import check
+from rain.governor.messages import (
+    BuiltinDone,
+    CallsDone,
+    CallsTakenBack,
+    Effect,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    FetchFailed,
+    ObjectFetched,
+    OrdersReceived,
+    Tick,
+)
+from rain.governor.nodes import DataObject
+from rain.governor.state import State
+
+HEARTBEAT = 2.0
+"""After so many seconds without news the server is told that the governor lives."""
+
+GLANCE = 0.01
+"""How soon to look again while calls wait behind others in an executor."""
+
+
+class Reactor:
+    """The governor as a pure machine."""
+
+    def __init__(
+        self,
+        capacity: Resources,
+        runners: frozenset[str],
+        *,
+        linger_seconds: float,
+        now: float,
+        checking: bool = False,
+    ) -> None:
+        self.state = State(capacity, runners, linger_seconds, now)
+        self._last_update = now
+        self._after_turn: Callable[[State], None] = check if checking else _trust
+
+    def turn(self, now: float, events: Sequence[Event]) -> list[Effect]:
+        """Applies the events and decides what follows."""
+        state = self.state
+        state.set_time(now)
+        for event in events:
+            self._apply(event)
+        state.pool.notice_stuck()
+        state.objects.expire()
+        state.objects.start_fetches()
+        state.dispatch.dispatch()
+        if state.outbox.has_news() or now - self._last_update >= HEARTBEAT:
+            self._last_update = now
+            state.outbox.send_update()
+        effects = state.outbox.take()
+        self._after_turn(state)
+        return effects
+
+    def next_time(self) -> float:
+        """When a turn is due even if nothing happens."""
+        state = self.state
+        times = [self._last_update + HEARTBEAT]
+        if state.pool.is_queueing():
+            times.append(state.now + GLANCE)
+        if state.objects.lingering:
+            times.append(next(iter(state.objects.lingering.values())))
+        return min(times)
+
+    def report(self, address: str) -> GovernorReport:
+        """What `get_server_info` shows of this governor."""
+        return self.state.report(address)
+
+    def find(self, object_id: ObjectId) -> DataObject | None:
+        """The object, when all of it is here."""
+        return self.state.find(object_id)
+
+    def _apply(self, event: Event) -> None:
+        state = self.state
+        match event:
+            case CallsDone():
+                state.on_calls_done(event)
+            case OrdersReceived(orders):
+                state.on_orders(orders)
+            case BuiltinDone():
+                state.on_builtin_done(event)
+            case CallsTakenBack(executor, unstarted):
+                state.pool.taken_back(executor, unstarted)
+            case ExecutorReady(executor):
+                state.pool.executor_ready(executor)
+            case ExecutorDied():
+                state.on_executor_died(event)
+            case ObjectFetched(fetch, content):
+                state.objects.fetched(fetch, content)
+            case FetchFailed(fetch):
+                state.objects.fetch_failed(fetch)
+            case Tick():
+                pass  # the time was set; what it means is decided in every turn
+            case _:
+                assert_never(event)
+
+
+def _trust(state: State) -> None:
+    """What production runs instead of the checker."""

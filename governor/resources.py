@@ -1,0 +1,41 @@
+"""What of a governor's resources is free, counted as tasks take and give back."""
+
+from __future__ import annotations
+
+from rain.base.resources import Resources
+
+SLOTS_PER_CPU = 4
+
+
+class FreeResources:
+    """Amounts of named resources, and slots: the number of tasks at a time, which bounds tasks
+    that need no cpu."""
+
+    def __init__(self, capacity: Resources) -> None:
+        self.capacity = capacity
+        self.slots = SLOTS_PER_CPU * max(capacity.cpus, 1)
+        self.cpus = capacity.cpus
+        self.others = dict(capacity.others)
+
+    def has(self, needed: Resources) -> bool:
+        """Whether one more task with such needs may run now."""
+        if needed.cpus > self.cpus or not self.slots:
+            return False
+        if not needed.others:
+            return True
+        others = self.others
+        return all(amount <= others.get(name, 0) for name, amount in needed.others)
+
+    def take(self, needed: Resources) -> None:
+        """One more task runs; `has` was asked before."""
+        self.slots -= 1
+        self.cpus -= needed.cpus
+        for name, amount in needed.others:
+            self.others[name] -= amount
+
+    def give_back(self, needed: Resources) -> None:
+        """One task less."""
+        self.slots += 1
+        self.cpus += needed.cpus
+        for name, amount in needed.others:
+            self.others[name] += amount

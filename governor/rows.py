@@ -1,0 +1,57 @@
+"""What executors and runs get to see of a task: rows of plain values, made when it is called."""
+
+from __future__ import annotations
+
+from rain.base.errors import InvariantError
+from rain.base.kinds import ObjectKind
+from rain.governor.messages import BuiltinInput, CallExecutor, CallRow, InputRow
+from rain.governor.nodes import DataObject, Executor, Task
+
+
+def call_row(executor: Executor, task: Task, effect: CallExecutor) -> CallRow:
+    """One call; what the executor must know besides is added to the effect."""
+    kind = task.kind
+    kind_id = kind.kind.id
+    if kind_id not in executor.known_kinds:
+        executor.known_kinds.add(kind_id)
+        effect.task_kinds.append(kind.kind)
+        _tell_kinds(executor, kind.outputs, effect.object_kinds)
+    inputs = [_input_row(executor, target, effect) for target in task.inputs]
+    if kind.calls_function and task.inputs:
+        target = task.inputs[0]
+        if target.id not in executor.cached:
+            # Told apart from the call, because the call may be taken back before it is read.
+            effect.remembered.append(inputs[0])
+            executor.cached[target.id] = target
+            if target.cached_by is None:
+                target.cached_by = []
+            target.cached_by.append(executor)
+            inputs[0] = target.id
+    return task.id, kind_id, task.config, inputs, [target.id for target in task.outputs]
+
+
+def _input_row(executor: Executor, target: DataObject, effect: CallExecutor) -> InputRow:
+    if target.id in executor.cached:
+        return target.id
+    content = target.content
+    if content is None:
+        raise InvariantError(f"{target!r} is an input of a call and is not here")
+    kind = target.kind
+    if kind.id not in executor.known_kinds:
+        _tell_kinds(executor, (kind,), effect.object_kinds)
+    return target.id, kind.id, target.content_type, target.user, target.size, content
+
+
+def _tell_kinds(executor: Executor, kinds: tuple[ObjectKind, ...], told: list[ObjectKind]) -> None:
+    for kind in kinds:
+        if kind.id not in executor.known_kinds:
+            executor.known_kinds.add(kind.id)
+            told.append(kind)
+
+
+def builtin_input(target: DataObject) -> BuiltinInput:
+    """One input of a task that runs inside the governor."""
+    content = target.content
+    if content is None:
+        raise InvariantError(f"{target!r} is an input of a task that runs and is not here")
+    return BuiltinInput(target.id, target.kind, target.content_type, target.size, content)

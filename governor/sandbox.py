@@ -1,0 +1,87 @@
+"""Objects as files: in the folder of an external program, or wherever a task wants them."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+from pathlib import Path, PurePosixPath
+
+from rain.base.errors import RainError
+from rain.base.ids import spell
+from rain.base.kinds import DataType, ObjectKind
+from rain.common.fs import copy_writable, unpack
+from rain.governor.messages import BuiltinInput, Stored
+from rain.governor.store import MEMORY_LIMIT, Store
+
+
+class BuiltinError(RainError):
+    """Why a task that runs inside the governor has failed; the user reads it."""
+
+
+def plain(path: object) -> str:
+    """A path as the system takes it."""
+    if not isinstance(path, str) or "\0" in path:
+        raise BuiltinError(f"{path!r} is not a path")
+    return path
+
+
+def inside(folder: Path, path: object) -> Path:
+    """A path below a folder; it may not lead out of it."""
+    relative = PurePosixPath(plain(path))
+    if relative.is_absolute() or ".." in relative.parts:
+        raise BuiltinError(f"the path {path!r} does not stay inside of its directory")
+    return folder / relative
+
+
+def copy_to(store: Store, source: BuiltinInput, target: Path) -> None:
+    """A copy that may be changed."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(source.content, int):
+        copy_writable(store.path(source.content), target)
+    elif source.kind.data_type is DataType.DIRECTORY:
+        try:
+            unpack(source.content, target)
+        except tarfile.TarError as error:
+            raise BuiltinError(f"the directory {spell(source.id)} is not a tar: {error}") from None
+    else:
+        target.write_bytes(source.content)
+
+
+def link_to(store: Store, source: BuiltinInput, target: Path) -> None:
+    """The object for reading: a link where it is stored, else a file that is written."""
+    if isinstance(source.content, int):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(store.path(source.content))
+    else:
+        copy_to(store, source, target)
+
+
+def collect(store: Store, path: Path, name: str, kind: ObjectKind) -> bytes | Stored:
+    """Takes what a task has left at a path as an output of this kind."""
+    what = f"{kind.label!r} (content type {kind.content_type!r})"
+    if not path.exists():
+        raise BuiltinError(f"the output {what} is missing: nothing is at the path {name!r}")
+    is_folder = path.is_dir()
+    if is_folder != (kind.data_type is DataType.DIRECTORY):
+        expected, found = ("a file", "a directory") if is_folder else ("a directory", "a file")
+        raise BuiltinError(f"the output {what} shall be {expected}, but {found} is at {name!r}")
+    if not is_folder and path.stat().st_size < MEMORY_LIMIT:
+        return path.read_bytes()
+    return store.adopt(path)
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """A folder again, its files shared with the stored one, which nobody changes."""
+    shutil.copytree(source, target, symlinks=True, copy_function=_share, dirs_exist_ok=True)
+    _open_folders(target)
+
+
+def _share(source: str, target: str) -> None:
+    Path(target).hardlink_to(source)
+
+
+def _open_folders(folder: Path) -> None:
+    folder.chmod(0o755)
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            _open_folders(entry)

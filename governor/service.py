@@ -1,0 +1,150 @@
+"""The governor's border: what happens becomes events, a pulse makes turns, effects are carried out.
+
+A turn is a plain function in the host loop. All that has arrived before it is one batch.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from structlog.typing import FilteringBoundLogger
+
+from rain.base.errors import InvariantError
+from rain.base.ids import ObjectId
+from rain.base.wire import GovernorReport, Orders, Update
+from rain.governor.builtin import Builtins
+from rain.governor.fetch import Fetcher
+from rain.governor.links import Executors
+from rain.governor.messages import (
+    DeleteFiles,
+    Effect,
+    Event,
+    Fetch,
+    OrdersReceived,
+    RunBuiltin,
+    SendUpdate,
+    StopBuiltin,
+    StopFetch,
+    Tick,
+)
+from rain.governor.reactor import Reactor
+from rain.governor.store import Store
+from rain.rpc.host import Bell, Pulse, Timer, call_later
+
+
+class Upward(Protocol):
+    """How the service speaks to the server."""
+
+    address: str
+
+    def update(self, update: Update) -> None: ...
+
+
+class Service:
+    """Implements `ControlHandler` and `DataSource` around one reactor.
+
+    The carriers of effects are set by `open`, since they need to tell events to the service.
+    """
+
+    def __init__(self, reactor: Reactor, store: Store, log: FilteringBoundLogger) -> None:
+        self._reactor = reactor
+        self._store = store
+        self._log = log
+        self._events: list[Event] = []
+        self._pulse = Pulse(self._turn)
+        self._timer: Timer | None = None
+        self._ended = Bell()
+        self._upstream: Upward | None = None
+        self._carriers: tuple[Executors, Builtins, Fetcher] | None = None
+        self._is_open = False
+        self.lost_server = ""  # why, once it is lost
+        self.told_to_stop = ""  # by the server, and why
+
+    def open(
+        self, executors: Executors, builtins: Builtins, fetcher: Fetcher, upstream: Upward
+    ) -> None:
+        """From now on there are turns, with all that has arrived so far."""
+        self._carriers = (executors, builtins, fetcher)
+        self._upstream = upstream
+        self._is_open = True
+        self._pulse.poke()
+
+    def close(self) -> None:
+        """No turns any more."""
+        self._is_open = False
+        self._pulse.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    async def ended(self) -> None:
+        """Returns when the server has gone, or has told this governor to stop."""
+        await self._ended.wait()
+
+    def tell(self, event: Event) -> None:
+        """Something has happened."""
+        self._events.append(event)
+        if self._is_open:
+            self._pulse.poke()
+
+    # What the server says.
+
+    def order(self, orders: Orders) -> None:
+        self.tell(OrdersReceived(orders))
+
+    def report(self) -> GovernorReport:
+        return self._reactor.report("" if self._upstream is None else self._upstream.address)
+
+    def stop(self, reason: str) -> None:
+        self.told_to_stop = reason or "the server gave no reason"
+        self._ended.ring()
+
+    def left(self, cause: str) -> None:
+        self.lost_server = cause or "the connection ended"
+        self._ended.ring()
+
+    # What readers of data say.
+
+    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
+        found = self._reactor.find(object_id)
+        if found is None or found.content is None:
+            return None
+        return self._store.read(found.content, offset, size)
+
+    # Turns.
+
+    def _turn(self) -> None:
+        events, self._events = self._events, []
+        now = time.monotonic()
+        for effect in self._reactor.turn(now, events):
+            self._carry(effect)
+        if self._timer is not None:
+            self._timer.cancel()
+        pause = self._reactor.next_time() - time.monotonic()
+        self._timer = call_later(max(pause, 0.0), self._tick)
+
+    def _tick(self) -> None:
+        """Time for a turn. What executors have answered by now comes before it."""
+        if self._carriers is not None:
+            self._carriers[0].look()
+        self.tell(Tick())
+
+    def _carry(self, effect: Effect) -> None:
+        if self._carriers is None or self._upstream is None:
+            raise InvariantError("a turn before the governor was opened")
+        executors, builtins, fetcher = self._carriers
+        match effect:
+            case SendUpdate(update):
+                self._upstream.update(update)
+            case RunBuiltin():
+                builtins.start(effect)
+            case StopBuiltin(run):
+                builtins.stop(run)
+            case Fetch():
+                fetcher.start(effect)
+            case StopFetch(fetch):
+                fetcher.stop(fetch)
+            case DeleteFiles(files):
+                self._store.delete(files)
+            case _:
+                executors.carry(effect)

@@ -1,0 +1,173 @@
+"""The governor's state: what each event changes, in plain functions.
+
+Tasks wait until their inputs are here (`objects`), then for resources (`dispatch`), then they run
+in an executor (`pool`) or inside the governor, and end (`endings`). A stopped attempt leaves the
+tables at once, but stays in the hands of whoever runs it until that one is done with it; whatever
+it says is ignored.
+"""
+
+from __future__ import annotations
+
+from rain.base.errors import InvariantError
+from rain.base.ids import ObjectId, SessionId, TaskId, session_of
+from rain.base.resources import Resources
+from rain.base.wire import GovernorReport, Orders
+from rain.governor.arrivals import Arrivals
+from rain.governor.dispatch import Dispatch
+from rain.governor.endings import Endings
+from rain.governor.messages import BuiltinDone, CallsDone, ExecutorDied, Failed, StopBuiltin
+from rain.governor.nodes import DataObject, Session, Task
+from rain.governor.objects import Objects
+from rain.governor.outbox import Outbox
+from rain.governor.pool import Pool
+from rain.governor.tables import TaskMove, TaskRow
+
+
+class State:
+    """All of it. `now` is the time of the turn."""
+
+    def __init__(
+        self, capacity: Resources, runners: frozenset[str], linger_seconds: float, now: float
+    ) -> None:
+        self.outbox = Outbox()
+        self.sessions: dict[SessionId, Session] = {}
+        self.capacity = capacity
+        self.objects = Objects(self.outbox, linger_seconds)
+        self.pool = Pool(self.outbox, capacity)
+        self.dispatch = Dispatch(self.outbox, self.pool)
+        self._endings = Endings(self.outbox, self.objects)
+        self._arrivals = Arrivals(
+            capacity, runners, self.sessions, self.objects, self.dispatch, self._endings
+        )
+        self.set_time(now)
+
+    def set_time(self, now: float) -> None:
+        """A turn begins."""
+        self.now = self.objects.now = self.pool.now = now
+
+    # Orders, from top to bottom.
+
+    def on_orders(self, orders: Orders) -> None:
+        """What the server wants; raises `ProtocolError` when it makes no sense."""
+        for session_id in orders.forget_sessions:
+            self._forget_session(session_id)
+        for task_id, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
+            self._stop(task_id, attempt)
+        for object_id in orders.drops:
+            session = self.sessions.get(session_of(object_id))
+            if session is not None:
+                self.objects.drop(session, object_id)
+        for object_kind in orders.object_kinds:
+            self._arrivals.learn_object_kind(object_kind)
+        for task_kind in orders.task_kinds:
+            self._arrivals.learn_task_kind(task_kind)
+        self._arrivals.place(orders.objects)
+        self._arrivals.assign(orders.tasks)
+
+    # How tasks end.
+
+    def on_calls_done(self, event: CallsDone) -> None:
+        """An executor has answered its oldest calls."""
+        pool = self.pool
+        executor = pool.executors.get(event.executor)
+        if executor is None:
+            raise InvariantError(f"the executor {event.executor} is not known")
+        calls = executor.calls
+        notes = {note.task: note for note in event.notes}
+        for task_id, duration, result in zip(
+            event.tasks, event.durations, event.results, strict=True
+        ):
+            if not calls or calls[0].id != task_id:
+                # The user's code has got at the executor's own descriptors.
+                pool.kill(executor)
+                break
+            task = pool.answered(executor)
+            task.meter.add(duration)
+            self._endings.end(task, duration, result)
+            if notes and task_id in notes and task.row is TaskRow.FINISHED:
+                self.outbox.update.task_notes.append(notes[task_id])
+        pool.after_answers(executor)
+
+    def on_builtin_done(self, event: BuiltinDone) -> None:
+        """Something inside the governor has ended."""
+        task = self.dispatch.run_ended(event.run)
+        self._endings.end(task, event.duration, event.result)
+
+    def on_executor_died(self, event: ExecutorDied) -> None:
+        """An executor is gone; only what it was running has failed."""
+        gone = self.pool.died(event.executor, event.unstarted)
+        if gone is None:
+            return
+        executor, started = gone
+        for task in started:
+            if task.row is not TaskRow.STOPPED:
+                self._endings.fail(task, Failed(f"Lost connection to the executor: {event.cause}"))
+        if not executor.ready:
+            self._blame_failed_start(executor.runner, event.cause)
+
+    def _blame_failed_start(self, runner: str, cause: str) -> None:
+        """An executor could not even start. One task fails of it, else they would wait for ever."""
+        groups = [g for g in self.dispatch.groups.values() if g.runner == runner and g.count]
+        if groups:
+            task = min(groups, key=lambda group: group.rank()).first()
+            self._endings.fail(task, Failed(f"The executor unexpectedly terminated: {cause}"))
+
+    # How tasks are stopped.
+
+    def _stop(self, task_id: TaskId, attempt: int) -> None:
+        """The server does not want this attempt; others of the same task are not meant."""
+        session = self.sessions.get(session_of(task_id))
+        task = None if session is None else session.tasks.get(task_id)
+        if task is not None and task.attempt == attempt:
+            self._halt(task)
+            self._endings.abandon(task)
+
+    def _halt(self, task: Task) -> None:
+        """Ends the work on a task; the caller takes it out of the tables."""
+        row = task.row
+        task.move(TaskMove.STOP)
+        if row is TaskRow.READY:
+            task.kind.group.leave()
+        elif task.executor is not None:
+            self.pool.recall(task.executor)
+        elif task.run:
+            self.outbox.effects.append(StopBuiltin(task.run))
+
+    def _forget_session(self, session_id: SessionId) -> None:
+        """Everything of the session goes, and what of it runs is killed."""
+        session = self.sessions.pop(session_id, None)
+        if session is None:
+            return
+        for task in session.tasks.values():
+            self._halt(task)
+        session.tasks.clear()
+        for target in list(session.objects.values()):
+            self.objects.forget(target)
+        for kind in session.task_kinds.values():
+            self.dispatch.leave_group(kind.group)
+        self.pool.forget_session(session_id)
+
+    # How things stand.
+
+    def report(self, address: str) -> GovernorReport:
+        """What `get_server_info` shows of this governor."""
+        tasks: list[TaskId] = []
+        objects: list[ObjectId] = []
+        for session in self.sessions.values():
+            tasks.extend(session.tasks)
+            objects.extend(
+                target.id for target in session.objects.values() if target.content is not None
+            )
+        return GovernorReport(
+            address,
+            tuple(tasks),
+            tuple(objects),
+            tuple(target.id for target in self.objects.lingering),
+            tuple(self.capacity.items()),
+        )
+
+    def find(self, object_id: ObjectId) -> DataObject | None:
+        """The object, when all of it is here."""
+        session = self.sessions.get(session_of(object_id))
+        target = None if session is None else session.objects.get(object_id)
+        return None if target is None or target.content is None else target

@@ -1,0 +1,59 @@
+"""A small companion process that cleans up when the governor is killed and cannot.
+
+It holds one end of a pipe and a list of the process groups that the governor has started. When the
+pipe ends, however that came, it kills what is left of them and removes the work folder. It is a
+few lines of shell, so that it costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+_SCRIPT = """
+trap '' HUP INT TERM
+groups=' '
+while read -r sign group; do
+    case $sign in
+        +) groups="$groups$group " ;;
+        -) groups="${groups%% $group *} ${groups#* $group }" ;;
+    esac
+done
+for group in $groups; do kill -s KILL -- "-$group"; done
+chmod -R u+rwx -- "$1" && rm -rf -- "$1"
+"""
+
+
+class Warden:
+    """The governor's end of it."""
+
+    def __init__(self, work_folder: Path) -> None:
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", _SCRIPT, "rain-warden", str(work_folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            bufsize=0,
+        )
+
+    def watch(self, group: int) -> None:
+        """This process group is to die with the governor."""
+        self._tell(f"+ {group}\n")
+
+    def release(self, group: int) -> None:
+        """This process group is gone; its number may soon be somebody else's."""
+        self._tell(f"- {group}\n")
+
+    def close(self) -> None:
+        """The governor has cleaned up itself, and ends."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait()
+
+    def _tell(self, line: str) -> None:
+        # A warden that was killed cannot be told; executors then still end with the governor.
+        with suppress(BrokenPipeError):
+            if self._process.stdin is not None:
+                self._process.stdin.write(line.encode())

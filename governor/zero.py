@@ -1,0 +1,90 @@
+"""The governor that does nothing: it says that every task is finished as soon as it is assigned.
+
+It measures the server alone. It holds no data: outputs are empty, and copies are located at once.
+"""
+
+from __future__ import annotations
+
+from rain.base.errors import ProtocolError
+from rain.base.ids import KindId, ObjectId, SessionId, session_of, spell
+from rain.base.resources import Resources
+from rain.base.wire import GovernorReport, Orders, Update
+from rain.governor.reactor import HEARTBEAT
+from rain.governor.service import Upward
+from rain.rpc.host import Bell, Timer, call_later
+
+
+class ZeroService:
+    """Implements `ControlHandler` and `DataSource` without any state but the kinds."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._outputs: dict[SessionId, dict[KindId, int]] = {}  # how many, by the kind of task
+        self._upstream: Upward | None = None
+        self._early: list[Orders] = []  # what came before the registration was complete
+        self._heartbeat: Timer | None = None
+        self._ended = Bell()
+        self.lost_server = ""
+        self.told_to_stop = ""
+
+    def open(self, upstream: Upward) -> None:
+        """The registration is complete."""
+        self._upstream = upstream
+        early, self._early = self._early, []
+        for orders in early:
+            self.order(orders)
+        self._beat()
+
+    async def ended(self) -> None:
+        """Returns when the server has gone, or has told this governor to stop."""
+        await self._ended.wait()
+        if self._heartbeat is not None:
+            self._heartbeat.cancel()
+
+    def order(self, orders: Orders) -> None:
+        if self._upstream is None:
+            self._early.append(orders)
+            return
+        for session in orders.forget_sessions:
+            self._outputs.pop(session, None)
+        for kind in orders.task_kinds:
+            kinds = self._outputs.setdefault(session_of(kind.id), {})
+            kinds[kind.id] = len(kind.outputs)
+        update = Update(located=orders.objects.ids)
+        self._finish(orders, update)
+        if update.located or update.finished.ids:
+            self._upstream.update(update)
+
+    def _finish(self, orders: Orders, update: Update) -> None:
+        tasks, finished = orders.tasks, update.finished
+        finished.ids = tasks.ids
+        finished.attempts = tasks.attempts
+        finished.durations = [0.0] * len(tasks.ids)
+        try:
+            finished.output_counts = [self._outputs[session_of(kind)][kind] for kind in tasks.kinds]
+        except KeyError as unknown:
+            raise ProtocolError(
+                f"the kind {spell(unknown.args[0])} of tasks was not told"
+            ) from None
+        finished.sizes = [0] * len(tasks.outputs)
+        finished.data = [b""] * len(tasks.outputs)
+
+    def report(self) -> GovernorReport:
+        address = "" if self._upstream is None else self._upstream.address
+        return GovernorReport(address, (), (), (), tuple(self._resources.items()))
+
+    def stop(self, reason: str) -> None:
+        self.told_to_stop = reason or "the server gave no reason"
+        self._ended.ring()
+
+    def left(self, cause: str) -> None:
+        self.lost_server = cause or "the connection ended"
+        self._ended.ring()
+
+    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
+        return None  # it holds nothing
+
+    def _beat(self) -> None:
+        if self._upstream is not None:
+            self._upstream.update(Update())
+            self._heartbeat = call_later(HEARTBEAT, self._beat)

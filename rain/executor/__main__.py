@@ -1,0 +1,24 @@
+"""`python -m rain.executor`: started by a governor, never by hand."""
+
+import os
+import sys
+
+from rain.base import executor_protocol as protocol
+
+
+def main() -> int:
+    """Runs calls until the governor has gone."""
+    if protocol.SOCKET_FD not in os.environ:
+        print(  # noqa: T201 # before there is a log
+            f"rain.executor is started by a governor; its environment lacks {protocol.SOCKET_FD}",
+            file=sys.stderr,
+        )
+        return 1
+    from rain.executor.executor import Executor  # noqa: PLC0415 # not needed to refuse
+
+    Executor.from_environment().run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

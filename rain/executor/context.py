@@ -1,0 +1,134 @@
+"""What a Python task gets as its first argument."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from rain.base import executor_protocol as protocol
+from rain.base.ids import ID, unpack
+
+if TYPE_CHECKING:
+    from rain.common.attributes import TaskInfo, TaskSpec
+    from rain.common.data_instance import DataInstance
+    from rain.executor.executor import Executor
+
+
+class Context:
+    """The task that runs, and what it can do beyond returning values.
+
+    `function` is the function itself, the same object in all calls of an executor as long as it
+    is remembered. Everything else is made when it is asked for.
+    """
+
+    __slots__ = ("_call", "_debug", "_executor", "_info", "_spec", "function", "staged")
+
+    def __init__(self, executor: Executor, call: protocol.Call) -> None:
+        self._executor = executor
+        self._call = call
+        self._spec: TaskSpec | None = None
+        self._info: TaskInfo | None = None
+        self._debug: list[str] | None = None
+        self.function: Any = None
+        self.staged: list[DataInstance] | None = None  # what is in the stage folder for this task
+
+    # What the task is.
+
+    @property
+    def spec(self) -> TaskSpec:
+        """What was asked for: id, inputs, outputs, resources, name and the user's notes."""
+        if self._spec is None:
+            from rain.executor.specs import task_spec  # noqa: PLC0415 # few tasks look at it
+
+            self._spec = task_spec(self._executor.memory, self._call)
+        return self._spec
+
+    @property
+    def info(self) -> TaskInfo:
+        """What is found out about the task; `info.user` may be written."""
+        if self._info is None:
+            from rain.common.attributes import TaskInfo  # noqa: PLC0415 # as above
+
+            self._info = TaskInfo()
+        return self._info
+
+    # Data.
+
+    def blob(
+        self, value: Any, content_type: str | None = None, encode: str | None = None
+    ) -> DataInstance:
+        """Data in memory: bytes as they are, text as UTF-8, any value with `encode`."""
+        from rain.executor.values import blob  # noqa: PLC0415 # as above
+
+        return blob(value, content_type, encode)
+
+    def pickled(self, value: Any, content_type: str = "pickle") -> DataInstance:
+        """Data in memory that holds a pickled value."""
+        return self.blob(value, encode=content_type)
+
+    def stage_file(self, path: str, content_type: str | None = None) -> DataInstance:
+        """Moves a file out of the task's folder, to be returned as an output."""
+        return self._stage(path, content_type, is_folder=False)
+
+    def stage_directory(self, path: str) -> DataInstance:
+        """Moves a directory out of the task's folder, to be returned as an output."""
+        return self._stage(path, None, is_folder=True)
+
+    def _stage(self, path: str, content_type: str | None, *, is_folder: bool) -> DataInstance:
+        from rain.executor.staging import stage  # noqa: PLC0415 # as above
+
+        instance = stage(self._executor.stage_folder, path, content_type, is_folder)
+        if self.staged is None:
+            self.staged = []
+        self.staged.append(instance)
+        return instance
+
+    # Words.
+
+    def debug(self, message: str, *args: object, **kwargs: object) -> None:
+        """Adds a line (`message.format(...)`) that is told with the end of the task."""
+        if not isinstance(message, str):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
+            raise TypeError(f"debug: the message is a format string, not {type(message)!r}")
+        if self._debug is None:
+            self._debug = []
+        self._debug.append(message.format(*args, **kwargs))
+
+    def words(self) -> list[str]:
+        """Debug lines and the user's notes, as the answer tells them; empty for none."""
+        user = self._info.user if self._info is not None else {}
+        if not user:
+            return self.last_words()
+        import json  # noqa: PLC0415 # as above
+
+        return ["\n".join(self._debug or ()), json.dumps(user)]
+
+    def last_words(self) -> list[str]:
+        """The debug lines of a task that has failed."""
+        return [] if self._debug is None else ["\n".join(self._debug), ""]
+
+    # For nested data objects, and for the results.
+
+    def input(self, index: int, label: str, content_type: str | None) -> DataInstance:
+        """One of the inputs, the function being number 0, read as the content type if given."""
+        from rain.executor.specs import input_instance  # noqa: PLC0415 # as above
+
+        memory = self._executor.memory
+        return input_instance(memory, memory.row(self._call.inputs[index]), label, content_type)
+
+    def is_input(self, object_id: ID) -> bool:
+        """Whether the object is an input of this task."""
+        return any(
+            unpack(self._executor.memory.row(given).id) == object_id for given in self._call.inputs
+        )
+
+
+def leave_nothing(folder: str, names: list[str]) -> None:
+    """Empties the task's folder."""
+    import shutil  # noqa: PLC0415 # few tasks leave anything
+
+    for name in names:
+        path = os.path.join(folder, name)  # noqa: PTH118 # pathlib starts slowly
+        if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112,PTH114 # as above
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)  # noqa: PTH108 # as above

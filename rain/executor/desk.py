@@ -1,0 +1,129 @@
+"""The executor's desk: calls come in, answers go out (see rain/base/executor_protocol.py).
+
+A call is taken by its token. The answer is written before the next token is taken, so whatever
+happens to this process, the governor knows which calls were started and which were answered.
+"""
+
+import os
+import select
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgpack
+
+from rain.base import executor_protocol as protocol
+
+
+class Desk:
+    """The three channels to the governor."""
+
+    def __init__(
+        self,
+        connected: socket.socket,
+        tokens: int,
+        answers: int,
+        on_frame: Callable[[list[Any]], object],
+    ) -> None:
+        self._socket = connected
+        self._frames = connected.makefile("rb", 256 * 1024)
+        self._tokens = tokens
+        self._answers = answers
+        self._on_frame = on_frame
+        self._queue: deque[tuple[int, list[Any]]] = deque()  # calls with their epochs
+        self._pack = msgpack.Packer(autoreset=True).pack
+        self._looked = 0.0  # when the governor was last asked to look
+        self._unseen = False  # it was not asked since the last answer
+        os.set_blocking(tokens, False)
+        os.set_blocking(answers, False)
+
+    def register(self, number: int) -> None:
+        """The first thing that is said."""
+        self._say([protocol.REGISTER, protocol.PROTOCOL, number])
+
+    def next_call(self) -> protocol.Call | None:
+        """The next call that is to be run; None when the governor has gone."""
+        queue = self._queue
+        while True:
+            if not queue:
+                if self._unseen:
+                    self._ask_to_look()
+                if not self._receive():
+                    return None
+                continue
+            try:
+                token = os.read(self._tokens, protocol.TOKEN)
+            except BlockingIOError:
+                # All that is in the queue was taken back.
+                queue.clear()
+                continue
+            if not token:
+                return None
+            return self._call_of(int.from_bytes(token, "little"))
+
+    def _call_of(self, epoch: int) -> protocol.Call | None:
+        """The call that a token stands for; calls of other epochs before it were taken back."""
+        queue = self._queue
+        while True:
+            while queue:
+                its_epoch, call = queue.popleft()
+                if its_epoch == epoch:
+                    return protocol.Call._make(call)
+            if not self._receive():
+                return None
+
+    def answer(self, row: list[Any], now: float) -> None:
+        """The answer to the call that was taken last; `now` is the time (perf_counter)."""
+        packed = self._pack(row)
+        try:
+            written = os.write(self._answers, packed)
+        except BlockingIOError:
+            written = 0
+        if written < len(packed):
+            self._answer_slowly(memoryview(packed)[written:])
+        if now - self._looked > protocol.LOOK_EVERY:
+            self._ask_to_look()
+        else:
+            self._unseen = True
+
+    def _answer_slowly(self, rest: memoryview) -> None:
+        """The pipe is full: the governor has to read while we write."""
+        poll = select.poll()
+        poll.register(self._answers, select.POLLOUT)
+        while rest:
+            self._ask_to_look()
+            poll.poll()
+            try:
+                rest = rest[os.write(self._answers, rest) :]
+            except BlockingIOError:
+                continue
+
+    def _ask_to_look(self) -> None:
+        self._say([protocol.LOOK])
+        self._looked = time.perf_counter()
+        self._unseen = False
+
+    def _say(self, message: list[Any]) -> None:
+        packed = self._pack(message)
+        self._socket.sendall(len(packed).to_bytes(protocol.HEADER, "little") + packed)
+
+    def _receive(self) -> bool:
+        """Reads one frame; False when the governor has gone."""
+        try:
+            header = self._frames.read(protocol.HEADER)
+            length = int.from_bytes(header, "little")
+            body = self._frames.read(length)
+        except ConnectionResetError:
+            return False
+        if len(header) < protocol.HEADER or len(body) < length:
+            return False
+        frame: list[Any] = msgpack.unpackb(body, use_list=True)
+        if frame[0] == protocol.CALLS:
+            epoch = frame[1]
+            self._on_frame(frame)
+            self._queue.extend((epoch, call) for call in frame[5])
+        else:
+            self._on_frame(frame)
+        return True

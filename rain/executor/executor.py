@@ -1,0 +1,135 @@
+"""Runs the calls of one executor process, one after the other.
+
+`unpickle_input_object` is named inside the pickles that clients make: this module's name is part of
+the interface.
+"""
+
+import os
+import pickle
+import socket
+import time
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any
+
+import msgpack
+
+from rain.base import executor_protocol as protocol
+from rain.executor.context import Context, leave_nothing
+from rain.executor.desk import Desk
+from rain.executor.memory import Memory
+from rain.executor.parent import die_with_parent
+from rain.executor.values import Outputs, split
+
+if TYPE_CHECKING:
+    from rain.common.data_instance import DataInstance
+
+_current: Context | None = None
+
+
+def unpickle_input_object(
+    label: str, input_index: int, load: bool, content_type: str | None
+) -> "DataInstance | Any":
+    """Stands in the pickle of an argument where the client had a data object."""
+    if _current is None:
+        raise RuntimeError("data objects can only be unpickled for a task that runs")
+    instance = _current.input(input_index, label, content_type)
+    return instance.load() if load else instance
+
+
+class Executor:
+    """One executor process: its desk, its memory and its two folders."""
+
+    def __init__(self, number: int, desk: Desk, memory: Memory, folder: str) -> None:
+        self.number = number
+        self.desk = desk
+        self.memory = memory
+        self.task_folder = f"{folder}/task"
+        self.stage_folder = f"{folder}/stage"
+        os.mkdir(self.task_folder)  # noqa: PTH102 # a string is wanted
+        os.mkdir(self.stage_folder)  # noqa: PTH102 # as above
+        self._task_folder_fd = os.open(self.task_folder, os.O_RDONLY | os.O_DIRECTORY)
+
+    @staticmethod
+    def from_environment() -> "Executor":
+        """The executor that the governor describes in the environment; the folder is the cwd."""
+        take = os.environ.pop
+        die_with_parent(int(take(protocol.GOVERNOR_PID)))
+        connected = socket.socket(fileno=int(take(protocol.SOCKET_FD)))
+        tokens, answers = int(take(protocol.TOKENS_FD)), int(take(protocol.ANSWERS_FD))
+        for descriptor in (connected.fileno(), tokens, answers):
+            os.set_inheritable(descriptor, False)
+        memory = Memory(take(protocol.DATA_FOLDER))
+        number = int(os.environ[protocol.EXECUTOR_ID])
+        return Executor(number, Desk(connected, tokens, answers, memory.hear), memory, os.getcwd())  # noqa: PTH109 # pathlib starts slowly
+
+    def run(self) -> None:
+        """Answers calls until the governor has gone."""
+        self.desk.register(self.number)
+        now = time.perf_counter
+        while (call := self.desk.next_call()) is not None:
+            started = now()
+            result, words = self._work(call)
+            ended = now()
+            self.desk.answer([call.task, ended - started, result, *words], ended)
+            self._clean()
+
+    def _work(self, call: protocol.Call) -> tuple[Any, list[str]]:
+        """Outputs or error text, and the words of the task."""
+        global _current  # noqa: PLW0603 # unpickling has no other way to find its task
+        context = _current = Context(self, call)
+        os.fchdir(self._task_folder_fd)
+        try:
+            return self._call_function(context, call), context.words()
+        # Whatever the user's code raises, sys.exit included, is the result of that task only.
+        except BaseException as error:  # noqa: BLE001
+            _throw_away(context, frozenset())
+            return _told(error), context.last_words()
+        finally:
+            _current = None
+
+    def _call_function(self, context: Context, call: protocol.Call) -> list[Any]:
+        memory = self.memory
+        config: dict[str, Any] = msgpack.unpackb(call.config)
+        function = context.function = memory.function(call.inputs[0])
+        args = [pickle.loads(arg) for arg in config["args"]]
+        kwargs = {name: pickle.loads(arg) for name, arg in config["kwargs"].items()}
+        result = function(context, *args, **kwargs)
+        kinds = memory.outputs_of[call.kind]
+        values = split(result, kinds)
+        outputs = Outputs(context, self.stage_folder)
+        told = [
+            outputs.output(value, encode, kind)
+            for value, encode, kind in zip(values, config["encode_outputs"], kinds, strict=True)
+        ]
+        _throw_away(context, outputs.taken)
+        return told
+
+    def _clean(self) -> None:
+        """Empties the folder of the task, or makes it again when the task removed it."""
+        try:
+            names = os.listdir(self.task_folder)  # noqa: PTH208 # a list of names is wanted
+        except FileNotFoundError:
+            os.mkdir(self.task_folder)  # noqa: PTH102 # as above
+            os.close(self._task_folder_fd)
+            self._task_folder_fd = os.open(self.task_folder, os.O_RDONLY | os.O_DIRECTORY)
+            return
+        if names:
+            leave_nothing(self.task_folder, names)
+
+
+def _told(error: BaseException) -> str:
+    """The whole traceback, beginning in the function that the user wrote."""
+    from traceback import format_exception  # noqa: PLC0415 # most executors never need it
+
+    traceback = error.__traceback__
+    inner = traceback
+    while inner is not None and inner.tb_frame.f_globals.get("__name__") == __name__:
+        inner = inner.tb_next
+    return "".join(format_exception(type(error), error, inner or traceback))
+
+
+def _throw_away(context: Context, taken: AbstractSet[str]) -> None:
+    """Removes what was staged and is not returned."""
+    for instance in context.staged or ():
+        if str(instance.path) not in taken:
+            instance.remove()

@@ -1,0 +1,78 @@
+"""What an executor remembers between calls: kinds, and the functions that it was given."""
+
+import mmap
+import pickle
+from typing import Any, TypeVar
+
+from rain.base import executor_protocol as protocol
+from rain.base.ids import NUMBER_BITS
+
+Row = TypeVar("Row")
+
+
+class Remembered:
+    """An object that was told once; unpickled when it is first called."""
+
+    def __init__(self, row: protocol.ObjectRow) -> None:
+        self.row = row
+        self.function: Any = None
+
+
+class Memory:
+    """Kinds by their ids, remembered objects by theirs."""
+
+    def __init__(self, data_folder: str) -> None:
+        self._data_folder = data_folder
+        self.task_kinds: dict[int, protocol.TaskKindRow] = {}
+        self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
+        self.outputs_of: dict[int, list[protocol.ObjectKindRow]] = {}  # by the kind of task
+        self.objects: dict[int, Remembered] = {}
+
+    def hear(self, frame: list[Any]) -> None:
+        """Applies what a frame says apart from its calls."""
+        if frame[0] == protocol.CALLS:
+            for row in frame[3]:
+                self.object_kinds[row[0]] = protocol.ObjectKindRow._make(row)
+            for row in frame[2]:
+                kind = protocol.TaskKindRow._make(row)
+                self.task_kinds[kind.id] = kind
+                self.outputs_of[kind.id] = [self.object_kinds[output] for output in kind.outputs]
+            for row in frame[4]:
+                self.objects[row[0]] = Remembered(protocol.ObjectRow._make(row))
+        else:
+            for object_id in frame[1]:
+                del self.objects[object_id]
+            for session in frame[2]:
+                self.task_kinds = _without(self.task_kinds, session)
+                self.object_kinds = _without(self.object_kinds, session)
+                self.outputs_of = _without(self.outputs_of, session)
+
+    def function(self, given: int | protocol.ObjectRow) -> Any:
+        """The function that input 0 of a call is; the same object as long as it is remembered."""
+        if isinstance(given, int):
+            remembered = self.objects[given]
+            if remembered.function is None:
+                remembered.function = pickle.loads(self.bytes_of(remembered.row))
+            return remembered.function
+        return pickle.loads(self.bytes_of(protocol.ObjectRow._make(given)))
+
+    def row(self, given: int | protocol.ObjectRow) -> protocol.ObjectRow:
+        """All that is known of an input, which has come as a list."""
+        if isinstance(given, int):
+            return self.objects[given].row
+        return protocol.ObjectRow._make(given)
+
+    def path(self, file: int) -> str:
+        """Where the governor stores a file or folder."""
+        return f"{self._data_folder}/{file}"
+
+    def bytes_of(self, row: protocol.ObjectRow) -> bytes | mmap.mmap:
+        """The bytes of a blob, without a copy when it is stored."""
+        if isinstance(row.content, bytes):
+            return row.content
+        with open(self.path(row.content), "rb") as file:  # noqa: PTH123 # pathlib starts slowly
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _without(rows: dict[int, Row], session: int) -> dict[int, Row]:
+    return {key: row for key, row in rows.items() if key >> NUMBER_BITS != session}

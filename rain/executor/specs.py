@@ -1,0 +1,75 @@
+"""Specs, infos and data instances, made from the rows that the governor sent."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import msgpack
+
+from rain.base import executor_protocol as protocol
+from rain.base.ids import unpack
+from rain.common.attributes import ObjectInfo, ObjectSpec, TaskSpec, TaskSpecInput
+from rain.common.content_type import merge_content_types
+from rain.common.data_instance import DataInstance
+from rain.executor.memory import Memory
+
+
+def task_spec(memory: Memory, call: protocol.Call) -> TaskSpec:
+    """What the user asked for."""
+    kind = memory.task_kinds[call.kind]
+    labels = kind.input_labels or [""] * len(call.inputs)
+    inputs = [
+        TaskSpecInput(unpack(memory.row(given).id), label or None)
+        for given, label in zip(call.inputs, labels, strict=True)
+    ]
+    return TaskSpec(
+        unpack(call.task),
+        kind.task_type,
+        _config(call.config),
+        inputs,
+        [unpack(output) for output in call.outputs],
+        dict(kind.resources),
+        kind.name or None,
+        _user(kind.user),
+    )
+
+
+def _config(packed: bytes) -> dict[str, Any]:
+    """The config with the names and forms that Rain 0.4 shows."""
+    config: dict[str, Any] = msgpack.unpackb(packed)
+    return {
+        "args": [base64.b64encode(arg).decode() for arg in config["args"]],
+        "kwargs": {name: base64.b64encode(arg).decode() for name, arg in config["kwargs"].items()},
+        "encode_outputs": config["encode_outputs"],
+    }
+
+
+def input_instance(
+    memory: Memory, row: protocol.ObjectRow, label: str, content_type: str | None
+) -> DataInstance:
+    """An input as tasks read it; a content type that the reader expects must fit what it is."""
+    kind = memory.object_kinds[row.kind]
+    object_id = unpack(row.id)
+    found = row.content_type or None
+    declared = kind.content_type or None
+    if content_type is not None:
+        declared = merge_content_types(declared, content_type)
+        found = merge_content_types(found, content_type) if found else None
+    spec = ObjectSpec(
+        object_id, kind.label or label or None, declared, kind.data_type, _user(kind.user)
+    )
+    content = row.content
+    return DataInstance(
+        data=content if isinstance(content, bytes) else None,
+        path=None if isinstance(content, bytes) else memory.path(content),
+        spec=spec,
+        info=ObjectInfo(size=row.size, content_type=found, user=_user(row.user)),
+        object_id=object_id,
+    )
+
+
+def _user(encoded: str) -> dict[str, Any]:
+    user: dict[str, Any] = json.loads(encoded) if encoded else {}
+    return user

@@ -1,0 +1,48 @@
+"""Files and directories that a task has made and wants to return."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from rain.common.errors import RainException
+
+if TYPE_CHECKING:
+    from rain.common.data_instance import DataInstance
+
+_numbers = itertools.count(1)
+
+
+def new_path(stage_folder: str) -> str:
+    """A path where no task has put anything yet."""
+    return f"{stage_folder}/{next(_numbers)}"
+
+
+def stage_bytes(stage_folder: str, data: bytes) -> str:
+    """A file with these bytes."""
+    path = new_path(stage_folder)
+    with open(path, "wb") as file:  # noqa: PTH123 # pathlib starts slowly
+        file.write(data)
+    return path
+
+
+def stage(stage_folder: str, path: str, content_type: str | None, is_folder: bool) -> DataInstance:
+    """Moves what the path names (relative to the task's folder) where no later task finds it."""
+    from pathlib import Path, PurePath  # noqa: PLC0415 # see the package
+
+    from rain.common.content_type import check_content_type  # noqa: PLC0415
+    from rain.common.data_instance import DataInstance  # noqa: PLC0415
+    from rain.common.data_type import DataType  # noqa: PLC0415
+
+    check_content_type(content_type)
+    relative = PurePath(path)
+    if relative.is_absolute() or ".." in relative.parts:
+        raise RainException(f"Only paths inside of the task's folder can be staged, not {path!r}")
+    source = Path.cwd() / relative
+    if not (source.is_dir() if is_folder else source.is_file()):
+        what = "directory" if is_folder else "file"
+        raise RainException(f"There is no {what} {path!r} in the task's folder")
+    target = Path(new_path(stage_folder))
+    source.rename(target)
+    data_type = DataType.DIRECTORY if is_folder else DataType.BLOB
+    return DataInstance(path=target, data_type=data_type, content_type=content_type)

@@ -1,0 +1,170 @@
+"""What a task returns, as outputs of its answer.
+
+No output: None or (). One: the value. More: a dictionary by label, or a sequence. Each value is a
+data instance, is encoded as the output says, or is bytes or text.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from rain.base import executor_protocol as protocol
+from rain.base.ids import pack
+from rain.common.content_type import encode_value, is_type_instance
+from rain.common.errors import RainException
+from rain.executor.staging import new_path, stage_bytes
+
+if TYPE_CHECKING:
+    from rain.common.data_instance import DataInstance
+    from rain.executor.context import Context
+
+_DATA_INSTANCE = "rain.common.data_instance"
+_BLOB = "blob"
+
+
+def is_instance(value: object) -> TypeGuard[DataInstance]:
+    """Whether the value is a data instance. Nothing is, before that module was loaded."""
+    module = sys.modules.get(_DATA_INSTANCE)
+    return module is not None and isinstance(value, module.DataInstance)
+
+
+def blob(value: Any, content_type: str | None, encode: str | None) -> DataInstance:
+    """Data in memory that a task makes."""
+    from rain.common.data_instance import DataInstance  # noqa: PLC0415 # few tasks need it
+
+    if encode is not None:
+        if content_type is not None:
+            raise RainException("blob: use either content_type or encode")
+        return DataInstance(data=encode_value(value, encode), content_type=encode)
+    if isinstance(value, bytes):
+        return DataInstance(data=value, content_type=content_type)
+    if isinstance(value, str):
+        text_type = content_type or "text"
+        return DataInstance(data=encode_value(value, text_type), content_type=text_type)
+    raise RainException(f"blob: bytes or str are expected, not {type(value)!r}; or use encode")
+
+
+def split(result: Any, kinds: Sequence[protocol.ObjectKindRow]) -> Sequence[Any]:
+    """The values of the outputs, in their order."""
+    if len(kinds) == 1:
+        return (result,)
+    what = type(result)
+    if not kinds:
+        if result is None or _is_empty_tuple(result):
+            return ()
+        raise RainException(f"The task has no outputs, but returned {what!r}")
+    if _is_mapping(result):
+        return _by_label(result, [kind.label for kind in kinds])
+    if not _is_sequence(result):
+        raise RainException(
+            f"The task has {len(kinds)} outputs: return a dictionary or a sequence, not {what!r}"
+        )
+    if len(result) != len(kinds):
+        raise RainException(f"The task has {len(kinds)} outputs, but returned {len(result)} values")
+    return result
+
+
+def _is_empty_tuple(result: object) -> bool:
+    return isinstance(result, tuple) and not result
+
+
+def _is_mapping(result: object) -> TypeGuard[Mapping[Any, Any]]:
+    return isinstance(result, Mapping)
+
+
+def _is_sequence(result: object) -> TypeGuard[Sequence[Any]]:
+    """Whether its items can be the outputs; a text is one value."""
+    return isinstance(result, Sequence) and not isinstance(result, str | bytes)
+
+
+def _by_label(result: Mapping[Any, Any], labels: list[str]) -> list[Any]:
+    missing = [label for label in labels if label not in result]
+    surplus = [label for label in result if label not in labels]
+    if missing or surplus:
+        raise RainException(
+            f"The task has the outputs {labels}; not returned: {missing}, unknown: {surplus}"
+        )
+    return [result[label] for label in labels]
+
+
+class Outputs:
+    """Makes the outputs of one answer; files that two of them name are copied."""
+
+    def __init__(self, context: Context, stage_folder: str) -> None:
+        self._context = context
+        self._stage_folder = stage_folder
+        self.taken: set[str] = set()  # the files of this answer
+
+    def output(self, value: Any, encode: str | None, kind: protocol.ObjectKindRow) -> Any:
+        """One output as the answer tells it."""
+        if is_instance(value):
+            return self._instance(value, kind)
+        content_type = ""
+        if encode:
+            data = encode_value(value, encode)
+            content_type = encode
+        elif isinstance(value, bytes):
+            data = value
+        elif isinstance(value, str):
+            content_type = kind.content_type if kind.content_type.startswith("text") else "text"
+            data = encode_value(value, content_type)
+        else:
+            raise RainException(
+                f"The output {kind.label!r} is {type(value)!r}: return bytes, str or a data"
+                " instance, or say how it is encoded"
+            )
+        _agree(_BLOB, kind)
+        return self._told(data, content_type, "", kind)
+
+    def _instance(self, value: DataInstance, kind: protocol.ObjectKindRow) -> Any:
+        _agree(value.data_type.value, kind)
+        content_type = _found(value.content_type or "", kind)
+        user = json.dumps(value.info.user) if value.info is not None and value.info.user else ""
+        if value.object_id is not None and self._context.is_input(value.object_id):
+            return [protocol.INPUT, pack(*value.object_id), content_type, user]
+        if value.path is not None and str(value.path.parent) == self._stage_folder:
+            return [protocol.FILE, self._own(value), content_type, user]
+        return self._told(value.get_bytes(), content_type, user, kind)
+
+    def _own(self, value: DataInstance) -> str:
+        """A path in the stage folder that no other output has."""
+        path = str(value.path)
+        if path in self.taken:
+            path = new_path(self._stage_folder)
+            value.write(path)
+        self.taken.add(path)
+        return path
+
+    def _told(self, data: bytes, content_type: str, user: str, kind: protocol.ObjectKindRow) -> Any:
+        """Bytes, by themselves where they are few and nothing else is to be said."""
+        content_type = _found(content_type, kind)
+        if len(data) > protocol.INLINE_RESULT and kind.data_type == _BLOB:
+            path = stage_bytes(self._stage_folder, data)
+            self.taken.add(path)
+            return [protocol.FILE, path, content_type, user]
+        return [protocol.BYTES, data, content_type, user] if content_type or user else data
+
+
+def _found(content_type: str, kind: protocol.ObjectKindRow) -> str:
+    """What is to be said about the content type: "" when it is what everybody expects."""
+    declared = kind.content_type
+    if content_type in {"", declared}:
+        return ""
+    if declared and not is_type_instance(content_type, declared):
+        raise RainException(
+            f"The output {kind.label!r} is declared as {declared!r}, but is {content_type!r}"
+        )
+    return content_type
+
+
+def _agree(data_type: str, kind: protocol.ObjectKindRow) -> None:
+    if data_type != kind.data_type:
+        names = {_BLOB: "blob"}
+        raise RainException(
+            f"The output {kind.label!r} (content type {kind.content_type!r}) is a"
+            f" {names.get(kind.data_type, 'directory')}, but a"
+            f" {names.get(data_type, 'directory')} was returned"
+        )

@@ -1,0 +1,273 @@
+"""A governor's border around its reactor in the test's own process: real executors, real files.
+
+The server is played: orders are given to the service, and updates are collected.
+"""
+
+import json
+import pickle
+import time
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgpack
+import structlog
+import trio
+
+from rain.base.ids import KindId, ObjectId, TaskId, pack
+from rain.base.kinds import DataType, ObjectKind, TaskKind
+from rain.base.resources import ONE_CPU, Resources
+from rain.base.wire import Orders, TaskFailure, Update
+from rain.governor.builtin import Builtins
+from rain.governor.executor_process import Places
+from rain.governor.fetch import Fetcher
+from rain.governor.links import Executors
+from rain.governor.main import wind_down
+from rain.governor.reactor import Reactor
+from rain.governor.service import Service
+from rain.governor.store import Store, remove
+from rain.governor.warden import Warden
+from rain.governor.work_folder import WorkFolder
+from rain.rpc import host
+from rain.rpc.codec import through_the_wire
+from rain.rpc.data_reader import DataReader
+from tests.governor.world import add_task, object_id, task_id
+
+# Functions of tasks, as lambdas with no types get them: Any, whatever their number of arguments.
+Function: TypeAlias = (
+    Callable[[Any], Any] | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any]
+)
+
+cloudpickle: Any = import_module("cloudpickle")  # it is not annotated
+
+PATIENCE = 30.0
+BLOB, FOLDER, PICKLED = 1, 2, 3
+
+
+class PlayedServer:
+    """What the governor tells its server."""
+
+    address = "me:1"
+
+    def __init__(self) -> None:
+        self.finished: dict[TaskId, list[tuple[int, bytes]]] = {}
+        self.failed: dict[TaskId, TaskFailure] = {}
+        self.located: list[ObjectId] = []
+        self.unfetched: list[ObjectId] = []
+        self.started: list[TaskId] = []
+        self.news = host.Bell()
+
+    def update(self, update: Update) -> None:
+        update = through_the_wire(update)
+        self.started += update.started_ids
+        self.located += update.located
+        self.unfetched += update.unfetched
+        outputs = iter(zip(update.finished.sizes, update.finished.data, strict=True))
+        for task, count in zip(update.finished.ids, update.finished.output_counts, strict=True):
+            self.finished[task] = [next(outputs) for _ in range(count)]
+        for failure in update.failed:
+            self.failed[failure.task] = failure
+        self.news.ring()
+
+
+class Running:
+    """The parts of a running governor, and short words for its server."""
+
+    def __init__(
+        self,
+        folder: WorkFolder,
+        service: Service,
+        server: PlayedServer,
+        executors: Executors,
+        reactor: Reactor,
+    ) -> None:
+        self.folder = folder
+        self.service = service
+        self.server = server
+        self.executors = executors
+        self.reactor = reactor
+        self.count = 1000
+        self.functions = 100
+        kinds = [
+            ObjectKind(KindId(pack(1, BLOB)), "blob"),
+            ObjectKind(KindId(pack(1, FOLDER)), "folder", data_type=DataType.DIRECTORY),
+            ObjectKind(KindId(pack(1, PICKLED)), "pickled", "pickle"),
+        ]
+        self.order(Orders(object_kinds=kinds))
+
+    def order(self, orders: Orders) -> None:
+        self.service.order(through_the_wire(orders))
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count
+
+    def give(self, data: bytes, kind: int = BLOB) -> int:
+        """An object whose bytes come along."""
+        number = self.number()
+        self.place(number, kind, data=data)
+        return number
+
+    def place(self, number: int, kind: int, source: str = "", data: bytes = b"") -> None:
+        orders = Orders()
+        placed = orders.objects
+        placed.ids.append(object_id(number))
+        placed.kinds.append(KindId(pack(1, kind)))
+        placed.content_types.append("")
+        placed.sizes.append(len(data))
+        placed.sources.append(source)
+        placed.data.append(data)
+        self.order(orders)
+
+    def task(
+        self,
+        task_type: str,
+        config: Any = None,
+        inputs: tuple[int, ...] = (),
+        outputs: tuple[int, ...] = (BLOB,),
+        *,
+        resources: Resources = ONE_CPU,
+    ) -> int:
+        """Assigns a task, and gives its number; its outputs have the numbers after it."""
+        number = self.number()
+        kind = TaskKind(
+            KindId(pack(1, self.number())),
+            task_type,
+            resources=resources,
+            outputs=tuple(KindId(pack(1, output)) for output in outputs),
+        )
+        orders = Orders(task_kinds=[kind])
+        made = [object_id(self.number()) for _ in outputs]
+        add_task(orders.tasks, task_id(number), kind, [object_id(one) for one in inputs], made)
+        orders.tasks.configs[0] = config if isinstance(config, bytes) else b""
+        self.order(orders)
+        return number
+
+    def builtin(
+        self,
+        method: str,
+        config: Any = None,
+        inputs: tuple[int, ...] = (),
+        outputs: tuple[int, ...] = (BLOB,),
+    ) -> int:
+        packed = b"" if config is None else json.dumps(config).encode()
+        return self.task(f"buildin/{method}", packed, inputs, outputs)
+
+    def function(self, function: Function) -> int:
+        """Gives a function."""
+        pickled: bytes = cloudpickle.dumps(function)
+        return self.give(pickled)
+
+    def call(self, function: int, *args: Any, outputs: tuple[int, ...] = (PICKLED,)) -> int:
+        config = {
+            "args": [pickle.dumps(arg) for arg in args],
+            "kwargs": {},
+            "encode_outputs": ["pickle" if kind == PICKLED else None for kind in outputs],
+        }
+        return self.task("py/", msgpack.packb(config), (function,), outputs)
+
+    def stop(self, number: int) -> None:
+        self.order(Orders(stop_ids=[task_id(number)], stop_attempts=[1]))
+
+    # Waiting.
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Waits for news until something holds."""
+        with trio.fail_after(PATIENCE):
+            while not holds():
+                await self.server.news.wait()
+
+    async def until_true(self, holds: Callable[[], object]) -> None:
+        """Waits for something that is no news."""
+        with trio.fail_after(PATIENCE):
+            while not holds():  # noqa: ASYNC110 # what it waits for tells nobody
+                await trio.sleep(0.002)
+
+    async def outputs(self, number: int) -> list[tuple[int, bytes]]:
+        """Sizes and inline bytes of what a task has made."""
+        task = task_id(number)
+        await self.until(lambda: task in self.server.finished or task in self.server.failed)
+        assert task in self.server.finished, self.server.failed[task].message
+        return self.server.finished[task]
+
+    async def value(self, number: int) -> Any:
+        ((_, data),) = await self.outputs(number)
+        return pickle.loads(data)
+
+    async def failure(self, number: int) -> str:
+        task = task_id(number)
+        await self.until(lambda: task in self.server.finished or task in self.server.failed)
+        assert task in self.server.failed
+        return self.server.failed[task].message
+
+    def read(self, number: int) -> bytes:
+        """All of an object, as other governors would read it."""
+        data = b""
+        while True:
+            found = self.service.read(object_id(number), len(data), 100_000)
+            assert found is not None
+            data += found[1]
+            if len(data) == found[0]:
+                return data
+
+
+Scenario = Callable[[Running], Awaitable[None]]
+
+
+def governed(
+    tmp_path: Path, scenario: Scenario, *, cpus: int = 2, linger_seconds: float = 0.0
+) -> None:
+    """Runs a scenario with a governor; afterwards nothing of it is left."""
+
+    async def main() -> int:
+        folder = WorkFolder.make(tmp_path / "work")
+        logs = tmp_path / "logs"
+        logs.mkdir()
+        warden = Warden(folder.root)
+        store = Store(folder.data)
+        log = structlog.get_logger()
+        reactor = Reactor(
+            Resources(cpus),
+            frozenset({"py"}),
+            linger_seconds=linger_seconds,
+            now=time.monotonic(),
+            checking=True,
+        )
+        service = Service(reactor, store, log)
+        server = PlayedServer()
+        try:
+            async with trio.open_nursery() as nursery:
+                places = Places(folder.executors, logs, folder.data)
+                executors = Executors(places, store.adopt, warden, nursery, service.tell, log)
+                builtins = Builtins(store, folder.runs, warden, nursery, service.tell)
+                fetcher = Fetcher(
+                    DataReader("127.0.0.1:1"), store, folder.drafts, service.tell, log
+                )
+                running = Running(folder, service, server, executors, reactor)
+                try:
+                    service.open(executors, builtins, fetcher, server)
+                    await scenario(running)
+                finally:
+                    await wind_down(service, fetcher, executors, nursery)
+        finally:
+            remove(folder.root)
+            warden.close()
+        return 0
+
+    before = open_descriptors()
+    host.run(main)
+    assert open_descriptors() == before
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process still runs; the dead that nobody has buried do not."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"

@@ -1,0 +1,101 @@
+"""What executors answer is not believed."""
+
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+
+from rain.base import executor_protocol as protocol
+from rain.base.errors import ProtocolError
+from rain.base.wire import TaskNote
+from rain.governor.answers import AnswerReader
+from rain.governor.messages import Failed, Made, PassedOn, Stored
+from rain.governor.store import StoreError
+from tests.governor.world import object_id, task_id
+
+STAGE = Path("/work/stage")
+
+
+def adopt(path: Path) -> Stored:
+    if path.name == "missing":
+        raise StoreError("it is missing")
+    return Stored(int(path.name), 1000)
+
+
+def reader() -> AnswerReader:
+    return AnswerReader(3, STAGE, adopt)
+
+
+def packed(*row: Any) -> bytes:
+    return msgpack.packb(list(row))
+
+
+def test_answers_become_columns_wherever_their_bytes_are_cut() -> None:
+    reading = reader()
+    data = packed(task_id(1), 0.5, [b"one"]) + packed(task_id(2), 0.25, "wrong")
+    assert reading.feed(data[:20]) is None
+    done = reading.feed(data[20:])
+    assert done is not None
+    assert (done.executor, done.tasks) == (3, [task_id(1), task_id(2)])
+    assert done.durations == [0.5, 0.25]
+    assert done.results == [[b"one"], Failed("wrong")]
+    assert done.notes == []
+
+
+def test_words_are_notes_of_what_succeeded_and_debug_lines_of_what_failed() -> None:
+    data = packed(task_id(1), 0.5, [], "debug", '{"a": 1}') + packed(
+        task_id(2), 0.5, "wrong", "debug", ""
+    )
+    done = reader().feed(data)
+    assert done is not None
+    assert done.notes == [TaskNote(task_id(1), '{"a": 1}', "debug")]
+    assert done.results == [[], Failed("wrong", "debug")]
+
+
+def test_outputs_are_bytes_files_and_inputs() -> None:
+    outputs = [
+        b"plain",
+        [protocol.BYTES, b"text", "text", ""],
+        [protocol.FILE, "/work/stage/7", "", '{"a": 1}'],
+        [protocol.INPUT, object_id(10), "", ""],
+    ]
+    done = reader().feed(packed(task_id(1), 0.5, outputs))
+    assert done is not None
+    assert done.results == [
+        [
+            b"plain",
+            Made(b"text", "text"),
+            Made(Stored(7, 1000), "", '{"a": 1}'),
+            Made(PassedOn(object_id(10))),
+        ]
+    ]
+
+
+def test_a_file_that_cannot_be_stored_fails_the_task() -> None:
+    outputs = [[protocol.FILE, "/work/stage/missing", "", ""]]
+    done = reader().feed(packed(task_id(1), 0.5, outputs))
+    assert done is not None
+    assert done.results == [Failed("it is missing")]
+
+
+NONSENSE: list[bytes] = [
+    b"\xc1",
+    packed(),
+    packed(task_id(1), 0.5),
+    packed("task", 0.5, []),
+    packed(task_id(1), "long", []),
+    packed(task_id(1), 0.5, 7),
+    packed(task_id(1), 0.5, [7]),
+    packed(task_id(1), 0.5, [[7, b"", "", ""]]),
+    packed(task_id(1), 0.5, [[protocol.BYTES, "text", "", ""]]),
+    packed(task_id(1), 0.5, [[protocol.FILE, "/etc/passwd", "", ""]]),
+    packed(task_id(1), 0.5, [], "only one word"),
+    msgpack.packb(7),
+]
+
+
+@pytest.mark.parametrize("data", NONSENSE)
+def test_nonsense_is_the_executors_fault(data: bytes) -> None:
+    with pytest.raises(ProtocolError, match="the executor 3"):
+        reader().feed(data)

@@ -1,0 +1,358 @@
+"""A governor with real executors, from orders to updates."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rain.base.ids import session_of
+from rain.base.wire import INLINE_LIMIT, Orders
+from rain.common.fs import pack_tree
+from rain.executor import executor as executor_module
+from rain.governor.store import MEMORY_LIMIT
+from rain.rpc.data_endpoint import listen_data
+from tests.governor.running import (
+    BLOB,
+    FOLDER,
+    Running,
+    governed,
+    is_alive,
+)
+from tests.governor.world import object_id, task_id
+
+pytestmark = pytest.mark.whole
+
+
+def test_functions_run_and_their_small_results_travel_with_the_news(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        add = governor.function(lambda ctx, a, b: a + b)
+        calls = [governor.call(add, 1, number) for number in range(200)]
+        assert [await governor.value(call) for call in calls] == list(range(1, 201))
+        assert len(governor.executors) == 2
+
+    governed(tmp_path, scenario)
+
+
+def test_large_results_are_stored_and_read_in_pieces(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        make = governor.function(lambda ctx, size: b"x" * size)
+        sizes = (INLINE_LIMIT, INLINE_LIMIT + 1, MEMORY_LIMIT * 2)
+        calls = [governor.call(make, size, outputs=(BLOB,)) for size in sizes]
+        told = [(await governor.outputs(call))[0] for call in calls]
+        assert [(size, len(data)) for size, data in told] == [
+            (sizes[0], sizes[0]),
+            (sizes[1], 0),
+            (sizes[2], 0),
+        ]
+        for call, size in zip(calls, sizes, strict=True):
+            assert governor.read(call + 2) == b"x" * size
+        # And they go with their objects
+        governor.order(Orders(drops=[object_id(call + 2) for call in calls]))
+        await governor.until_true(lambda: not list(governor.folder.data.iterdir()))
+
+    governed(tmp_path, scenario)
+
+
+def test_results_are_inputs_of_the_next_task_wherever_they_are(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        make = governor.function(lambda ctx, size: b"x" * size)
+        calls = [governor.call(make, size, outputs=(BLOB,)) for size in (10, MEMORY_LIMIT * 2)]
+        inputs = tuple(call + 2 for call in calls)
+        joined = governor.builtin("concat", None, inputs)
+        assert (await governor.outputs(joined))[0][0] == 10 + MEMORY_LIMIT * 2
+
+    governed(tmp_path, scenario)
+
+
+def test_a_failing_function_tells_its_traceback(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        def fail(ctx: Any) -> None:
+            raise ValueError("it went wrong")
+
+        message = await governor.failure(governor.call(governor.function(fail)))
+        assert "in fail" in message
+        assert message.endswith("ValueError: it went wrong\n")
+
+    governed(tmp_path, scenario)
+
+
+def test_the_death_of_an_executor_fails_one_task_and_tells_its_last_words(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        def work(ctx: Any, number: int) -> int:
+            if number == 50:
+                sys.stdout.write("to stdout")
+                sys.stderr.write("x" * 5000 + "to stderr")
+                os._exit(7)
+            return number
+
+        function = governor.function(work)
+        calls = [governor.call(function, number) for number in range(100)]
+        message = await governor.failure(calls[50])
+        assert message.startswith("Lost connection to the executor")
+        assert "ended with exit code 7" in message
+        assert "stdout:\nto stdout" in message
+        assert message.endswith("xto stderr")
+        assert len(message) < 4096 + 500
+        others = [call for call in calls if call != calls[50]]
+        values = [await governor.value(call) for call in others]
+        assert values == [number for number in range(100) if number != 50]
+        assert list(governor.server.failed) == [task_id(calls[50])]
+
+    governed(tmp_path, scenario, cpus=1)
+
+
+def test_a_signal_is_told_by_its_name(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        call = governor.call(governor.function(lambda ctx: os.abort()))
+        assert "was killed by SIGABRT" in await governor.failure(call)
+
+    governed(tmp_path, scenario)
+
+
+def test_an_executor_that_cannot_start_fails_its_task_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given an environment in which Python itself does not start
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "sitecustomize.py").write_text("import os; os.write(2, b'no way'); os._exit(9)")
+    monkeypatch.setenv("PYTHONPATH", str(broken))
+
+    async def scenario(governor: Running) -> None:
+        message = await governor.failure(governor.call(governor.function(lambda ctx: 1)))
+        assert message.startswith("The executor unexpectedly terminated")
+        assert "exit code 9" in message
+        assert message.endswith("stderr:\nno way")
+
+    governed(tmp_path, scenario)
+
+
+def test_a_machine_that_allows_no_more_processes_fails_the_task_by_name(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        (governor.folder.executors / "1").mkdir()
+        message = await governor.failure(governor.call(governor.function(lambda ctx: 1)))
+        assert "executor 1 cannot be started: File exists" in message
+
+    governed(tmp_path, scenario)
+
+
+def test_stopping_a_task_ends_all_that_it_has_started(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        function = governor.function(start_and_wait)
+        call = governor.call(function, str(tmp_path / "pid"))
+        await governor.until_true((tmp_path / "pid").exists)
+        child = int((tmp_path / "pid").read_text())
+        assert is_alive(child)
+        governor.stop(call)
+        await governor.until_true(lambda: not is_alive(child))
+        # And the executor is replaced
+        assert await governor.value(governor.call(governor.function(lambda ctx: 1))) == 1
+        assert not governor.server.failed
+
+    governed(tmp_path, scenario)
+
+
+def start_and_wait(ctx: Any, path: str) -> None:
+    child = subprocess.Popen(["sleep", "60"])
+    draft = Path(path + ".draft")
+    draft.write_text(str(child.pid))
+    draft.rename(path)
+    child.wait()
+
+
+def test_what_waits_behind_a_task_that_hangs_runs_elsewhere(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        go = tmp_path / "go"
+
+        def work(ctx: Any, path: str) -> bool:
+            while path and not Path(path).exists():
+                time.sleep(0.002)
+            return True
+
+        function = governor.function(work)
+        for _ in range(4):  # now both executors know that it is quick
+            await governor.value(governor.call(function, ""))
+        hanging = governor.call(function, str(go))
+        others = [governor.call(function, "") for _ in range(100)]
+        for other in others:
+            await governor.value(other)
+        assert task_id(hanging) not in governor.server.finished
+        go.touch()
+        assert await governor.value(hanging)
+
+    governed(tmp_path, scenario)
+
+
+def test_an_answer_does_not_wait_for_a_long_task_behind_it(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        go = tmp_path / "go"
+
+        def work(ctx: Any, path: str) -> bool:
+            while path and not Path(path).exists():
+                time.sleep(0.002)
+            return True
+
+        function = governor.function(work)
+        await governor.value(governor.call(function, ""))
+        quick = governor.call(function, "")
+        hanging = governor.call(function, str(go))
+        assert await governor.value(quick)
+        assert task_id(hanging) not in governor.server.finished
+        go.touch()
+        assert await governor.value(hanging)
+
+    governed(tmp_path, scenario, cpus=1)
+
+
+def test_copies_are_fetched_from_other_holders(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        # Given another holder (it is this governor itself, under its data address)
+        listener = listen_data("127.0.0.1", 0, governor.service)
+        try:
+            make = governor.function(lambda ctx, size: b"x" * size)
+            sizes = (10, MEMORY_LIMIT * 6)
+            calls = [governor.call(make, size, outputs=(BLOB,)) for size in sizes]
+            for call in calls:
+                await governor.outputs(call)
+            # When copies of unknown objects are ordered from there
+            governor.place(500, BLOB, listener.address)
+            await governor.until(lambda: governor.server.unfetched)
+            assert governor.server.unfetched == [object_id(500)]
+        finally:
+            listener.close()
+
+    governed(tmp_path, scenario)
+
+
+def test_a_source_that_does_not_answer_is_tried_twice_and_reported(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        governor.place(500, BLOB, "127.0.0.1:1")
+        await governor.until(lambda: governor.server.unfetched)
+        assert governor.server.unfetched == [object_id(500)]
+
+    governed(tmp_path, scenario)
+
+
+class Elsewhere:
+    """Another holder of data."""
+
+    def __init__(self, contents: dict[int, bytes]) -> None:
+        self.contents = contents
+
+    def read(self, object_id: int, offset: int, size: int) -> tuple[int, bytes] | None:
+        data = self.contents.get(object_id)
+        return None if data is None else (len(data), data[offset : offset + size])
+
+
+def test_fetched_copies_are_in_memory_or_in_the_store_as_they_are_large(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        small, large = b"small", bytes(range(256)) * 12_000
+        little_folder = pack_tree({"a": {"b": "text"}})
+        large_folder = pack_tree({"a": b"x" * MEMORY_LIMIT, "b": "text"})
+        contents = (small, large, little_folder, large_folder)
+        kinds = (BLOB, BLOB, FOLDER, FOLDER)
+        there = Elsewhere({object_id(500 + i): data for i, data in enumerate(contents)})
+        listener = listen_data("127.0.0.1", 0, there)
+        try:
+            for i, kind in enumerate(kinds):
+                governor.place(500 + i, kind, listener.address)
+            await governor.until(lambda: len(governor.server.located) == 4)
+            assert [governor.read(500 + i) for i in range(4)] == list(contents)
+            assert len(list(governor.folder.data.iterdir())) == 2
+            assert list(governor.folder.drafts.iterdir()) == []
+        finally:
+            listener.close()
+
+    governed(tmp_path, scenario)
+
+
+def test_a_broken_archive_is_not_a_directory(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        there = Elsewhere({object_id(500): b"x" * MEMORY_LIMIT})
+        listener = listen_data("127.0.0.1", 0, there)
+        try:
+            governor.place(500, FOLDER, listener.address)
+            await governor.until(lambda: governor.server.unfetched)
+            assert list(governor.folder.data.iterdir()) == []
+            assert list(governor.folder.drafts.iterdir()) == []
+        finally:
+            listener.close()
+
+    governed(tmp_path, scenario)
+
+
+def test_a_copy_that_is_not_wanted_any_more_is_not_fetched_to_its_end(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        there = Elsewhere({object_id(500): b"x" * (64 << 20)})
+        listener = listen_data("127.0.0.1", 0, there)
+        try:
+            governor.place(500, BLOB, listener.address)
+            await governor.until_true(lambda: list(governor.folder.data.iterdir()))
+            governor.order(Orders(drops=[object_id(500)]))
+            await governor.until_true(lambda: not list(governor.folder.data.iterdir()))
+            assert not governor.server.located
+        finally:
+            listener.close()
+
+    governed(tmp_path, scenario)
+
+
+def test_directories_go_through_functions(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        def make(ctx: Any) -> Any:
+            Path("made/deep").mkdir(parents=True)
+            Path("made/deep/file").write_text("text")
+            return ctx.stage_directory("made")
+
+        made = governor.call(governor.function(make), outputs=(FOLDER,))
+        await governor.outputs(made)
+        sliced = governor.builtin("slice_directory", {"path": "deep/file"}, (made + 2,))
+        assert (await governor.outputs(sliced))[0] == (4, b"text")
+
+    governed(tmp_path, scenario)
+
+
+def test_a_result_that_is_not_where_it_was_said_to_be_fails_the_task(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        def make(ctx: Any) -> Any:
+            Path("made").touch()
+            staged = ctx.stage_file("made")
+            staged.path.unlink()
+            return staged
+
+        call = governor.call(governor.function(make), outputs=(BLOB,))
+        assert "cannot store" in await governor.failure(call)
+
+    governed(tmp_path, scenario)
+
+
+def test_an_executor_that_answers_nonsense_is_replaced(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        def babble(ctx: Any) -> None:
+            current: Any = vars(executor_module)["_current"]
+            os.write(current._executor.desk._answers, b"\xc1\xc1\xc1")
+            time.sleep(60)
+
+        call = governor.call(governor.function(babble))
+        assert "was killed by SIGKILL" in await governor.failure(call)
+        assert await governor.value(governor.call(governor.function(lambda ctx: 1))) == 1
+
+    governed(tmp_path, scenario)
+
+
+def test_a_forgotten_session_is_over_at_once(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        call = governor.call(governor.function(start_and_wait), str(tmp_path / "pid"))
+        governor.builtin("sleep", 60.0, (governor.give(b""),))
+        await governor.until_true((tmp_path / "pid").exists)
+        child = int((tmp_path / "pid").read_text())
+        governor.order(Orders(forget_sessions=[session_of(task_id(call))]))
+        await governor.until_true(lambda: not is_alive(child))
+        report = governor.service.report()
+        assert (report.tasks, report.objects) == ((), ())
+
+    governed(tmp_path, scenario)

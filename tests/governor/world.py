@@ -1,0 +1,434 @@
+"""A governor's reactor in a world that is played: executors, fetches, files, and a server.
+
+Everything that the reactor orders is carried out as the real border would, and what it must never
+order (a call of an unknown kind, a deleted file, a second run of one attempt) fails at once. Each
+message of the server and to it goes through the wire.
+"""
+
+from collections import Counter, deque
+
+from attrs import Factory, define
+
+from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack, session_of
+from rain.base.kinds import DataType, ObjectKind, TaskKind
+from rain.base.resources import ONE_CPU, Resources
+from rain.base.wire import AssignedTasks, Orders, TaskFailure, Update
+from rain.governor.messages import (
+    BuiltinDone,
+    CallExecutor,
+    CallRow,
+    CallsDone,
+    CallsTakenBack,
+    DeleteFiles,
+    DropCached,
+    Effect,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    Failed,
+    Fetch,
+    FetchFailed,
+    KillExecutor,
+    Made,
+    ObjectFetched,
+    OrdersReceived,
+    Outputs,
+    RunBuiltin,
+    SendUpdate,
+    StartExecutor,
+    StopBuiltin,
+    StopFetch,
+    Stored,
+    TakeBackCalls,
+    Tick,
+)
+from rain.governor.reactor import Reactor
+from rain.rpc.codec import through_the_wire
+
+PLAIN = 1  # the number of the kind of objects that every session of these tests has
+
+
+def task_id(number: int, session: int = 1) -> TaskId:
+    return TaskId(pack(session, number))
+
+
+def object_id(number: int, session: int = 1) -> ObjectId:
+    return ObjectId(pack(session, number))
+
+
+def kind_id(number: int, session: int = 1) -> KindId:
+    return KindId(pack(session, number))
+
+
+@define
+class PlayedExecutor:
+    """An executor process as the governor meets it."""
+
+    runner: str
+    ready: bool = False
+    killed: bool = False
+    tokens: int = 0
+    calls: deque[CallRow] = Factory(deque)  # not started; of these, the first `tokens` are live
+    running: CallRow | None = None
+    unread: CallsDone | None = None  # answers that nobody has collected yet
+    kinds: set[KindId] = Factory(set)
+    remembered: set[ObjectId] = Factory(set)
+
+
+class World:
+    """One governor, the time, and everybody around it."""
+
+    def __init__(
+        self, capacity: Resources = ONE_CPU, linger_seconds: float = 5.0, checking: bool = True
+    ) -> None:
+        self.now = 100.0
+        self.reactor = Reactor(
+            capacity,
+            frozenset({"py"}),
+            linger_seconds=linger_seconds,
+            now=self.now,
+            checking=checking,
+        )
+        self.events: list[Event] = []
+        self.effects: list[Effect] = []  # of the last turn
+        self.executors: dict[int, PlayedExecutor] = {}
+        self.runs: dict[int, RunBuiltin] = {}
+        self.stopped_runs: list[int] = []
+        self.fetches: dict[int, Fetch] = {}
+        self.files: set[int] = set()
+        self._file_count = 0
+        # What the server has ordered and heard.
+        self.told_kinds: set[KindId] = set()
+        self.attempts: Counter[TaskId] = Counter()
+        self.starts: Counter[TaskId] = Counter()
+        self.assigned: dict[TaskId, int] = {}
+        self.updates: list[Update] = []
+        self.finished: dict[TaskId, list[bytes]] = {}
+        self.failed: dict[TaskId, TaskFailure] = {}
+
+    # Turns.
+
+    def turn(self, *events: Event, dt: float = 0.001) -> list[Effect]:
+        """One turn, and the turns that follow from its effects."""
+        self.now += dt
+        self.events.extend(events)
+        done: list[Effect] = []
+        while True:
+            batch, self.events = self.events, []
+            effects = self.reactor.turn(self.now, batch)
+            for effect in effects:
+                self._perform(effect)
+            done.extend(effects)
+            if not self.events:
+                self.effects = done
+                return done
+
+    def tick(self, dt: float) -> list[Effect]:
+        for number in self.executors:
+            self._collect(number)
+        return self.turn(Tick(), dt=dt)
+
+    def order(self, orders: Orders) -> list[Effect]:
+        for session in orders.forget_sessions:
+            self.assigned = {t: a for t, a in self.assigned.items() if session_of(t) != session}
+            self.told_kinds = {k for k in self.told_kinds if session_of(k) != session}
+        for stopped, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
+            if self.assigned.get(stopped) == attempt:
+                del self.assigned[stopped]
+        for assigned, attempt in zip(orders.tasks.ids, orders.tasks.attempts, strict=True):
+            self.assigned[assigned] = attempt
+            self.attempts[assigned] += 1
+            self.finished.pop(assigned, None)
+            self.failed.pop(assigned, None)
+        return self.turn(OrdersReceived(through_the_wire(orders)))
+
+    # What the server says, in short.
+
+    def kinds(self, orders: Orders, kind: TaskKind) -> None:
+        """Adds what the governor does not know yet to the orders."""
+        session = session_of(kind.id)
+        for number in dict.fromkeys((kind_id(PLAIN, session), *kind.outputs)):
+            if number not in self.told_kinds:
+                self.told_kinds.add(number)
+                orders.object_kinds.append(ObjectKind(number))
+        if kind.id not in self.told_kinds:
+            self.told_kinds.add(kind.id)
+            orders.task_kinds.append(kind)
+
+    def assign(
+        self,
+        kind: TaskKind,
+        number: int,
+        inputs: tuple[int, ...] = (),
+        outputs: tuple[int, ...] = (),
+        *,
+        attempt: int = 1,
+        priority: int = 0,
+        orders: Orders | None = None,
+        send: bool = True,
+    ) -> Orders:
+        session = session_of(kind.id)
+        orders = Orders() if orders is None else orders
+        self.kinds(orders, kind)
+        add_task(
+            orders.tasks,
+            task_id(number, session),
+            kind,
+            [object_id(one, session) for one in inputs],
+            [object_id(one, session) for one in outputs],
+            attempt,
+            priority,
+        )
+        if send:
+            self.order(orders)
+        return orders
+
+    def place(
+        self,
+        number: int,
+        data: bytes | None = None,
+        source: str = "other:1",
+        *,
+        session: int = 1,
+        orders: Orders | None = None,
+        send: bool = True,
+    ) -> Orders:
+        orders = Orders() if orders is None else orders
+        kind = kind_id(PLAIN, session)
+        if kind not in self.told_kinds:
+            self.told_kinds.add(kind)
+            orders.object_kinds.append(ObjectKind(kind, data_type=DataType.BLOB))
+        placed = orders.objects
+        placed.ids.append(object_id(number, session))
+        placed.kinds.append(kind)
+        placed.content_types.append("")
+        placed.sizes.append(1000 if data is None else len(data))
+        placed.sources.append(source if data is None else "")
+        placed.data.append(data or b"")
+        if send:
+            self.order(orders)
+        return orders
+
+    def stop(self, number: int, attempt: int = 1, session: int = 1) -> list[Effect]:
+        return self.order(Orders(stop_ids=[task_id(number, session)], stop_attempts=[attempt]))
+
+    def drop(self, *numbers: int, session: int = 1) -> list[Effect]:
+        return self.order(Orders(drops=[object_id(number, session) for number in numbers]))
+
+    def forget(self, session: int = 1) -> list[Effect]:
+        return self.order(Orders(forget_sessions=[SessionId(session)]))
+
+    # What executors do.
+
+    def ready(self, *numbers: int) -> None:
+        for number in numbers:
+            self.executors[number].ready = True
+            self.turn(ExecutorReady(number))
+
+    def start_next(self, number: int) -> bool:
+        """The executor takes a token, if there is one, and starts its next call."""
+        executor = self.executors[number]
+        if executor.running is not None or not executor.tokens or executor.killed:
+            return False
+        executor.tokens -= 1
+        executor.running = executor.calls.popleft()
+        task = executor.running[0]
+        self.starts[task] += 1
+        assert self.starts[task] <= self.attempts[task], "an attempt was started twice"
+        return True
+
+    def answer(
+        self, number: int, result: Outputs | Failed | None = None, duration: float = 0.0001
+    ) -> None:
+        """What the executor runs ends; the answer lies in its pipe until it is collected."""
+        executor = self.executors[number]
+        call = executor.running
+        assert call is not None
+        executor.running = None
+        if executor.unread is None:
+            executor.unread = CallsDone(number, [], [], [])
+        executor.unread.tasks.append(call[0])
+        executor.unread.durations.append(duration)
+        made: Outputs | Failed = [b"x" for _ in call[4]] if result is None else result
+        executor.unread.results.append(made)
+
+    def collect(self, number: int) -> list[Effect]:
+        self._collect(number)
+        return self.turn()
+
+    def _collect(self, number: int) -> None:
+        executor = self.executors[number]
+        if executor.unread is not None:
+            self.events.append(executor.unread)
+            executor.unread = None
+
+    def work(self, number: int, duration: float = 0.0001) -> int:
+        """The executor does all that it has, and everything is collected; how many calls."""
+        count = 0
+        while number in self.executors and self.start_next(number):
+            self.answer(number, duration=duration)
+            count += 1
+        if number in self.executors:
+            self.collect(number)
+        return count
+
+    def die(self, number: int, cause: str = "exit status 3") -> list[Effect]:
+        self._collect(number)
+        executor = self.executors.pop(number)
+        return self.turn(ExecutorDied(number, cause, executor.tokens))
+
+    def running_on(self, number: int) -> TaskId | None:
+        running = self.executors[number].running
+        return None if running is None else running[0]
+
+    # What the governor's own border does.
+
+    def new_file(self) -> int:
+        self._file_count += 1
+        self.files.add(self._file_count)
+        return self._file_count
+
+    def fetched(self, fetch: int, content: bytes | Stored) -> list[Effect]:
+        self.fetches.pop(fetch, None)
+        return self.turn(ObjectFetched(fetch, content))
+
+    def fetch_failed(self, fetch: int) -> list[Effect]:
+        self.fetches.pop(fetch, None)
+        return self.turn(FetchFailed(fetch, "not there"))
+
+    def end_run(self, run: int, result: Outputs | Failed | None = None) -> list[Effect]:
+        effect = self.runs.pop(run)
+        made: Outputs | Failed = [b"x" for _ in effect.outputs] if result is None else result
+        return self.turn(BuiltinDone(run, 0.001, made))
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case StartExecutor(number, runner):
+                assert number not in self.executors
+                self.executors[number] = PlayedExecutor(runner)
+            case CallExecutor():
+                self._call(effect)
+            case TakeBackCalls(number):
+                self._take_back(number)
+            case KillExecutor(number):
+                self.executors[number].killed = True
+            case DropCached(number, objects, sessions):
+                executor = self.executors[number]
+                assert executor.remembered.issuperset(objects)
+                executor.remembered.difference_update(objects)
+                executor.kinds = {k for k in executor.kinds if session_of(k) not in sessions}
+            case RunBuiltin():
+                self._check_content(*(one.content for one in effect.inputs))
+                self.runs[effect.run] = effect
+            case StopBuiltin(run):
+                assert run in self.runs
+                self.stopped_runs.append(run)
+            case Fetch():
+                self.fetches[effect.fetch] = effect
+            case StopFetch(fetch):
+                self.fetches.pop(fetch, None)
+            case DeleteFiles(files):
+                assert len(set(files)) == len(files)
+                self.files.difference_update(files)
+            case SendUpdate(update):
+                self._hear(through_the_wire(update))
+
+    def _call(self, effect: CallExecutor) -> None:
+        executor = self.executors[effect.executor]
+        assert executor.ready
+        assert not executor.killed
+        executor.kinds.update(kind.id for kind in effect.task_kinds)
+        executor.kinds.update(kind.id for kind in effect.object_kinds)
+        for row in effect.remembered:
+            assert isinstance(row, tuple)
+            executor.remembered.add(row[0])
+        for call in effect.calls:
+            assert call[1] in executor.kinds
+            for row in call[3]:
+                if isinstance(row, tuple):
+                    assert row[1] in executor.kinds
+                    self._check_content(row[5])
+                else:
+                    assert row in executor.remembered
+        executor.calls.extend(effect.calls)
+        executor.tokens += len(effect.calls)
+
+    def _check_content(self, *contents: bytes | int) -> None:
+        for content in contents:
+            assert isinstance(content, bytes) or content in self.files
+
+    def _take_back(self, number: int) -> None:
+        executor = self.executors[number]
+        unstarted, executor.tokens = executor.tokens, 0
+        for _ in range(unstarted):
+            executor.calls.pop()
+        self._collect(number)
+        self.events.append(CallsTakenBack(number, unstarted))
+
+    def _hear(self, update: Update) -> None:
+        self.updates.append(update)
+        outputs = iter(update.finished.data)
+        for task, attempt, count in zip(
+            update.finished.ids,
+            update.finished.attempts,
+            update.finished.output_counts,
+            strict=True,
+        ):
+            assert self.assigned.pop(task) == attempt, "an attempt has ended twice, or was stopped"
+            self.finished[task] = [next(outputs) for _ in range(count)]
+        for failure in update.failed:
+            assert self.assigned.pop(failure.task) == failure.attempt
+            self.failed[failure.task] = failure
+
+
+def add_task(
+    tasks: AssignedTasks,
+    task: TaskId,
+    kind: TaskKind,
+    inputs: list[ObjectId],
+    outputs: list[ObjectId],
+    attempt: int = 1,
+    priority: int = 0,
+) -> None:
+    tasks.ids.append(task)
+    tasks.attempts.append(attempt)
+    tasks.kinds.append(kind.id)
+    tasks.priorities.append(priority)
+    tasks.configs.append(b"")
+    tasks.input_counts.append(len(inputs))
+    tasks.inputs.extend(inputs)
+    tasks.outputs.extend(outputs)
+
+
+def python_kind(
+    number: int = 2,
+    *,
+    outputs: int = 1,
+    session: int = 1,
+    resources: Resources = ONE_CPU,
+    task_type: str = "py/",
+) -> TaskKind:
+    plain = kind_id(PLAIN, session)
+    return TaskKind(kind_id(number, session), task_type, "f", resources, outputs=(plain,) * outputs)
+
+
+def builtin_kind(
+    number: int = 3,
+    *,
+    outputs: int = 1,
+    session: int = 1,
+    resources: Resources = ONE_CPU,
+    method: str = "concat",
+) -> TaskKind:
+    return python_kind(
+        number,
+        outputs=outputs,
+        session=session,
+        resources=resources,
+        task_type=f"buildin/{method}",
+    )
+
+
+def stored(world: World, size: int = 300_000) -> Made:
+    """An output that an executor has left in a file."""
+    return Made(Stored(world.new_file(), size))
