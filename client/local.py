@@ -51,7 +51,9 @@ class LocalCluster:
         self._janitor = _start_janitor(self.folder, self._alive_read)
         started = False
         try:
-            server = self._start("server", ["server", "--listen", "127.0.0.1:0"])
+            server = self._start(
+                "server", ["server", "--listen", "127.0.0.1:0", "--no-http", "--no-event-log"]
+            )
             address = server.wait_until_ready()
             several = [
                 self._start(
@@ -167,7 +169,7 @@ class _Daemon:
             if not piece:
                 raise RainException(self._why_it_ended())
             line += piece
-        return line.decode().removeprefix("ready ").strip()
+        return line.decode().split()[1]
 
     def _why_it_ended(self) -> str:
         status = self._process.wait()

@@ -1,0 +1,179 @@
+"""Governors and executors die for real, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rain.client import Client, Output, remote
+from rain.client.session import Session
+from tests.whole.daemons import Daemon, children, governor, server, wait_for_end
+
+pytestmark = pytest.mark.whole
+
+LARGE = 3_000_000
+
+
+@remote(outputs=[Output(encode="pickle")], auto_load=True)
+def marked(ctx: Any, folder: str, number: int) -> int:
+    """Leaves a mark for each of its runs, and the pid that ran it."""
+    descriptor = os.open(f"{folder}/{number}", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    os.write(descriptor, f"{os.getppid()}\n".encode())
+    os.close(descriptor)
+    return number * number
+
+
+@remote(outputs=[Output(encode="pickle")], auto_load=True)
+def held(ctx: Any, folder: str, fifo: str) -> int:
+    """Says that it runs, and goes on when the test lets it."""
+    with open(f"{folder}/started", "w", encoding="ascii") as started:  # noqa: PTH123 -- no imports
+        started.write(str(os.getppid()))
+    with open(fifo, encoding="ascii") as gate:  # noqa: PTH123 -- runs elsewhere, without imports
+        gate.read()
+    return 7
+
+
+@remote()
+def large(ctx: Any, folder: str) -> bytes:
+    """Three million bytes, and a mark for the run."""
+    descriptor = os.open(f"{folder}/large", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    os.write(descriptor, f"{os.getppid()}\n".encode())
+    os.close(descriptor)
+    return b"x" * LARGE
+
+
+@remote()
+def length(ctx: Any, data: Any) -> str:
+    return str(len(data.get_bytes()))
+
+
+def runs(mark: Path) -> list[int]:
+    """The governors that ran a marked task, by pid."""
+    return [int(line) for line in mark.read_text(encoding="ascii").split()]
+
+
+class Cluster:
+    """A server, two governors of one cpu, and a session."""
+
+    def __init__(self, first: Daemon, second: Daemon, session: Session) -> None:
+        self.governors = {first.process.pid: first, second.process.pid: second}
+        self.session = session
+
+    def kill(self, pid: int) -> None:
+        """Kills a governor; returns when its executors have gone with it."""
+        started = children(pid)
+        self.governors[pid].kill()
+        for child in started:
+            wait_for_end(child)
+
+    def other(self, pid: int) -> int:
+        (found,) = set(self.governors) - {pid}
+        return found
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Generator[Cluster, None, None]:
+    (tmp_path / "marks").mkdir()
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address) as first,
+        governor(tmp_path, "two", serving.address) as second,
+        Client("127.0.0.1", serving.port) as client,
+        client.new_session("losses") as session,
+    ):
+        yield Cluster(first, second, session)
+        assert serving.process.poll() is None, "the server lives"
+
+
+def test_the_tasks_of_a_killed_governor_run_elsewhere(cluster: Cluster, tmp_path: Path) -> None:
+    # given: one task that is held on a governor, and others behind it
+    marks = tmp_path / "marks"
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    holding = held(str(marks), str(gate))
+    others = [marked(str(marks), number) for number in range(40)]
+    cluster.session.keep_all()
+    cluster.session.submit()
+    cluster.session.wait(others[:1])
+    with gate.open("w", encoding="ascii"):  # opens when the task has opened its end
+        victim = int((marks / "started").read_text(encoding="ascii"))
+        # when
+        cluster.kill(victim)
+    survivor = cluster.other(victim)
+    with gate.open("w", encoding="ascii"):
+        pass
+    cluster.session.wait_all()
+    # then
+    assert holding.output.fetch().load() == 7
+    assert [task.output.fetch().load() for task in others] == [n * n for n in range(40)]
+    assert (marks / "started").read_text(encoding="ascii") == str(survivor)
+
+
+def test_a_large_object_whose_only_copy_is_lost_is_made_again(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    # given
+    made = large(str(tmp_path / "marks"))
+    made.output.keep()
+    cluster.session.submit()
+    made.wait()
+    (holder,) = runs(tmp_path / "marks" / "large")
+    # when
+    cluster.governors[holder].kill()
+    counted = length(made.output)
+    counted.output.keep()
+    cluster.session.submit()
+    # then
+    assert counted.output.fetch().get_str() == str(LARGE)
+    assert runs(tmp_path / "marks" / "large") == [holder, cluster.other(holder)]
+
+
+def test_a_governor_takes_its_executors_with_it_when_it_is_killed(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    # given: an executor that works, held by the test
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    held(str(tmp_path / "marks"), str(gate))
+    cluster.session.submit()
+    with gate.open("w", encoding="ascii"):
+        victim = int((tmp_path / "marks" / "started").read_text(encoding="ascii"))
+        assert children(victim)
+        # when, then
+        cluster.kill(victim)
+    with gate.open("w", encoding="ascii"):  # for its run on the other governor
+        pass
+    cluster.session.wait_all()
+
+
+def test_a_stopped_governor_is_given_up_and_its_late_results_are_refused(tmp_path: Path) -> None:
+    # given
+    (tmp_path / "marks").mkdir()
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    with (
+        server(tmp_path, "--governor-timeout", "3") as serving,
+        governor(tmp_path, "one", serving.address) as first,
+        Client("127.0.0.1", serving.port) as client,
+        client.new_session("stopped") as session,
+    ):
+        holding = held(str(tmp_path / "marks"), str(gate))
+        holding.output.keep()
+        session.submit()
+        with gate.open("w", encoding="ascii"):  # the task runs, and ends with this block
+            # when: its governor freezes before it can tell
+            first.send(signal.SIGSTOP)
+        with governor(tmp_path, "two", serving.address) as second:
+            with gate.open("w", encoding="ascii"):  # it runs again
+                ran_last = int((tmp_path / "marks" / "started").read_text(encoding="ascii"))
+            session.wait_all()
+            first.send(signal.SIGCONT)
+            # then: the first governor is told that it is not one of ours any more
+            first.process.wait(15)
+            assert ran_last == second.process.pid
+            assert holding.output.fetch().load() == 7
