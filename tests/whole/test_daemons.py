@@ -1,0 +1,184 @@
+"""The daemons as programs: how they start, end and fail, and who is harmed by whom."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rain.client import Client, Output, remote
+from rain.scheduler.rain import RainScheduler
+from rain.server.recording import Recording, replay
+from tests.whole.daemons import END_SECONDS, governor, server
+
+pytestmark = pytest.mark.whole
+
+
+@remote(outputs=[Output(encode="pickle")], auto_load=True)
+def add(ctx: Any, a: int, b: int) -> int:
+    return a + b
+
+
+def rain(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs `rain ARGUMENTS` to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "rain", *arguments, "--logdir", str(folder / "logs")],
+        capture_output=True,
+        text=True,
+        timeout=END_SECONDS,
+        check=False,
+    )
+
+
+def last_line(finished: subprocess.CompletedProcess[str]) -> str:
+    assert "Traceback" not in finished.stderr
+    return finished.stderr.splitlines()[-1]
+
+
+def sum_of(client: Client, numbers: range) -> int:
+    """A small tree of real tasks."""
+    with client.new_session("sum") as session:
+        first, *others = [add(number, 0) for number in numbers]
+        for other in others:
+            first = add(first, other)
+        first.output.keep()
+        session.submit()
+        total: int = first.output.fetch().load()
+        return total
+
+
+def test_a_server_and_its_governor_end_in_order_by_a_signal(tmp_path: Path) -> None:
+    with server(tmp_path) as serving, governor(tmp_path, "one", serving.address) as working:
+        # when
+        status = serving.end()
+        # then: the governor is told to stop, and leaves nothing in its work folder
+        assert status == 0
+        assert working.process.wait(END_SECONDS) in {0, 1}
+        assert not (tmp_path / "one-work").exists()
+        assert "Traceback" not in serving.errors.read_text(encoding="utf-8")
+
+
+def test_a_governor_that_is_interrupted_ends_in_order_and_the_server_lives(
+    tmp_path: Path,
+) -> None:
+    with server(tmp_path) as serving, Client("127.0.0.1", serving.port) as client:
+        with governor(tmp_path, "one", serving.address) as working:
+            assert sum_of(client, range(5)) == 10
+            working.send(signal.SIGINT)
+            assert working.process.wait(END_SECONDS) == 0
+        with governor(tmp_path, "two", serving.address):
+            assert sum_of(client, range(6)) == 15
+
+
+def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        finished = rain("server", "--listen", where, "--no-http", folder=tmp_path)
+    assert finished.returncode == 1
+    assert last_line(finished) == f"rain: cannot listen on {where}: Address already in use"
+
+
+def test_an_unreachable_server_is_told_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        where = f"127.0.0.1:{free.getsockname()[1]}"
+    finished = rain("governor", where, "--workdir", str(tmp_path / "work"), folder=tmp_path)
+    assert finished.returncode == 1
+    assert last_line(finished) == f"rain: cannot reach the server at {where}: Connection refused"
+
+
+def test_a_log_folder_that_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("a file is in the way", encoding="utf-8")
+    finished = rain("server", "--listen", "127.0.0.1:0", "--no-http", folder=tmp_path)
+    assert finished.returncode == 1
+    assert last_line(finished).startswith(f"rain: the log folder {tmp_path / 'logs'} cannot be")
+
+
+def test_garbage_on_the_port_harms_nobody(tmp_path: Path) -> None:
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address),
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        for garbage in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 5000, os.urandom(3000), b"\0"):
+            with socket.create_connection(("127.0.0.1", serving.port)) as intruder:
+                intruder.sendall(garbage)
+        assert sum_of(client, range(20)) == 190
+        assert serving.process.poll() is None
+
+
+def test_two_clients_work_side_by_side_and_one_may_go(tmp_path: Path) -> None:
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address),
+        Client("127.0.0.1", serving.port) as staying,
+    ):
+        with Client("127.0.0.1", serving.port) as going, going.new_session("left open") as session:
+            task = add(1, 2)
+            task.output.keep()
+            session.submit()
+            assert sum_of(staying, range(5)) == 10
+            assert task.output.fetch().load() == 3
+        assert sum_of(staying, range(7)) == 21
+
+
+PROGRAM = """
+import sys
+from rain.client import Client, tasks, blob
+with Client("127.0.0.1", int(sys.argv[1])) as client, client.new_session("long") as session:
+    tasks.Sleep(blob("zzz"), 1000.0)
+    session.submit()
+    print("waiting", flush=True)
+    session.wait_all()
+"""
+
+
+def test_ctrl_c_in_the_middle_ends_the_program_and_its_session(tmp_path: Path) -> None:
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address),
+        Client("127.0.0.1", serving.port) as watching,
+    ):
+        with subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(serving.port)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as program:
+            assert program.stdout is not None
+            assert program.stdout.readline() == "waiting\n"
+            # when
+            program.send_signal(signal.SIGINT)
+            _, errors = program.communicate(timeout=END_SECONDS)
+        # then
+        assert program.returncode == -signal.SIGINT
+        assert errors.rstrip().endswith("KeyboardInterrupt")
+        # and the only cpu is free again
+        assert sum_of(watching, range(3)) == 3
+
+
+def test_a_recorded_run_is_replayed_to_identical_effects(tmp_path: Path) -> None:
+    # given: a real run, with a real governor that is killed in its middle
+    path = tmp_path / "run.record"
+    with (
+        server(tmp_path, "--record", str(path)) as serving,
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        with governor(tmp_path, "one", serving.address) as first:
+            assert sum_of(client, range(30)) == 435
+            first.kill()
+        with governor(tmp_path, "two", serving.address):
+            assert sum_of(client, range(10)) == 45
+    # when
+    outputs = []
+    for _ in range(2):
+        with path.open("rb") as file:
+            outputs.append([output.effects for output in replay(Recording(file), RainScheduler())])
+    # then
+    assert len(outputs[0]) > 40
+    assert outputs[0] == outputs[1]
