@@ -15,7 +15,6 @@ import click
 
 import rain
 from rain.base.errors import RainError, StartError
-from rain.base.resources import Resources
 from rain.start.commands import start, status, stop
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -98,18 +97,50 @@ def cli() -> None:
     help="A governor that is silent for longer is taken for lost.",
 )
 @click.option(
+    "--infeasible-grace",
+    type=click.FloatRange(min=0.0),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a task waits for a governor that could run it, when none can.",
+)
+@click.option(
     "--record",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Write down every event, so that the run can be replayed.",
 )
+@click.option(
+    "--event-log/--no-event-log",
+    default=True,
+    show_default=True,
+    help="Keep every event in LOGDIR/events.db.",
+)
+@click.option(
+    "--event-log-objects",
+    is_flag=True,
+    help="Keep an event for every finished data object too.",
+)
+@click.option(
+    "--http-listen",
+    metavar="ADDRESS",
+    default="127.0.0.1:7222",
+    show_default=True,
+    help="Where to serve events and status over HTTP; port 0 picks a free one.",
+)
+@click.option("--no-http", is_flag=True, help="Serve no HTTP.")
 @daemon_options
 def server(
     listen_at: str,
     scheduler: str,
     overbooking: int,
     governor_timeout: float,
+    infeasible_grace: float,
     record: Path | None,
+    event_log: bool,
+    event_log_objects: bool,
+    http_listen: str,
+    no_http: bool,
     logdir: Path | None,
     log_level: str,
     ready_file: Path | None,
@@ -124,6 +155,7 @@ def server(
     import os
 
     from rain.daemon.readiness import Readiness
+    from rain.server.http.listener import HttpSettings
     from rain.server.main import run_server
     from rain.server.settings import DEFAULT_HOST, DEFAULT_PORT, ServerSettings
     from rain.server.state import ReactorSettings
@@ -138,9 +170,14 @@ def server(
         readiness=Readiness(ready_file, ready_fd),
         parent_fd=parent_fd,
         record=record,
+        event_log=event_log,
+        event_log_objects=event_log_objects,
+        http=None if no_http else HttpSettings(*address(http_listen, "127.0.0.1", 7222)),
         reactor=ReactorSettings(
             overbooking=overbooking,
             governor_silence=governor_timeout,
+            infeasible_grace=infeasible_grace,
+            test_mode=os.environ.get("RAIN_TEST_MODE") == "1",
             debug=os.environ.get("RAIN_DEBUG_MODE") == "1",
         ),
     )
@@ -187,6 +224,42 @@ def _cpus(text: str) -> int:
     help="How many cpus to offer: a number, 'detect', or -K for all but K.",
 )
 @click.option(
+    "--memory",
+    default="detect",
+    show_default=True,
+    metavar="SIZE",
+    help="How much memory to offer: 4G, 512MiB, or 'detect' for what there is.",
+)
+@click.option(
+    "--gpus",
+    default="detect",
+    show_default=True,
+    metavar="N",
+    help="How many gpus to offer: a number, or 'detect'.",
+)
+@click.option(
+    "--resource",
+    "named",
+    multiple=True,
+    metavar="NAME=AMOUNT",
+    help="Anything else to offer, for instance licence=2; may be repeated.",
+)
+@click.option("--share", default="0/1", hidden=True, help="I/N: which part of what is detected.")
+@click.option(
+    "--monitoring",
+    type=click.FloatRange(min=0.0),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to tell how busy this machine is; 0 for never.",
+)
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A TOML file that names executors of your own.",
+)
+@click.option(
     "--workdir", type=click.Path(path_type=Path), help="A new folder for data and sandboxes."
 )
 @click.option(
@@ -199,6 +272,11 @@ def governor(
     server: str,
     listen_at: str,
     cpus: str,
+    memory: str,
+    gpus: str,
+    named: tuple[str, ...],
+    share: str,
+    monitoring: float,
     workdir: Path | None,
     zero: bool,
     logdir: Path | None,
@@ -209,17 +287,22 @@ def governor(
 ) -> int:
     """Run a governor that works for the server at SERVER (HOST, PORT or HOST:PORT)."""
     from rain.daemon.readiness import Readiness
+    from rain.governor.machine import Machine
     from rain.governor.main import run_governor
+    from rain.governor.offer import Share, read_offer
     from rain.governor.settings import GovernorSettings
 
     server_host, server_port = address(server, "127.0.0.1", 7210)
     host, port = address(listen_at, "127.0.0.1", 0)
+    offer = read_offer(_cpus(cpus), memory, gpus, named, Machine.this(), Share.read(share))
     settings = GovernorSettings(
         server_host=server_host,
         server_port=server_port,
         host=host,
         port=port,
-        resources=Resources(_cpus(cpus)),
+        resources=offer.resources,
+        gpus=offer.gpus,
+        monitoring_seconds=monitoring,
         work_folder=workdir,
         zero=zero,
         log_folder=logdir,

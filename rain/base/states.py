@@ -295,7 +295,7 @@ class ObjectMove(_Word):
 
 OBJECT_MOVES: dict[ObjectMove, dict[ObjectState, ObjectState]] = {
     ObjectMove.FINISH: {_UNFINISHED: _FINISHED},
-    ObjectMove.REMOVE: {_FINISHED: _REMOVED, _UNFINISHED: _REMOVED},
+    ObjectMove.REMOVE: {_FINISHED: _REMOVED},
     ObjectMove.LOSE: {_FINISHED: _UNFINISHED},
     ObjectMove.REVIVE: {_REMOVED: _UNFINISHED},
 }

@@ -41,6 +41,7 @@ class DataObject:
     located: tuple[Governor, ...] = ()  # who has all of it
 
     size: int = 0
+    pretended_size: int = 0  # what schedulers take it for, when a test has said so
     data: bytes | None = None
     content_type: str = ""  # as found when it was made
     user: str = ""  # JSON, set by the task that made it
@@ -62,8 +63,8 @@ class DataObject:
 
     @property
     def expected_size(self) -> int:
-        """Its size, or the user's hint while it is unknown."""
-        return self.size or self.kind.size_hint
+        """Its size for schedulers: the user's hint while it is unknown."""
+        return self.pretended_size or self.size or self.kind.size_hint
 
     def move(self, what: ObjectMove) -> None:
         """Goes along the table, or raises and stays."""
@@ -97,6 +98,10 @@ class DataObject:
         """Notes that a governor has all of it."""
         if governor not in self.located:
             self.located = _joined(self.located, governor)
+
+    def unlocate(self, governor: Governor) -> None:
+        """The governor does not have it yet, or not any more; it is told to fetch it."""
+        self.located = _without(self.located, governor)
 
     def leave(self, governor: Governor) -> None:
         """Removes a governor from all three sets."""

@@ -25,7 +25,7 @@ class Losses:
     stopped: list[tuple[Governor, Task, int]] = Factory(list)  # assignments taken back: attempt
     unplanned: dict[Task, None] = Factory(dict)  # tasks that need a plan again
     failed: dict[Session, str] = Factory(dict)  # sessions that cannot go on, and why
-    removed: list[DataObject] = Factory(list)  # gone, and nobody needs them
+    dropped: list[tuple[DataObject, Governor]] = Factory(list)  # copies that nobody counts on
 
 
 def lose_governor(governor: Governor) -> Losses:
@@ -47,22 +47,17 @@ def lose_copy(data_object: DataObject, governor: Governor) -> Losses:
     """One copy turned out to be gone or unreadable."""
     losses = Losses()
     data_object.leave(governor)
+    producer = data_object.producer
+    if producer is None or producer.assigned is not governor:  # else it is just being made there
+        losses.dropped.append((data_object, governor))
     if data_object.is_finished:
         _check_holders(data_object, losses)
     return losses
 
 
 def _check_holders(data_object: DataObject, losses: Losses) -> None:
-    if data_object.located or data_object.data is not None:
-        return
-    if data_object.is_needed:
+    if not data_object.located and data_object.data is None:
         _make_again(data_object, losses)
-    else:
-        for governor in data_object.assigned:  # told to fetch what is no more
-            data_object.leave(governor)
-        data_object.scheduled = ()
-        data_object.move(ObjectMove.REMOVE)
-        losses.removed.append(data_object)
 
 
 def _make_again(lost: DataObject, losses: Losses) -> None:
@@ -86,10 +81,10 @@ def _make_again(lost: DataObject, losses: Losses) -> None:
 
 
 def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:
-    for governor in data_object.scheduled + data_object.assigned:
-        data_object.leave(governor)
     data_object.move(why)
     data_object.size = 0
+    # Whoever was told to fetch it must not go on asking for what is no more.
+    losses.dropped += [(data_object, governor) for governor in planning.expect(data_object)]
     for task in data_object.consumers:
         if task.is_done:
             continue
@@ -107,7 +102,7 @@ def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectM
     losses.unplanned[producer] = None
     for output in producer.outputs:
         if output.state is ObjectState.REMOVED:  # comes along, and goes again when it is made
-            output.move(ObjectMove.REVIVE)
+            _unfinish(output, ObjectMove.REVIVE, losses)
     revived: list[tuple[DataObject, ObjectMove]] = []
     for data_object in producer.unique_inputs():
         data_object.needed_by += 1

@@ -81,6 +81,26 @@ def end(task: Task, how: TaskMove) -> Governor:
     return governor
 
 
+def expect(data_object: DataObject) -> tuple[Governor, ...]:
+    """The object has become unfinished: only its producer's governor counts from now on.
+
+    That one may be at work already, to make another output again. Returns all others who have a
+    copy or fetch one.
+    """
+    producer = data_object.producer
+    maker = producer.scheduled if producer is not None else None
+    told = producer.assigned if producer is not None else None
+    former = data_object.assigned
+    for governor in (*data_object.scheduled, *former):
+        governor.objects.pop(data_object, None)
+    data_object.scheduled = data_object.assigned = data_object.located = ()
+    if maker is not None:
+        data_object.schedule_on(maker)
+    if told is not None:
+        data_object.assign_to(told)
+    return tuple(governor for governor in former if governor is not told)
+
+
 def order_copy(data_object: DataObject, governor: Governor) -> None:
     """The scheduler wants a copy of a finished object on a governor."""
     data_object.schedule_on(governor)

@@ -6,6 +6,7 @@ Every function returns what governors must be told; it never tells them itself.
 from __future__ import annotations
 
 from rain.base.states import ObjectMove, TaskRow
+from rain.graph import planning
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
@@ -19,16 +20,14 @@ def release(data_object: DataObject) -> tuple[Governor, ...]:
     """
     if not data_object.is_finished or data_object.kept or data_object.needed_by:
         return ()
-    holders = data_object.assigned
-    for governor in data_object.scheduled:
-        governor.objects.pop(data_object, None)
-    for governor in holders:
-        governor.objects.pop(data_object, None)
-    data_object.scheduled = data_object.assigned = data_object.located = ()
     data_object.data = None
     data_object.session.undelivered.pop(data_object, None)
     data_object.move(ObjectMove.REMOVE)
-    return holders
+    producer = data_object.producer
+    if producer is not None and not producer.is_done:
+        # It runs again for another output: this one comes along, and goes again when it is made.
+        data_object.move(ObjectMove.REVIVE)
+    return planning.expect(data_object)
 
 
 def clear(graph: Graph, session: Session) -> list[Governor]:

@@ -91,6 +91,8 @@ class Plan:
         """The governor shall have a copy of a finished object, before any task there asks."""
         if not data_object.is_finished:
             raise PlanError(f"{data_object!r} cannot be copied: it is not finished")
+        if self.graph.objects.get(data_object.id) is not data_object:
+            raise PlanError(f"{data_object!r} is not in the graph any more")
         if self.graph.governors.get(governor.id) is not governor:
             raise PlanError(f"{governor!r} is not in the graph any more")
         planning.order_copy(data_object, governor)
@@ -108,6 +110,9 @@ class Plan:
             raise PlanError(f"{data_object!r} cannot be dropped: it is the last copy")
         if any(task.assigned is governor for task in data_object.consumers):
             raise PlanError(f"{data_object!r} cannot be dropped: a task on {governor!r} reads it")
+        producer = data_object.producer
+        if producer is not None and producer.assigned is governor:
+            raise PlanError(f"{data_object!r} cannot be dropped: {governor!r} makes it again")
         was_told = governor in data_object.assigned
         data_object.leave(governor)
         if was_told:

@@ -10,6 +10,7 @@ a governor has run out of work and others have tasks waiting.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from heapq import heapify, heapreplace
 from itertools import islice
 
@@ -88,20 +89,25 @@ def _bytes_by_governor(task: Task) -> dict[Governor, int] | None:
     local: dict[Governor, int] = {}
     for data_object in task.inputs[:LOOKED_AT]:
         places = data_object.scheduled
-        if data_object.data is not None and data_object.size <= INLINE_LIMIT:
+        size = data_object.expected_size
+        if data_object.data is not None and size <= INLINE_LIMIT:
             continue  # it travels with the task: near to everybody
         if not places:
             if data_object.is_finished:
                 continue  # only the server has it: far from everybody
             return None
-        size = data_object.expected_size or UNKNOWN_SIZE
         for governor in places:
-            local[governor] = local.get(governor, 0) + size
+            local[governor] = local.get(governor, 0) + (size or UNKNOWN_SIZE)
     return local
 
 
 def _load(governor: Governor) -> float:
     return len(governor.scheduled) / max(governor.cpus, 1)
+
+
+def _scarce_load(task: Task, governor: Governor) -> float:
+    """Planned tasks by how many such as this one fit there at once: two gpus run two of them."""
+    return len(governor.scheduled) / task.kind.resources.times_in(governor.resources)
 
 
 class _Loads:
@@ -115,10 +121,11 @@ class _Loads:
         """The least loaded governor that could run the task."""
         resources = task.kind.resources
         governor = self._top()
-        if resources.fits(governor.resources):
+        if not resources.others and resources.fits(governor.resources):
             return governor
         fitting = [entry[2] for entry in self._heap if resources.fits(entry[2].resources)]
-        return min(fitting, key=lambda found: (_load(found), found.number), default=None)
+        load = partial(_scarce_load, task) if resources.others else _load
+        return min(fitting, key=lambda found: (load(found), found.number), default=None)
 
     def _top(self) -> Governor:
         while True:

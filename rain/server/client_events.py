@@ -16,7 +16,7 @@ from rain.base.wire import SessionFailure, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.growth import grow
 from rain.graph.release import release
-from rain.server import feasibility, waiting
+from rain.server import feasibility, happenings, test_mode, waiting
 from rain.server.messages import (
     AnswerDone,
     AnswerSession,
@@ -51,11 +51,13 @@ def apply(state: State, event: ClientEvent) -> None:
     match event:
         case ClientJoined(client_id):
             state.graph.add_client(client_id)
-        case ClientLeft(client_id, _):
+            state.note(happenings.ClientNew(state.now, client_id))
+        case ClientLeft(client_id, cause):
             client = state.graph.clients[client_id]
             for session in list(client.sessions.values()):
-                close_session(state, session)
+                close_session(state, session, f"the client has gone: {cause}")
             del state.graph.clients[client_id]
+            state.note(happenings.ClientRemoved(state.now, client_id, cause), len(cause))
         case RequestAbandoned(_, request):
             wait = state.waits.get(request)
             if wait is not None:
@@ -65,6 +67,8 @@ def apply(state: State, event: ClientEvent) -> None:
                 _grant(state, event)
             except RefusedError as error:
                 state.refuse(event.request, str(error))
+                if state.happenings is not None:
+                    state.happenings.refused(state.now, event.client, str(error))
             except _SessionFailedError as error:
                 state.emit(Refuse(event.request, error.failure))
 
@@ -83,18 +87,28 @@ def _grant(
         case SessionOpened(client_id, request, name, user):
             session = state.graph.add_session(state.graph.clients[client_id], name, user)
             state.emit(AnswerSession(request, session.id))
+            new = happenings.SessionNew(state.now, session.id, client_id, name, user)
+            state.note(new, len(name) + len(user))
         case SessionClosed(client_id, request, session_id):
             close_session(state, _session(state, client_id, session_id))
             state.emit(AnswerDone(request))
         case Submitted(client_id, request, submission):
             session = _living(state, client_id, submission.session)
+            if state.settings.test_mode:
+                test_mode.check(state.graph, submission)
             tasks = grow(state.graph, session, submission)
+            if state.settings.test_mode:
+                test_mode.note(state, session, submission)
             state.news.submitted += tasks
+            if state.happenings is not None:
+                state.happenings.submitted(state.now, session, submission)
             feasibility.look_at(state, session, submission.task_kinds)
             _release_unneeded(state, submission.constants.ids)
             state.emit(AnswerDone(request))
         case Unkept(client_id, request, object_ids):
             _unkeep(state, client_id, object_ids)
+            if state.happenings is not None:
+                state.happenings.unkept(state.now, object_ids)
             state.emit(AnswerDone(request))
         case WaitAsked():
             _wait(state, event)

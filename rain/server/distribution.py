@@ -29,7 +29,7 @@ def apply_plan(state: State, plan: Plan) -> None:
 def distribute(state: State) -> None:
     """Fills every governor that has changed, best tasks first, up to the overbooking limit."""
     for (data_object, governor), tries in state.to_place.items():
-        if governor in data_object.assigned and governor not in data_object.located:
+        if governor in data_object.assigned and data_object.is_finished:
             place(state, data_object, governor, tries)
     state.to_place.clear()
     limit = state.settings.overbooking
@@ -54,7 +54,8 @@ def place(state: State, data_object: DataObject, governor: Governor, tries: int 
     placed.sizes.append(data_object.size)
     data = data_object.data
     if data is None:
-        holders = data_object.located
+        # Its own address is the last resort: who has it says so, who has not asks for another.
+        holders = [h for h in data_object.located if h is not governor] or [governor]
         placed.sources.append(holders[tries % len(holders)].address)
         placed.data.append(b"")
     elif len(data) <= INLINE_LIMIT:

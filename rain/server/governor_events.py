@@ -12,7 +12,7 @@ from rain.base.states import TaskMove, TaskRow
 from rain.base.wire import SessionFailure, TaskFailure, Update
 from rain.graph import DataObject, Governor, Task, loss, planning, progress
 from rain.graph.release import release
-from rain.server import feasibility, waiting
+from rain.server import feasibility, happenings, waiting
 from rain.server.messages import (
     DismissGovernor,
     GovernorEvent,
@@ -40,9 +40,10 @@ def apply(state: State, event: GovernorEvent) -> None:
         case GovernorJoined(governor_id, address, resources):
             governor = state.graph.add_governor(governor_id, address, resources, state.now)
             state.news.joined.append(governor)
+            state.note(happenings.GovernorNew(state.now, address))
             feasibility.governors_changed(state)
-        case GovernorLeft(governor_id, _):
-            left(state, governor_id)
+        case GovernorLeft(governor_id, cause):
+            left(state, governor_id, cause)
 
 
 def apply_update(state: State, governor: Governor, update: Update) -> None:
@@ -53,6 +54,8 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         task = _current(state, governor, task_id, attempt)
         if task is not None and task.row is TaskRow.ASSIGNED:
             progress.start(task, state.now)
+            if state.happenings is not None:
+                state.happenings.task_started(state.now, governor, task)
     for task_note in update.task_notes:
         task = state.graph.tasks.get(task_note.task)
         if task is not None and task.assigned is governor:
@@ -63,9 +66,11 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         _failed(state, governor, failure)
     for object_id in update.unfetched:
         _unfetched(state, governor, object_id)
+    for sample in update.monitoring:
+        state.note(happenings.Monitoring(state.now, governor.address, sample))
 
 
-def left(state: State, governor_id: GovernorId) -> None:
+def left(state: State, governor_id: GovernorId, cause: str) -> None:
     """A governor is gone: what it did is planned anew, what it held is found elsewhere."""
     governor = state.graph.governors.pop(governor_id, None)
     if governor is None:
@@ -74,13 +79,14 @@ def left(state: State, governor_id: GovernorId) -> None:
     state.touched.pop(governor, None)
     state.unfetched = {key: n for key, n in state.unfetched.items() if key[1] is not governor}
     state.news.left.append(governor)
+    state.note(happenings.GovernorRemoved(state.now, governor.address, cause), len(cause))
     pass_on(state, loss.lose_governor(governor))
     feasibility.governors_changed(state)
 
 
 def dismiss(state: State, governor: Governor, reason: str) -> None:
     """A governor that breaks the protocol, or is silent for too long, is closed and lost."""
-    left(state, governor.id)
+    left(state, governor.id, reason)
     state.emit(DismissGovernor(governor.id, reason))
 
 
@@ -90,8 +96,8 @@ def pass_on(state: State, losses: loss.Losses) -> None:
         if governor.id in state.graph.governors:
             state.stop(governor, task, attempt)
     state.news.unplanned.update(losses.unplanned)
-    for data_object in losses.removed:
-        data_object.session.undelivered.pop(data_object, None)
+    for data_object, governor in losses.dropped:
+        state.drop(data_object, governor.alone)
     for session, why in losses.failed.items():
         fail_session(state, session, SessionFailure(why))
 
@@ -116,8 +122,7 @@ def _finished(state: State, governor: Governor, update: Update) -> None:
         start, end = end, end + count
         task = _current(state, governor, task_id, attempt)
         if task is None:
-            _drop_strays(state, governor, task_id)
-            continue
+            continue  # with the stop it was told to drop the outputs
         if len(task.outputs) != count:
             raise ProtocolError(
                 f"{spell(task_id)} finished with {count} outputs, it has {len(task.outputs)}"
@@ -137,8 +142,11 @@ def _finished(state: State, governor: Governor, update: Update) -> None:
 def _finish(state: State, governor: Governor, task: Task, duration: float) -> None:
     progress.finish(task)
     task.duration = duration
-    if not task.started:  # it was so short that its start was never told
+    sudden = not task.started  # it was so short that its start was never told
+    if sudden:
         task.started = state.now - duration
+    if state.happenings is not None:
+        state.happenings.task_finished(state.now, governor, task, sudden=sudden)
     learned = task.session.learned[task.kind.id]
     learned.finished += 1
     learned.seconds += duration
@@ -155,13 +163,15 @@ def _finish_output(
     ready = progress.finish_object(output, governor, size)
     if was_finished:
         return
+    if state.happenings is not None and state.happenings.with_objects:
+        state.happenings.object_finished(state.now, governor, output)
     if not output.is_needed:
         state.drop(output, release(output))
         waiting.done(state, output)
         return
     if len(data) == size:
         output.data = data
-        if output.kept:
+        if output.kept and not output.user:  # which a delivery has no room for
             output.session.undelivered[output] = None
     if output.waits:
         waiting.done(state, output)
@@ -172,16 +182,6 @@ def _finish_output(
                 state.touched[task.scheduled] = None
 
 
-def _drop_strays(state: State, governor: Governor, task_id: TaskId) -> None:
-    """The outputs of a superseded attempt are nobody's; the governor need not hold them."""
-    task = state.graph.tasks.get(task_id)
-    if task is None:  # the governor was told to forget the whole session
-        return
-    for output in task.outputs:
-        if governor not in output.assigned:
-            state.drop(output, governor.alone)
-
-
 def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:
     task = _current(state, governor, failure.task, failure.attempt)
     if task is None:
@@ -190,6 +190,8 @@ def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:
     task.governor_address = governor.address
     task.session.unfinished -= 1
     state.touched[governor] = None
+    if state.happenings is not None:
+        state.happenings.task_failed(state.now, governor, task, failure)
     fail_session(state, task.session, SessionFailure(failure.message, failure.debug, failure.task))
 
 
@@ -197,6 +199,9 @@ def _located(state: State, governor: Governor, object_id: ObjectId) -> None:
     data_object = state.graph.objects.get(object_id)
     if data_object is None or governor not in data_object.assigned or not data_object.is_finished:
         state.ignored += 1  # dropped, removed or made anew while the copy was on its way
+        return
+    if data_object.producer is not None and data_object.producer.assigned is governor:
+        state.ignored += 1  # made anew right there: it is the end of that which counts
         return
     data_object.locate_on(governor)
     state.unfetched.pop((data_object, governor), None)
@@ -206,21 +211,21 @@ def _located(state: State, governor: Governor, object_id: ObjectId) -> None:
 def _unfetched(state: State, governor: Governor, object_id: ObjectId) -> None:
     """A copy could not be fetched: try again, at last from nowhere but a new one."""
     data_object = state.graph.objects.get(object_id)
-    if (
-        data_object is None
-        or governor not in data_object.assigned
-        or governor in data_object.located
-        or not data_object.is_finished
-    ):
+    if data_object is None or governor not in data_object.assigned or not data_object.is_finished:
         state.ignored += 1
         return
+    if governor in data_object.located:
+        # It spoke of a copy that was dropped meanwhile and ordered again.
+        if data_object.located == governor.alone and data_object.data is None:
+            pass_on(state, loss.lose_copy(data_object, governor))
+            return
+        data_object.unlocate(governor)
     key = (data_object, governor)
     tries = state.unfetched[key] = state.unfetched.get(key, 0) + 1
     if tries >= state.settings.fetch_tries and data_object.data is None:
         # Its holders do not give it, whatever they say: for the others it is as good as lost.
-        del state.unfetched[key]
+        state.unfetched = {k: n for k, n in state.unfetched.items() if k[0] is not data_object}
         for holder in data_object.located:
-            state.drop(data_object, holder.alone)
             pass_on(state, loss.lose_copy(data_object, holder))
         return
     state.to_place[key] = tries

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
+from pathlib import Path
+
 from structlog.typing import FilteringBoundLogger
 
 from rain.daemon import lifetime, logs
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.rpc import host
 from rain.rpc.server_endpoint import listen
+from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
+from rain.server.history.keeper import HistorySettings, open_history
+from rain.server.http.listener import serve_http
+from rain.server.http.site import Site
 from rain.server.plugins import make_scheduler
+from rain.server.recording import Header, Recorder
 from rain.server.service import Service
 from rain.server.settings import ServerSettings
 from rain.server.state import State
@@ -22,8 +30,7 @@ def run_server(settings: ServerSettings) -> int:
     log = logs.configure("server", folder, settings.log_level)
 
     async def serve() -> int:
-        service = Service(scheduler, State(settings.reactor), Clock(), log)
-        return await _serve(service, settings, log)
+        return await _serve(settings, scheduler, folder, log)
 
     try:
         return host.run(serve)
@@ -31,16 +38,30 @@ def run_server(settings: ServerSettings) -> int:
         logs.close()
 
 
-async def _serve(service: Service, settings: ServerSettings, log: FilteringBoundLogger) -> int:
-    listener = listen(settings.host, settings.port, service)
-    try:
-        settings.readiness.announce(listener.address)
+async def _serve(
+    settings: ServerSettings, scheduler: Scheduler, folder: Path, log: FilteringBoundLogger
+) -> int:
+    state = State(settings.reactor)
+    clock = Clock()
+    async with AsyncExitStack() as stack:
+        recorder = None
+        if settings.record is not None:
+            header = Header(settings.scheduler, settings.reactor)
+            recorder = stack.enter_context(Recorder.create(settings.record, header))
+        history = (
+            HistorySettings(folder, settings.event_log_objects) if settings.event_log else None
+        )
+        reader = await stack.enter_async_context(open_history(history, state, clock.now, log))
+        service = Service(scheduler, state, clock, log, recorder)
+        listener = listen(settings.host, settings.port, service)
+        stack.callback(listener.close)
+        site = Site.of(state, reader, clock.now, log)
+        http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
+        settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)
         cause = await lifetime.end(settings.parent_fd)
         log.info("server stops", cause=cause)
         reason = f"the server stops: {cause}"
         service.stop(reason)
         await listener.drain(reason)
-    finally:
-        listener.close()
     return 0

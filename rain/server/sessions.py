@@ -5,7 +5,8 @@ from __future__ import annotations
 from rain.base.wire import SessionFailure
 from rain.graph import Session
 from rain.graph.release import clear
-from rain.server import waiting
+from rain.server import happenings, waiting
+from rain.server.happenings import CloseReason
 from rain.server.state import State
 
 
@@ -14,16 +15,24 @@ def fail_session(state: State, session: Session, failure: SessionFailure) -> Non
     if session.failure is not None:
         return
     session.failure = failure
+    _note_end(state, session, CloseReason.ERROR, failure.message)
     waiting.fail_all(state, session, failure)
     _clear(state, session)
 
 
-def close_session(state: State, session: Session) -> None:
-    """The client has done with the session: nothing of it remains."""
+def close_session(state: State, session: Session, message: str = "") -> None:
+    """The client has done with the session, or has gone: nothing of it remains."""
+    if session.failure is None:
+        _note_end(state, session, CloseReason.CLIENT_CLOSE, message)
     waiting.fail_all(state, session, SessionFailure("the session was closed"))
     _clear(state, session)
     del state.graph.sessions[session.id]
     del session.client.sessions[session.id]
+
+
+def _note_end(state: State, session: Session, reason: CloseReason, message: str) -> None:
+    end = happenings.SessionClosed(state.now, session.id, reason, message)
+    state.note(end, len(message))
 
 
 def _clear(state: State, session: Session) -> None:
@@ -32,6 +41,9 @@ def _clear(state: State, session: Session) -> None:
     }
     state.infeasible = {
         key: deadline for key, deadline in state.infeasible.items() if key[0] is not session
+    }
+    state.forced = {
+        tested: wanted for tested, wanted in state.forced.items() if tested.session is not session
     }
     for governor in clear(state.graph, session):
         state.orders(governor).forget_sessions.append(session.id)

@@ -7,6 +7,7 @@ from pathlib import Path
 from attrs import Factory, frozen
 
 from rain.daemon.readiness import Readiness
+from rain.server.http.listener import HttpSettings
 from rain.server.state import ReactorSettings
 
 DEFAULT_HOST = "127.0.0.1"
@@ -25,4 +26,7 @@ class ServerSettings:
     readiness: Readiness = Factory(Readiness)
     parent_fd: int | None = None
     record: Path | None = None
+    event_log: bool = True
+    event_log_objects: bool = False
+    http: HttpSettings | None = Factory(HttpSettings)
     reactor: ReactorSettings = Factory(ReactorSettings)

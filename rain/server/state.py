@@ -9,6 +9,7 @@ from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.scheduler.api import News
 from rain.scheduler.throttle import Thresholds, Throttle
+from rain.server.happenings import Happening, Happenings
 from rain.server.messages import Effect, OrderGovernor, Refuse
 
 
@@ -21,6 +22,7 @@ class ReactorSettings:
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
+    test_mode: bool = False  # obey "_testing" in the user's notes on data objects
     thresholds: Thresholds = Factory(Thresholds)
     debug: bool = False  # run the consistency checker after every turn
 
@@ -32,13 +34,15 @@ class State:
     settings: ReactorSettings = Factory(ReactorSettings)
     graph: Graph = Factory(Graph)
     news: News = Factory(News)
-    throttle: Throttle = Factory(Throttle)
+    throttle: Throttle = Factory(lambda self: Throttle(self.settings.thresholds), takes_self=True)
     now: float = 0.0
     waits: dict[RequestId, Wait] = Factory(dict)
     touched: dict[Governor, None] = Factory(dict)  # may be able to take tasks
     unfetched: dict[tuple[DataObject, Governor], int] = Factory(dict)  # failed fetches so far
     to_place: dict[tuple[DataObject, Governor], int] = Factory(dict)  # those to be tried again
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
+    forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
+    happenings: Happenings | None = None  # what happened, when somebody keeps the event log
     ignored: int = 0  # late or stale reports that were recognised as such
 
     _effects: list[Effect] = Factory(list)
@@ -63,6 +67,11 @@ class State:
         """The answer to a request that cannot be granted."""
         self._effects.append(Refuse(request, reason))
 
+    def note(self, happening: Happening, size: int = 0) -> None:
+        """Something rare has happened; `size` is the length of its texts."""
+        if self.happenings is not None:
+            self.happenings.add(happening, size)
+
     def take_effects(self) -> list[Effect]:
         """Hands over all effects of the turn, the orders last and one batch per governor."""
         effects = self._effects
@@ -76,8 +85,17 @@ class State:
             self.orders(governor).drops.append(data_object.id)
 
     def stop(self, governor: Governor, task: Task, attempt: int) -> None:
-        """Tells a governor to stop an attempt, and frees its place there."""
+        """Tells a governor to stop an attempt, and frees its place there.
+
+        It may have finished the task already: the drops are for that. Orders for copies of what it
+        was making itself, for the sake of another output, it has ignored: they are given again.
+        """
         orders = self.orders(governor)
         orders.stop_ids.append(task.id)
         orders.stop_attempts.append(attempt)
         self.touched[governor] = None
+        for output in task.outputs:
+            if governor not in output.assigned:
+                orders.drops.append(output.id)
+            else:
+                self.to_place[output, governor] = 0

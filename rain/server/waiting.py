@@ -58,7 +58,7 @@ def done(state: State, node: Task | DataObject) -> None:
         wait.remaining -= 1
         if not wait.remaining:
             _remove(state, wait)
-            _answer(state, wait)
+            add(state, wait)  # what it named may be lost again meanwhile, and is waited for again
 
 
 def idle(state: State, session: Session) -> None:

@@ -1,4 +1,4 @@
-"""A scheduler that plans at random whatever the rules allow, for tests that look for gaps in them."""
+"""A scheduler that plans at random whatever the rules allow, to find the gaps in them."""
 
 from __future__ import annotations
 

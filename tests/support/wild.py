@@ -7,14 +7,17 @@ server that is every interleaving: what a governor did before it heard of an ord
 from __future__ import annotations
 
 from collections import deque
+from random import Random
 
 from attrs import Factory, define
 
 from rain.base.ids import GovernorId, ObjectId, RequestId, SessionId, TaskId
 from rain.base.wire import Update
 from rain.server.messages import GovernorUpdated
+from tests.support.fake_client import FakeClient
+from tests.support.fake_governor import FakeGovernor
 from tests.support.submissions import Draft
-from tests.support.world import FakeClient, FakeGovernor, World
+from tests.support.world import World
 
 SENT_REMEMBERED = 20
 
@@ -62,6 +65,33 @@ class WildWorld:
         for governor_id in list(self.outboxes):
             self.deliver(governor_id, len(self.outboxes[governor_id]))
 
+    def work(self, governor: FakeGovernor, size: int = 50_000) -> None:
+        """A governor fetches what it can, and finishes what it can."""
+        self.post(governor, self.arrived(governor, governor.fetching()))
+        self.post(governor, governor.finished(*governor.runnable(), size=size))
+
+    def mischief(self, random: Random) -> None:
+        """One governor does or says something, or the wire plays tricks."""
+        world = self.world
+        if not world.governors:
+            return
+        governor = random.choice(world.governors)
+        runnable, fetching = governor.runnable(), governor.fetching()
+        match random.randrange(7):
+            case 0 | 1 if runnable:
+                some = random.sample(runnable, random.randint(1, len(runnable)))
+                self.post(governor, governor.finished(*some, size=random.choice((7, 50_000))))
+            case 2 if runnable:
+                self.post(governor, governor.started(*runnable))
+            case 3 if fetching:
+                self.post(governor, self.arrived(governor, fetching[:2]))
+            case 4 if fetching:
+                self.post(governor, Update(unfetched=[random.choice(fetching)]))
+            case 5 if self.sent:
+                world.turn(GovernorUpdated(*random.choice(self.sent)))
+            case _:
+                self.deliver(governor.id, random.randint(1, 3))
+
     def arrived(self, governor: FakeGovernor, objects: list[ObjectId]) -> Update:
         """Tries to fetch these objects from where the server said that they are."""
         found = [o for o in objects if self._is_at(o, governor.coming[o])]
@@ -86,8 +116,10 @@ class WildWorld:
                 continue
             node = fake.node
             assert fake.tasks == {task.id: task.attempt for task in node.assigned}
-            assert set(fake.held) == {o.id for o in node.objects if node in o.assigned}
-            # What the server thinks has come has come; a repeated report may announce it early.
+            making = {output.id for task in node.assigned for output in task.outputs}
+            held = {o.id for o in node.objects if o.is_finished and node in o.assigned}
+            assert fake.copies - making == held - making
+            assert set(fake.held) >= held
 
     def living(self) -> list[WildSession]:
         """The sessions that have not failed."""
@@ -101,11 +133,8 @@ class WildWorld:
             self.deliver_all()
             busy = False
             for fake in list(self.world.governors):
-                fetched = self.arrived(fake, list(fake.coming))
-                finished = fake.finished(*fake.runnable())
-                busy = busy or bool(fake.tasks or fake.coming or finished.finished.ids)
-                self.post(fake, fetched)
-                self.post(fake, finished)
+                busy = busy or bool(fake.tasks or fake.coming)
+                self.work(fake)
             if not busy and not self.unfinished():
                 break
         self.deliver_all()

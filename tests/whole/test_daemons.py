@@ -14,6 +14,7 @@ import pytest
 
 from rain.client import Client, Output, remote
 from rain.scheduler.rain import RainScheduler
+from rain.server.messages import Effect
 from rain.server.recording import Recording, replay
 from tests.whole.daemons import END_SECONDS, governor, server
 
@@ -175,7 +176,7 @@ def test_a_recorded_run_is_replayed_to_identical_effects(tmp_path: Path) -> None
         with governor(tmp_path, "two", serving.address):
             assert sum_of(client, range(10)) == 45
     # when
-    outputs = []
+    outputs: list[list[list[Effect]]] = []
     for _ in range(2):
         with path.open("rb") as file:
             outputs.append([output.effects for output in replay(Recording(file), RainScheduler())])

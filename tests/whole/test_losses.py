@@ -29,12 +29,14 @@ def marked(ctx: Any, folder: str, number: int) -> int:
 
 
 @remote(outputs=[Output(encode="pickle")], auto_load=True)
-def held(ctx: Any, folder: str, fifo: str) -> int:
-    """Says that it runs, and goes on when the test lets it."""
-    with open(f"{folder}/started", "w", encoding="ascii") as started:  # noqa: PTH123 -- no imports
-        started.write(str(os.getppid()))
-    with open(fifo, encoding="ascii") as gate:  # noqa: PTH123 -- runs elsewhere, without imports
-        gate.read()
+def held(ctx: Any, folder: str) -> int:
+    """Says who runs it, and goes on when the test lets one run go."""
+    descriptor = os.open(f"{folder}/started", os.O_WRONLY)
+    os.write(descriptor, f"{os.getppid()}\n".encode())
+    os.close(descriptor)
+    descriptor = os.open(f"{folder}/go", os.O_RDONLY)
+    os.read(descriptor, 1)
+    os.close(descriptor)
     return 7
 
 
@@ -50,6 +52,37 @@ def large(ctx: Any, folder: str) -> bytes:
 @remote()
 def length(ctx: Any, data: Any) -> str:
     return str(len(data.get_bytes()))
+
+
+class Gate:
+    """Two pipes by which a held task says that it runs, and is let go."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("started", "go"):
+            os.mkfifo(folder / name)
+        # Held open for both directions, so that nobody sees an end and nobody blocks in opening.
+        self._started = os.open(folder / "started", os.O_RDWR)
+        self._go = os.open(folder / "go", os.O_RDWR)
+
+    def next_start(self) -> int:
+        """Waits until the task runs; the governor that runs it, by pid."""
+        return int(os.read(self._started, 64))
+
+    def let_go(self, runs: int = 1) -> None:
+        os.write(self._go, b"." * runs)
+
+    def close(self) -> None:
+        os.close(self._started)
+        os.close(self._go)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Generator[Gate, None, None]:
+    (tmp_path / "gate").mkdir()
+    made = Gate(tmp_path / "gate")
+    yield made
+    made.close()
 
 
 def runs(mark: Path) -> list[int]:
@@ -90,28 +123,23 @@ def cluster(tmp_path: Path) -> Generator[Cluster, None, None]:
         assert serving.process.poll() is None, "the server lives"
 
 
-def test_the_tasks_of_a_killed_governor_run_elsewhere(cluster: Cluster, tmp_path: Path) -> None:
+def test_the_tasks_of_a_killed_governor_run_elsewhere(
+    cluster: Cluster, gate: Gate, tmp_path: Path
+) -> None:
     # given: one task that is held on a governor, and others behind it
-    marks = tmp_path / "marks"
-    gate = tmp_path / "gate"
-    os.mkfifo(gate)
-    holding = held(str(marks), str(gate))
-    others = [marked(str(marks), number) for number in range(40)]
+    holding = held(str(gate.folder))
+    others = [marked(str(tmp_path / "marks"), number) for number in range(40)]
     cluster.session.keep_all()
     cluster.session.submit()
-    cluster.session.wait(others[:1])
-    with gate.open("w", encoding="ascii"):  # opens when the task has opened its end
-        victim = int((marks / "started").read_text(encoding="ascii"))
-        # when
-        cluster.kill(victim)
-    survivor = cluster.other(victim)
-    with gate.open("w", encoding="ascii"):
-        pass
-    cluster.session.wait_all()
+    victim = gate.next_start()
+    # when
+    cluster.kill(victim)
     # then
+    assert gate.next_start() == cluster.other(victim)
+    gate.let_go()
+    cluster.session.wait_all()
     assert holding.output.fetch().load() == 7
     assert [task.output.fetch().load() for task in others] == [n * n for n in range(40)]
-    assert (marks / "started").read_text(encoding="ascii") == str(survivor)
 
 
 def test_a_large_object_whose_only_copy_is_lost_is_made_again(
@@ -134,46 +162,40 @@ def test_a_large_object_whose_only_copy_is_lost_is_made_again(
 
 
 def test_a_governor_takes_its_executors_with_it_when_it_is_killed(
-    cluster: Cluster, tmp_path: Path
+    cluster: Cluster, gate: Gate
 ) -> None:
-    # given: an executor that works, held by the test
-    gate = tmp_path / "gate"
-    os.mkfifo(gate)
-    held(str(tmp_path / "marks"), str(gate))
+    # given: an executor that works
+    held(str(gate.folder))
     cluster.session.submit()
-    with gate.open("w", encoding="ascii"):
-        victim = int((tmp_path / "marks" / "started").read_text(encoding="ascii"))
-        assert children(victim)
-        # when, then
-        cluster.kill(victim)
-    with gate.open("w", encoding="ascii"):  # for its run on the other governor
-        pass
+    victim = gate.next_start()
+    assert children(victim)
+    # when, then: it returns when they have gone
+    cluster.kill(victim)
+    gate.let_go()
     cluster.session.wait_all()
 
 
-def test_a_stopped_governor_is_given_up_and_its_late_results_are_refused(tmp_path: Path) -> None:
+def test_a_stopped_governor_is_given_up_and_its_late_results_are_refused(
+    tmp_path: Path, gate: Gate
+) -> None:
     # given
-    (tmp_path / "marks").mkdir()
-    gate = tmp_path / "gate"
-    os.mkfifo(gate)
     with (
         server(tmp_path, "--governor-timeout", "3") as serving,
         governor(tmp_path, "one", serving.address) as first,
         Client("127.0.0.1", serving.port) as client,
         client.new_session("stopped") as session,
     ):
-        holding = held(str(tmp_path / "marks"), str(gate))
+        holding = held(str(gate.folder))
         holding.output.keep()
         session.submit()
-        with gate.open("w", encoding="ascii"):  # the task runs, and ends with this block
-            # when: its governor freezes before it can tell
-            first.send(signal.SIGSTOP)
+        assert gate.next_start() == first.process.pid
+        # when: it freezes, and the task runs elsewhere
+        first.send(signal.SIGSTOP)
         with governor(tmp_path, "two", serving.address) as second:
-            with gate.open("w", encoding="ascii"):  # it runs again
-                ran_last = int((tmp_path / "marks" / "started").read_text(encoding="ascii"))
+            assert gate.next_start() == second.process.pid
+            gate.let_go(runs=2)
             session.wait_all()
             first.send(signal.SIGCONT)
             # then: the first governor is told that it is not one of ours any more
             first.process.wait(15)
-            assert ran_last == second.process.pid
             assert holding.output.fetch().load() == 7

@@ -1,0 +1,180 @@
+"""Draws docs/states.md from the tables in rain/base/states.py: `python -m docs.draw_states`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rain.base.states import (
+    COPY_TABLE,
+    OBJECT_MOVES,
+    OBJECT_TABLE,
+    TASK_STEPS,
+    TASK_TABLE,
+    TaskFacts,
+)
+
+PAGE = Path(__file__).with_name("states.md")
+
+HEAD = """\
+# Where tasks and data objects can stand
+
+This page is drawn from the tables in `rain/base/states.py` by `python -m docs.draw_states`; a
+test compares the two. The graph moves along these tables only (any other move raises
+`InvariantError` and changes nothing), and the checker in `rain/graph/check.py` holds every row's
+facts after every turn in tests and with `RAIN_DEBUG_MODE=1`.
+"""
+
+TASKS = """\
+## Tasks
+
+Users see the *state*; the graph distinguishes *rows*. What holds in a row:
+
+* **S**: the scheduler has chosen a governor (`task.scheduled`, and the governor lists the task).
+* **R**: no input is missing.
+* **W**: the governor was told to run it (`task.assigned`, the same governor, with an attempt
+  number).
+* **Q**: it is in its governor's scheduled-ready queue.
+"""
+
+TASK_NOTES = """\
+The design notes of the original Rain server have the same facts without names for the rows. What
+is ours:
+
+* *queued* is a row of its own, with the queue that the original calls "W.sched_ready".
+* A finished task is not scheduled any more. The original leaves the mark S on it; but a plan is
+  something to be done, and a finished task would have to be taken out of its governor's lists
+  again.
+* *failed* did not exist. A task fails once, its session with it, and nothing leads away from
+  there.
+* *governor lost*, *input lost* and *output lost* lead back. There, a governor that left was the
+  end of the server; here its tasks are planned anew, and what was lost with it and is still
+  needed is made again (see decisions/0007).
+* *take back* leads from every planned row to the same row without the plan: a scheduler may
+  change its mind until the task is finished. A task that was sent is stopped, and its next
+  assignment has a higher attempt number (decisions/0005).
+"""
+
+COPIES = """\
+## One object on one governor
+
+An object has three sets of governors: `scheduled` (where it shall be), `assigned` (who was told
+to make or to fetch it) and `located` (who has all of it). Seen from one governor they say where
+its copy stands; any other combination is an inconsistency:
+"""
+
+OBJECTS = """\
+## Objects as a whole
+"""
+
+OBJECT_NOTES = """\
+* What a client uploads starts finished: the server has its bytes. Small results are kept by the
+  server, too; so "finished" means located somewhere *or* at the server.
+* *lose* and *revive* are ours: when the last copy of a needed object is gone, it is unfinished
+  again and its producer runs again; if that needs objects that were removed, they are revived.
+
+The twelve rows of the original, with W0 for the governor of the producer and W1 for any other
+one. S0: the producer is planned; W0: its governor knows of the object; T.R: the producer is
+ready; T.F: it has finished; S1, W1A, W1L: the scheduler wants a copy on W1, W1 was told to fetch
+it, W1 has it.
+"""
+
+DIFFERENCES = """\
+Each row is covered by the copies above, seen from W0 and from W1. What is different:
+
+* *Rows 10 and 11* (the scheduler has dropped the copy on W1, then W1 was told): a drop and its
+  order are one step of one turn here, so that a dropped copy is *none* at once. As in the
+  original, the server does not wait for W1's word: a task that needs the object there again is
+  sent with it again.
+* *Row 12*: a removed object may be revived; and its governor sets are empty, since all holders
+  were told to drop it in the turn in which it was removed.
+* An object may be finished while its producer runs again, for the sake of a lost sibling. It
+  keeps its copies; when the producer finishes there is one more.
+"""
+
+
+def draw() -> str:
+    """The whole page."""
+    parts = [
+        HEAD,
+        TASKS,
+        _table(("row", "state", "S", "R", "W", "Q", "meaning"), map(_task_row, TASK_TABLE)),
+        _diagram((s.start.value, s.move.value, s.end.value) for s in TASK_STEPS),
+        TASK_NOTES,
+        COPIES,
+        _table(
+            ("copy", "object", "scheduled", "assigned", "located", "meaning"),
+            (
+                (
+                    f"*{facts.row.value}*",
+                    "finished" if facts.finished else "unfinished",
+                    _mark(facts.scheduled),
+                    _mark(facts.assigned),
+                    _mark(facts.located),
+                    facts.meaning,
+                )
+                for facts in COPY_TABLE
+            ),
+        ),
+        OBJECTS,
+        _diagram(
+            (start.name.lower(), move.value, end.name.lower())
+            for move, ends in OBJECT_MOVES.items()
+            for start, end in ends.items()
+        ),
+        OBJECT_NOTES,
+        _seed_table(),
+        DIFFERENCES,
+    ]
+    return "\n".join(parts)
+
+
+def _task_row(facts: TaskFacts) -> tuple[str, ...]:
+    marks = (facts.scheduled, facts.ready, facts.assigned, facts.queued)
+    state = facts.state.name.lower().replace("_", " ")
+    return (f"*{facts.row.value}*", state, *map(_mark, marks), facts.meaning)
+
+
+def _seed_table() -> str:
+    heads = ("", "S0", "W0", "T.R", "T.F", "S1", "W1A", "W1L")
+    sets = ("state", "scheduled", "assigned", "located")
+    rows: list[tuple[str, ...]] = []
+    for row in OBJECT_TABLE:
+        marks = (
+            row.producer_scheduled,
+            row.producer_told,
+            row.inputs_ready,
+            row.producer_finished,
+            row.other_scheduled,
+            row.other_assigned,
+            row.other_located,
+        )
+        shown = (row.state.name.lower(), row.scheduled, row.assigned, row.located)
+        rows.append((str(row.number), *map(_mark, marks), *shown))
+    return _table((*heads, *sets), rows)
+
+
+def _mark(holds: bool) -> str:
+    return "x" if holds else ""
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _diagram(steps: Iterable[tuple[str, str, str]]) -> str:
+    """One arrow for each pair of rows, with all the moves that lead along it."""
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for start, move, end in steps:
+        arrows.setdefault((start, end), []).append(move)
+    lines = [f"    {a} --> {b}: {', '.join(moves)}\n" for (a, b), moves in arrows.items()]
+    return f"```mermaid\nstateDiagram-v2\n{''.join(lines)}```\n"
+
+
+def main() -> None:
+    PAGE.write_text(draw(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

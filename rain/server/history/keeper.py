@@ -1,0 +1,168 @@
+"""Keeping the event log: what happened is taken from the state at fixed times and sent to a writer.
+
+A task of trio takes it in the thread of the turns, where nothing can happen meanwhile, and sends it
+to the process that writes (`rain.server.history.writer`). While that is busy, or the disk stalls,
+what happens is collected in the state, up to the limit there. Whatever is not written leaves one
+line in the server's own log and an event `EventsLost`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import trio
+from attrs import Factory, define, frozen
+from structlog.typing import FilteringBoundLogger
+
+import rain
+from rain.base.errors import StartError
+from rain.server.beside import beside
+from rain.server.happenings import Happenings
+from rain.server.history.reader import EventReader
+from rain.server.history.store import FILE, lock_log, open_store
+from rain.server.history.writer import packed
+from rain.server.state import State
+
+INTERVAL = 0.25
+"""Seconds between two takings: an event can be read well within a second."""
+
+PART = 5000
+"""What has happened goes to the writer in parts of about so many, each packed in a moment."""
+
+PATIENCE = 5.0
+"""Seconds that the writer is given to end, here and by the server that comes next."""
+
+_PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
+
+
+@frozen
+class HistorySettings:
+    """What is kept, and where."""
+
+    folder: Path
+    with_objects: bool = False  # an event for every finished data object too
+
+
+@asynccontextmanager
+async def open_history(
+    settings: HistorySettings | None,
+    state: State,
+    now: Callable[[], float],
+    log: FilteringBoundLogger,
+) -> AsyncGenerator[EventReader | None]:
+    """Keeps the event log of a server while the block runs; without settings there is none.
+
+    To be entered before the first turn: the numbers of the sessions go on where the log ends.
+    """
+    if settings is None:
+        yield None
+        return
+    path = settings.folder / FILE
+    lock = await _lock(path)
+    try:
+        with closing(open_store(path)) as store:
+            lost = store.close_lost_sessions(now(), "the server was lost")
+            state.graph.last_session = max(state.graph.last_session, store.last_session())
+        if lost:
+            log.warning("sessions of an earlier server were lost", sessions=lost)
+        process = await start_writer(path, lock)
+    finally:
+        os.close(lock)  # the writer has it now
+    state.happenings = Happenings(settings.with_objects)
+    keeper = _Keeper(state, state.happenings, process, log)
+    async with beside(keeper.run, keeper.end):
+        yield EventReader(path)
+
+
+async def _lock(path: Path) -> int:
+    """The lock, for which the writer of a server that was killed is waited for."""
+    with trio.move_on_after(PATIENCE):
+        while (lock := lock_log(path)) is None:  # noqa: ASYNC110 -- nobody tells of its end
+            await trio.sleep(0.02)
+        return lock
+    raise StartError(f"the event log {path} is written by another server; choose another --logdir")
+
+
+async def start_writer(path: Path, lock: int) -> trio.Process:
+    """Starts the process that writes; it has the lock for as long as it lives."""
+    known = os.environ.get("PYTHONPATH")
+    packages = f"{_PACKAGES}{os.pathsep}{known}" if known else _PACKAGES
+    try:
+        return await trio.lowlevel.open_process(
+            [sys.executable, "-m", "rain.server.history.writer", str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=(lock,),
+            start_new_session=True,  # Ctrl-C is not meant for it: see there
+            env={**os.environ, "PYTHONPATH": packages},
+        )
+    except OSError as error:
+        raise StartError(
+            f"the writer of the event log cannot be started: {error.strerror}"
+        ) from error
+
+
+@define(eq=False)
+class _Keeper:
+    """Feeds the writer, and hears what it reports."""
+
+    state: State
+    happenings: Happenings
+    process: trio.Process
+    log: FilteringBoundLogger
+    ending: trio.Event = Factory(trio.Event)
+    # The last batch is written even if the server was cancelled, but not waited for without end.
+    scope: trio.CancelScope = Factory(lambda: trio.CancelScope(shield=True))
+
+    async def run(self) -> None:
+        """Feeds the writer until the end, and sees it end."""
+        try:
+            with self.scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._hear)
+                    await self._feed()
+                await self.process.wait()
+        finally:
+            # One that still runs is stuck. Nothing that it does now could be half-written.
+            self.process.kill()
+            with trio.CancelScope(shield=True):
+                await self.process.wait()
+        self.state.happenings = None
+        if self.scope.cancelled_caught:
+            self.log.error("event log is incomplete: the disk does not answer")
+        elif self.process.returncode:
+            self.log.error("event log writer has failed", status=self.process.returncode)
+
+    def end(self) -> None:
+        """Whatever happens from now on is not kept."""
+        self.scope.deadline = trio.current_time() + PATIENCE
+        self.ending.set()
+
+    async def _feed(self) -> None:
+        assert self.process.stdin is not None  # it was asked for
+        last = False
+        async with self.process.stdin as pipe:
+            while not last:
+                with trio.move_on_after(INTERVAL):
+                    await self.ending.wait()
+                last = self.ending.is_set()
+                for part in self.happenings.take().parts(PART):
+                    try:
+                        await pipe.send_all(packed(part))
+                    except trio.BrokenResourceError:
+                        return  # the writer has died; that is told in the end
+
+    async def _hear(self) -> None:
+        assert self.process.stdout is not None  # it was asked for
+        said = b""
+        async with self.process.stdout as pipe:
+            async for piece in pipe:
+                *lines, said = (said + piece).split(b"\n")
+                for line in lines:
+                    self.log.warning(**json.loads(line))

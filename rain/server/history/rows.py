@@ -1,0 +1,230 @@
+"""From happenings to rows of the event log; pure, and run in the process that writes it.
+
+Rows of one type, time and session come together, so that the store can insert them together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+
+from attrs import frozen
+
+from rain.base.ids import NUMBER_MASK, SessionId, session_of
+from rain.server.happenings import (
+    ClientInvalidRequest,
+    ClientNew,
+    ClientRemoved,
+    ClientSubmit,
+    ClientUnkeep,
+    GovernorNew,
+    GovernorRemoved,
+    Happening,
+    Monitoring,
+    ObjectsFinished,
+    SessionClosed,
+    SessionNew,
+    TaskFailed,
+    TasksFinished,
+    TasksStarted,
+)
+from rain.server.history import forms
+
+MOST_ROWS = 500
+"""Rows that come together at most; more make nothing faster."""
+
+
+@frozen
+class Rows:
+    """Some rows that differ only in their event."""
+
+    time: str
+    event_type: str
+    session: SessionId | None
+    events: list[str]  # JSON
+    foreign: bool = False  # they hold JSON of users, nested as deeply as these like
+
+
+def rows_of(happening: Happening) -> Iterator[Rows]:
+    """The rows that tell of a happening, in order."""
+    time = forms.timestamp(happening.time)
+    match happening:
+        case TasksStarted():
+            yield from _started(happening, time)
+        case TasksFinished():
+            yield from _finished(happening, time)
+        case ObjectsFinished():
+            yield from _objects(happening, time)
+        case TaskFailed():
+            yield from _failed(happening, time)
+        case ClientSubmit():
+            event = forms.submission(happening)
+            yield Rows(time, "ClientSubmit", happening.session, [event])
+        case ClientUnkeep():
+            session = session_of(happening.objects[0]) if happening.objects else None
+            event = f'{{"type":"ClientUnkeep","dataobjs":{forms.identities(happening.objects)}}}'
+            yield Rows(time, "ClientUnkeep", session, [event])
+        case SessionNew() | SessionClosed():
+            yield _session(happening, time)
+        case Monitoring():
+            yield Rows(time, "Monitoring", None, [_monitoring(happening)])
+        case _:
+            yield _peer(happening, time)
+
+
+def session_closed(happening: SessionClosed) -> str:
+    """The event of the end of a session."""
+    return (
+        f'{{"type":"SessionClosed","session":{happening.session}'
+        f',"reason":"{happening.reason.value}","message":{forms.quoted(happening.message)}}}'
+    )
+
+
+def events_lost(time: float, count: int) -> Rows:
+    """Says where the log has a gap."""
+    event = f'{{"type":"EventsLost","count":{count}}}'
+    return Rows(forms.timestamp(time), "EventsLost", None, [event])
+
+
+def _session(happening: SessionNew | SessionClosed, time: str) -> Rows:
+    if isinstance(happening, SessionClosed):
+        return Rows(time, "SessionClosed", happening.session, [session_closed(happening)])
+    event = (
+        f'{{"type":"SessionNew","session":{happening.session},"client":"{happening.client}"'
+        f',"spec":{forms.session_spec(happening.name, happening.user)}}}'
+    )
+    return Rows(time, "SessionNew", happening.session, [event])
+
+
+def _peer(
+    happening: GovernorNew | GovernorRemoved | ClientNew | ClientRemoved | ClientInvalidRequest,
+    time: str,
+) -> Rows:
+    event_type = type(happening).__name__
+    if isinstance(happening, GovernorNew | GovernorRemoved):
+        event = f'{{"type":"{event_type}","governor":{forms.quoted(happening.governor)}'
+    else:
+        event = f'{{"type":"{event_type}","client":"{happening.client}"'
+    if not isinstance(happening, GovernorNew | ClientNew):
+        event += f',"error_msg":{forms.quoted(happening.error_msg)}'
+    return Rows(time, event_type, None, [event + "}"])
+
+
+def _monitoring(happening: Monitoring) -> str:
+    sample = happening.sample
+    network = zip(sample.interfaces, sample.received, sample.sent, strict=True)
+    event = {
+        "type": "Monitoring",
+        "governor": happening.governor,
+        "cpu_usage": sample.cpu_usage,
+        "mem_usage": sample.mem_usage,
+        "net_stat": {name: [received, sent] for name, received, sent in network},
+    }
+    return json.dumps(event, separators=(",", ":"))
+
+
+def _runs(ids: list[int]) -> Iterator[tuple[SessionId, range]]:
+    """Pieces of a column that are of one session and not too long."""
+    end = 0
+    for session, run in groupby(ids, session_of):
+        start, end = end, end + sum(1 for _ in run)
+        for first in range(start, end, MOST_ROWS):
+            yield session, range(first, min(first + MOST_ROWS, end))
+
+
+def _started(happening: TasksStarted, time: str) -> Iterator[Rows]:
+    info = forms.task_info(happening.address, time)
+    ids: list[int] = [*happening.ids]
+    for session, run in _runs(ids):
+        head = f'{{"type":"TaskStarted","task":[{session},'
+        tail = f'],"info":{info}}}'
+        yield Rows(
+            time,
+            "TaskStarted",
+            session,
+            [f"{head}{ids[place] & NUMBER_MASK}{tail}" for place in run],
+        )
+
+
+def _finished(happening: TasksFinished, time: str) -> Iterator[Rows]:
+    starts = _starts(happening.starts)
+    ids: list[int] = [*happening.ids]
+    governor = forms.quoted(happening.address)
+    sudden = [ids[place] for place in happening.sudden]
+    for session, run in _runs(sudden):
+        head = f'{{"type":"TaskStarted","task":[{session},'
+        tail = f'","governor":{governor}}}}}'
+        yield Rows(
+            time,
+            "TaskStarted",
+            session,
+            [
+                f'{head}{sudden[place] & NUMBER_MASK}],"info":{{"start_time":"'
+                f"{starts[happening.sudden[place]]}{tail}"
+                for place in run
+            ],
+        )
+    durations, notes = happening.durations, happening.notes
+    for session, run in _runs(ids):
+        head = f'{{"type":"TaskFinished","task":[{session},'
+        tail = f',"governor":{governor}}}}}'
+        events = [
+            f'{head}{ids[place] & NUMBER_MASK}],"info":{{"start_time":"{starts[place]}"'
+            f',"duration":{durations[place]:.3f}{tail}'
+            for place in run
+        ]
+        if notes:
+            for index, place in enumerate(run):
+                note = notes.get(happening.ids[place])
+                if note is not None:
+                    info = forms.task_info(
+                        happening.address, starts[place], durations[place], "", note
+                    )
+                    events[index] = (
+                        f'{{"type":"TaskFinished","task":{forms.identity(ids[place])}'
+                        f',"info":{info}}}'
+                    )
+        yield Rows(time, "TaskFinished", session, events, foreign=bool(notes))
+
+
+def _starts(starts: list[float]) -> list[str]:
+    timestamps = forms.Timestamps()
+    return [timestamps.of(start) for start in starts]
+
+
+def _failed(happening: TaskFailed, time: str) -> Iterator[Rows]:
+    session, task = session_of(happening.task), forms.identity(happening.task)
+    start, duration = "", None
+    if happening.start:
+        start, duration = forms.timestamp(happening.start), happening.time - happening.start
+    else:  # whoever counts the running tasks needs a start for each end
+        info = forms.task_info(happening.address)
+        event = f'{{"type":"TaskStarted","task":{task},"info":{info}}}'
+        yield Rows(time, "TaskStarted", session, [event])
+    info = forms.task_info(happening.address, start, duration, happening.error, happening.notes)
+    event = f'{{"type":"TaskFinished","task":{task},"info":{info}}}'
+    yield Rows(time, "TaskFinished", session, [event])
+
+
+def _objects(happening: ObjectsFinished, time: str) -> Iterator[Rows]:
+    ids: list[int] = [*happening.ids]
+    governor = forms.quoted(happening.address)
+    for session, run in _runs(ids):
+        yield Rows(
+            time,
+            "DataObjectFinished",
+            session,
+            [
+                f'{{"type":"DataObjectFinished","dataobject":{forms.identity(ids[place])}'
+                f',"governor":{governor},"info":'
+                + forms.object_info(
+                    happening.sizes[place],
+                    happening.content_types[place],
+                    happening.users[place],
+                )
+                + "}"
+                for place in run
+            ],
+            foreign=True,
+        )

@@ -1,0 +1,109 @@
+"""The process that writes the event log: `python -m rain.server.history.writer FILE`.
+
+It reads batches from its standard input until the end and writes each into the file. It is a
+process of its own because formatting and writing cost about as much as the turns themselves, and a
+thread beside them would hold them up for each of its slices. What goes wrong it reports on its
+standard output, a JSON object a line; it goes on with the next batch.
+
+The end of the input is the end of the server, also of one that was killed. That is why signals for
+the whole group of processes do not end it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO
+
+from attrs import define
+
+from rain.server.happenings import Taken
+from rain.server.history.store import EventStore, open_store
+
+NICE = 5
+"""How far the writer steps back for turns and tasks that want the same processor."""
+
+_HEAD = 8
+
+
+def packed(taken: Taken) -> bytes:
+    """A batch as the writer reads it."""
+    body = pickle.dumps(taken, pickle.HIGHEST_PROTOCOL)
+    return len(body).to_bytes(_HEAD, "big") + body
+
+
+def next_batch(source: BinaryIO) -> Taken | None:
+    """The next batch; None at the end, also in the middle of a batch."""
+    head = source.read(_HEAD)
+    size = int.from_bytes(head, "big")
+    body = source.read(size)
+    if len(head) < _HEAD or len(body) < size:
+        return None
+    taken: Taken = pickle.loads(body)  # from the server itself, through its own pipe
+    return taken
+
+
+@define(eq=False)
+class Writer:
+    """Writes batches, and remembers how many events are missing since the last one."""
+
+    store: EventStore
+    now: Callable[[], float]
+    report: Callable[[str, dict[str, object]], None]
+    lost: int = 0
+    failing: bool = False
+
+    def write(self, taken: Taken) -> None:
+        """Writes a batch whole; if that is impossible, its events are missing."""
+        lost = self.lost + taken.lost
+        try:
+            self.store.write(self.now(), taken.happenings, lost)
+        except sqlite3.Error as error:
+            self.lost = lost + taken.count
+            if not self.failing:
+                self.failing = True
+                self.report("event log cannot be written", {"error": str(error)})
+            return
+        if lost:
+            self.report("events are missing in the event log", {"events": lost})
+        self.lost, self.failing = 0, False
+
+    def finish(self) -> None:
+        """The server has ended, and with it the sessions that are open."""
+        try:
+            self.store.close_lost_sessions(self.now(), "the server has ended")
+        except sqlite3.Error as error:
+            self.report("event log cannot be finished", {"error": str(error)})
+
+
+def run(path: Path, source: BinaryIO, report: Callable[[str, dict[str, object]], None]) -> None:
+    """Writes all batches of a source."""
+    with closing(open_store(path)) as store:
+        writer = Writer(store, time.time, report)
+        while (taken := next_batch(source)) is not None:
+            writer.write(taken)
+        writer.finish()
+
+
+def _report(event: str, details: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps({"event": event, **details}) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    os.nice(NICE)
+    run(Path(sys.argv[1]), sys.stdin.buffer, _report)
+
+
+if __name__ == "__main__":
+    main()

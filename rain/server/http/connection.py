@@ -1,0 +1,134 @@
+"""One HTTP connection: h11 knows the protocol, this file moves its bytes.
+
+A peer can cost only so much: a request has a largest size, a response is sent piece by piece, and
+a peer that says nothing or takes nothing for a while is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from http import HTTPStatus
+
+import h11
+import trio
+from attrs import define, field
+
+from rain.server.http.messages import Headers, Request, Response, text
+
+LARGEST_HEAD = 16 * 1024
+LARGEST_BODY = 64 * 1024
+PATIENCE = 30.0
+"""Seconds that a peer may take for a request, for a piece of a response, or between the two."""
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+_EVERYWHERE: Headers = (("access-control-allow-origin", "*"), ("cache-control", "no-store"))
+_PIECE = 4 * 1024  # no head is larger than the limit by more than this
+
+
+class _TooLargeError(Exception):
+    """The body of a request is too large; never leaves this file."""
+
+
+async def serve_connection(stream: trio.SocketStream, answer: Answer) -> None:
+    """Answers the requests of one connection, one after the other, until it ends."""
+    connection = _Connection(stream)
+    try:
+        while await connection.serve_one(answer):
+            pass
+        await connection.close()
+    except (trio.BrokenResourceError, trio.TooSlowError, h11.RemoteProtocolError):
+        return  # it has gone, is too slow, or speaks something else: nobody is left to tell
+    finally:
+        await trio.aclose_forcefully(stream)
+
+
+@define(eq=False)
+class _Connection:
+    stream: trio.SocketStream
+    http: h11.Connection = field(
+        init=False,
+        factory=lambda: h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD),
+    )
+
+    async def serve_one(self, answer: Answer) -> bool:
+        """One request and its response; whether there may be another one."""
+        try:
+            with trio.fail_after(PATIENCE):
+                head = await self._event()
+                if not isinstance(head, h11.Request):
+                    return False  # the peer has closed
+                request = Request(
+                    head.method.decode("ascii"),
+                    head.target.partition(b"?")[0].decode("latin-1"),
+                    await self._body(),
+                )
+        except h11.RemoteProtocolError as error:
+            if self.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
+                raise
+            status = HTTPStatus(error.error_status_hint)
+            await self._respond(text(status, f"the request is not HTTP: {error}"), close=True)
+            return False
+        except _TooLargeError:
+            too_large = f"the body of a request may have {LARGEST_BODY} bytes at most"
+            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            await self._respond(text(status, too_large), close=True)
+            return False
+        await self._respond(await answer(request), without_body=request.method == "HEAD")
+        if self.http.our_state is not h11.DONE or self.http.their_state is not h11.DONE:
+            return False
+        self.http.start_next_cycle()
+        return True
+
+    async def close(self) -> None:
+        """Ends the connection so that the peer gets all that was said."""
+        with trio.move_on_after(PATIENCE):
+            await self.stream.send_eof()
+            while await self.stream.receive_some():
+                pass
+
+    async def _event(self) -> h11.Event:
+        while True:
+            event = self.http.next_event()
+            if not isinstance(event, type):
+                return event
+            if self.http.they_are_waiting_for_100_continue:
+                go_on = h11.InformationalResponse(status_code=100, headers=[])
+                await self._send(go_on)
+            self.http.receive_data(await self.stream.receive_some(_PIECE))
+
+    async def _body(self) -> bytes:
+        body = bytearray()
+        while isinstance(event := await self._event(), h11.Data):
+            body += event.data
+            if len(body) > LARGEST_BODY:
+                raise _TooLargeError
+        return bytes(body)
+
+    async def _respond(
+        self, response: Response, *, close: bool = False, without_body: bool = False
+    ) -> None:
+        body = response.body
+        headers = [("content-type", response.content_type), *_EVERYWHERE, *response.headers]
+        if isinstance(body, bytes):
+            headers.append(("content-length", str(len(body))))
+        if close:
+            headers.append(("connection", "close"))
+        head = h11.Response(
+            status_code=response.status, headers=headers, reason=response.status.phrase
+        )
+        if isinstance(body, bytes):
+            data = h11.Data(data=b"" if without_body else body)
+            await self._send(head, data, h11.EndOfMessage())
+            return
+        with closing(body):
+            await self._send(head)
+            while (piece := await body.next()) is not None:
+                await self._send(h11.Data(data=piece))
+        await self._send(h11.EndOfMessage())
+
+    async def _send(self, *events: h11.Event) -> None:
+        data = b"".join([self.http.send(event) or b"" for event in events])
+        with trio.fail_after(PATIENCE):
+            await self.stream.send_all(data)

@@ -1,0 +1,92 @@
+"""What can be asked for over HTTP, and by which method."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+import trio
+from attrs import define, frozen
+from structlog.typing import FilteringBoundLogger
+
+from rain.server.history.reader import EventReader
+from rain.server.http import messages
+from rain.server.http.events import EventsPage
+from rain.server.http.lite import lite_page
+from rain.server.http.messages import Request, Response
+from rain.server.http.status import gather_status
+from rain.server.state import State
+
+_LOOK = ("GET", "HEAD")
+
+
+@frozen
+class _Place:
+    """One thing that can be asked for."""
+
+    methods: tuple[str, ...]
+    serve: Callable[[Request], Awaitable[Response]]
+
+
+@define(eq=False)
+class Site:
+    """Answers requests; it runs in the thread of the turns and looks at the state between them."""
+
+    places: dict[str, _Place]
+
+    @staticmethod
+    def of(
+        state: State,
+        events: EventReader | None,
+        now: Callable[[], float],
+        log: FilteringBoundLogger,
+    ) -> Site:
+        """The site of one server; without an event log its place says that there is none."""
+
+        async def status(_: Request) -> Response:
+            await trio.lowlevel.checkpoint()
+            return messages.json_value(gather_status(state, now()))
+
+        async def lite(_: Request) -> Response:
+            await trio.lowlevel.checkpoint()
+            return messages.page(lite_page(gather_status(state, now())))
+
+        asked = _Place(("POST",), EventsPage(events, log).serve)
+        look = _Place(_LOOK, lite)
+        return Site(
+            {
+                "/": _Place(_LOOK, _to_the_page),
+                "/lite": look,
+                "/lite/": look,
+                "/status": _Place(_LOOK, status),
+                "/events": asked,
+            }
+        )
+
+    async def answer(self, request: Request) -> Response:
+        """The response to one request."""
+        place = self.places.get(request.path)
+        if place is None:
+            known = ", ".join(self.places)
+            return messages.text(
+                HTTPStatus.NOT_FOUND, f"there is nothing at this path; there are {known}"
+            )
+        if request.method == "OPTIONS":  # a browser asks before it posts JSON from another site
+            allowed = ", ".join(place.methods)
+            headers = (
+                ("access-control-allow-methods", allowed),
+                ("access-control-allow-headers", "content-type"),
+            )
+            return Response(HTTPStatus.OK, "text/plain; charset=utf-8", headers=headers)
+        if request.method not in place.methods:
+            return messages.text(
+                HTTPStatus.METHOD_NOT_ALLOWED,
+                f"{request.path} takes {' or '.join(place.methods)}, not {request.method}",
+                (("allow", ", ".join(place.methods)),),
+            )
+        return await place.serve(request)
+
+
+async def _to_the_page(_: Request) -> Response:
+    await trio.lowlevel.checkpoint()
+    return messages.text(HTTPStatus.FOUND, "see /lite/", (("location", "/lite/"),))

@@ -1,0 +1,85 @@
+"""How things stand, in numbers that are at hand: nothing here walks over tasks or objects."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import rain
+from rain.graph import Governor, Session
+from rain.server import feasibility
+from rain.server.state import State
+
+
+class GovernorStatus(TypedDict):
+    """One governor."""
+
+    governor: str
+    resources: dict[str, int]
+    assigned: int  # tasks that it was told to run
+    queued: int  # ready tasks that wait for room there
+    objects: int
+    heard: float  # seconds since it last said something
+
+
+class SessionStatus(TypedDict):
+    """One open session."""
+
+    session: int
+    name: str
+    client: str
+    tasks: int
+    unfinished: int
+    objects: int
+    failure: str
+    held_up: str  # why a task waits for a governor that nobody has started
+
+
+class Status(TypedDict):
+    """The server."""
+
+    version: str
+    time: float
+    clients: int
+    tasks: int
+    objects: int
+    governors: list[GovernorStatus]
+    sessions: list[SessionStatus]
+
+
+def gather_status(state: State, now: float) -> Status:
+    """How things stand between two turns."""
+    graph = state.graph
+    return Status(
+        version=rain.__version__,
+        time=now,
+        clients=len(graph.clients),
+        tasks=len(graph.tasks),
+        objects=len(graph.objects),
+        governors=[_governor(governor, now) for governor in graph.governors.values()],
+        sessions=[_session(state, session, now) for session in graph.sessions.values()],
+    )
+
+
+def _governor(governor: Governor, now: float) -> GovernorStatus:
+    return GovernorStatus(
+        governor=governor.address,
+        resources=governor.resources.as_dict(),
+        assigned=len(governor.assigned),
+        queued=len(governor.queue),
+        objects=len(governor.objects),
+        heard=round(max(now - governor.heard, 0.0), 3),
+    )
+
+
+def _session(state: State, session: Session, now: float) -> SessionStatus:
+    failure = session.failure
+    return SessionStatus(
+        session=session.id,
+        name=session.name,
+        client=str(session.client.id),
+        tasks=len(session.tasks),
+        unfinished=session.unfinished,
+        objects=len(session.objects),
+        failure=failure.message if failure else "",
+        held_up=feasibility.why_held_up(state, session, now),
+    )

@@ -1,0 +1,161 @@
+"""The events of a run, written down as they come, to be replayed to the same effects.
+
+A turn depends on nothing but the state and its `TurnInput`, so the inputs of all turns and the
+settings are the whole run. `rain server --record FILE` writes them; whoever wants to know why a run
+went as it did reads them back and lets a fresh reactor make the same turns.
+
+The file starts with a line that names it. Then come records: four bytes with the length, four with
+the CRC-32, and the record in msgpack. The first one is the header. A file whose writer was killed
+ends in the middle of a record; it counts up to the last whole one.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self, TypeVar
+
+import msgpack
+from attrs import define, field, frozen
+
+from rain.base.errors import RainError, StartError
+from rain.scheduler.api import Scheduler
+from rain.server.messages import TurnInput
+from rain.server.plain import from_plain, to_plain
+from rain.server.reactor import Reactor, TurnOutput
+from rain.server.state import ReactorSettings, State
+
+MAGIC = b"rain recording 1\n"
+_FRAME = struct.Struct(">II")
+V = TypeVar("V")
+
+
+class RecordingError(RainError):
+    """A file is not a recording, or a damaged one, or of another version."""
+
+
+@frozen
+class Header:
+    """What a replay must start with."""
+
+    scheduler: str  # its name, as on the command line
+    settings: ReactorSettings
+
+
+def encode(value: Header | TurnInput) -> bytes:
+    """One value as a record without its frame."""
+    packed: bytes = msgpack.packb(to_plain(type(value), value), unicode_errors="surrogatepass")
+    return packed
+
+
+def decode(kind: type[V], record: bytes) -> V:
+    """The value of a record."""
+    try:
+        return from_plain(kind, msgpack.unpackb(record, unicode_errors="surrogatepass"))
+    except (TypeError, ValueError, KeyError, msgpack.UnpackException) as error:
+        raise RecordingError(
+            f"a record cannot be read as {kind.__name__}: {error}; was it written by another"
+            " version of Rain?"
+        ) from error
+
+
+def frame(record: bytes) -> bytes:
+    """A record with its length and checksum."""
+    return _FRAME.pack(len(record), zlib.crc32(record)) + record
+
+
+@define
+class Recorder:
+    """Writes the turns of a run; call it with each before the turn is made."""
+
+    _path: Path
+    _file: FileIO
+
+    @staticmethod
+    def create(path: Path, header: Header) -> Recorder:
+        """Starts a new file; an old one of the same name is replaced."""
+        try:
+            recorder = Recorder(path, path.open("wb", buffering=0))  # nothing to lose in a kill
+        except OSError as error:
+            raise StartError(f"cannot write the recording {path}: {error.strerror}") from error
+        try:
+            recorder._write(MAGIC + frame(encode(header)))
+        except StartError:
+            recorder.close()
+            raise
+        return recorder
+
+    def __call__(self, given: TurnInput) -> None:
+        self._write(frame(encode(given)))
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            raise StartError(
+                f"cannot go on with the recording {self._path}: {error.strerror}"
+            ) from error
+
+    def close(self) -> None:
+        """The run is over."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@define
+class Recording:
+    """A recording that is being read: the header, then the turns one by one."""
+
+    _file: BinaryIO
+    header: Header = field(init=False)
+    cut: int = field(init=False, default=0)  # bytes behind the last whole record, when all is read
+
+    def __attrs_post_init__(self) -> None:
+        if self._file.read(len(MAGIC)) != MAGIC:
+            raise RecordingError("this is not a recording of Rain, or one of another version")
+        record = self._record()
+        if record is None:
+            raise RecordingError("the recording ends before its header does")
+        self.header = decode(Header, record)
+
+    def turns(self) -> Iterator[TurnInput]:
+        """All turns up to the last whole one."""
+        while (record := self._record()) is not None:
+            yield decode(TurnInput, record)
+
+    def _record(self) -> bytes | None:
+        head = self._file.read(_FRAME.size)
+        if len(head) < _FRAME.size:
+            self.cut = len(head)
+            return None
+        length, checksum = _FRAME.unpack(head)
+        record = self._file.read(length)
+        if len(record) < length:
+            self.cut = len(head) + len(record)
+            return None
+        if zlib.crc32(record) != checksum:
+            raise RecordingError(f"the recording is damaged before byte {self._file.tell()}")
+        return record
+
+
+def replay(recording: Recording, scheduler: Scheduler) -> Iterator[TurnOutput]:
+    """Makes all turns of a recording again, with a fresh scheduler of the recorded name."""
+    reactor = Reactor(scheduler, State(recording.header.settings))
+    for given in recording.turns():
+        yield reactor.turn(given)

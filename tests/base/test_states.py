@@ -1,0 +1,111 @@
+"""The tables are whole and agree with each other and with the seed's."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.base.states import (
+    COPY_TABLE,
+    OBJECT_MOVES,
+    OBJECT_TABLE,
+    TASK_FACTS,
+    TASK_MOVES,
+    TASK_STEPS,
+    TASK_TABLE,
+    CopyRow,
+    ObjectMove,
+    ObjectState,
+    TaskMove,
+    TaskRow,
+    TaskState,
+)
+
+# The task table of the seed: S, R and W, and the state that goes with them.
+SEED_TASKS = {
+    (False, False, False): {TaskState.NOT_ASSIGNED},
+    (True, False, False): {TaskState.NOT_ASSIGNED},
+    (False, True, False): {TaskState.READY, TaskState.FINISHED, TaskState.FAILED},
+    (True, True, False): {TaskState.READY},
+    (True, True, True): {TaskState.ASSIGNED, TaskState.RUNNING},
+}
+
+
+def test_every_row_has_its_facts_and_every_state_its_rows() -> None:
+    assert [facts.row for facts in TASK_TABLE] == list(TaskRow)
+    assert {facts.state for facts in TASK_TABLE} == set(TaskState)
+    assert {facts.row for facts in COPY_TABLE} == set(CopyRow)
+    assert {row.state for row in OBJECT_TABLE} == set(ObjectState)
+    assert [row.number for row in OBJECT_TABLE] == list(range(1, 13))
+
+
+def test_the_rows_of_tasks_show_the_states_that_the_seed_gives_them() -> None:
+    for facts in TASK_TABLE:
+        assert facts.state in SEED_TASKS[facts.scheduled, facts.ready, facts.assigned]
+    assert {(f.scheduled, f.ready, f.assigned) for f in TASK_TABLE} == set(SEED_TASKS)
+
+
+def test_a_task_is_queued_exactly_when_it_is_planned_ready_and_not_sent() -> None:
+    for facts in TASK_TABLE:
+        assert facts.queued == (facts.scheduled and facts.ready and not facts.assigned)
+
+
+def test_every_move_of_a_task_is_allowed_somewhere_and_leads_to_one_row() -> None:
+    assert set(TASK_MOVES) == set(TaskMove)
+    assert all(TASK_MOVES.values())
+    assert len({(step.start, step.move) for step in TASK_STEPS}) == len(TASK_STEPS)
+    assert {step.end for step in TASK_STEPS} == set(TaskRow)  # waiting, too, by a loss
+
+
+def test_a_failed_task_stays_failed() -> None:
+    assert not [step for step in TASK_STEPS if step.start is TaskRow.FAILED]
+
+
+@pytest.mark.parametrize(
+    "step", TASK_STEPS, ids=lambda step: f"{step.start.value}-{step.move.value}"
+)
+def test_moves_change_only_the_facts_that_they_speak_of(step: object) -> None:
+    # given
+    chosen = next(other for other in TASK_STEPS if other is step)
+    before, after = TASK_FACTS[chosen.start], TASK_FACTS[chosen.end]
+
+    # when / then
+    match chosen.move:
+        case TaskMove.INPUTS_FINISHED:
+            assert (before.ready, after.ready) == (False, True)
+            assert before.scheduled == after.scheduled
+        case TaskMove.INPUT_LOST:
+            assert (before.ready, after.ready) == (True, False)
+            assert before.scheduled == after.scheduled
+        case TaskMove.PLAN:
+            assert (before.scheduled, after.scheduled) == (False, True)
+            assert before.ready == after.ready
+        case TaskMove.TAKE_BACK | TaskMove.GOVERNOR_LOST:
+            assert (before.scheduled, after.scheduled) == (True, False)
+            assert before.ready == after.ready
+        case TaskMove.ASSIGN:
+            assert (before.assigned, after.assigned) == (False, True)
+        case TaskMove.START:
+            assert before.assigned
+            assert after.assigned
+        case TaskMove.FINISH | TaskMove.FAIL:
+            assert before.assigned
+            assert not after.scheduled
+            assert not after.assigned
+        case TaskMove.OUTPUT_LOST:
+            assert before.row is TaskRow.FINISHED
+
+
+def test_the_copies_of_each_row_of_the_seeds_object_table_have_rows_of_their_own() -> None:
+    # given: the facts of every copy that we know
+    known = {(f.finished, f.scheduled, f.assigned, f.located) for f in COPY_TABLE}
+
+    # when / then: seen from either governor, each row of the seed is one of them
+    for row in OBJECT_TABLE:
+        for governor in ("W0", "W1"):
+            copy = tuple(governor in names for names in (row.scheduled, row.assigned, row.located))
+            assert (row.state is ObjectState.FINISHED, *copy) in known
+
+
+def test_objects_that_are_removed_or_lost_can_come_back() -> None:
+    assert OBJECT_MOVES[ObjectMove.LOSE][ObjectState.FINISHED] is ObjectState.UNFINISHED
+    assert OBJECT_MOVES[ObjectMove.REVIVE][ObjectState.REMOVED] is ObjectState.UNFINISHED

@@ -1,0 +1,50 @@
+"""A sound graph to be tampered with."""
+
+from __future__ import annotations
+
+from rain.base.ids import RequestId
+from rain.base.resources import Resources
+from rain.graph import Governor, Wait, WaitMode
+from rain.server.state import ReactorSettings
+from tests.support.scenes import scene
+
+
+class Subject:
+    """A graph with a task in every row, and objects in every state.
+
+    done -> held (kept, two copies); removed; small (kept, at the server); running; sent; queued;
+    planned reads what running makes; waiting reads it, too; ready.
+    """
+
+    def __init__(self) -> None:
+        s = scene(4, 1, settings=ReactorSettings(overbooking=2, debug=True, governor_silence=1e9))
+        done, (held, removed) = s.draft.task(outputs=2)
+        s.draft.submission.kept.append(held)
+        short, (small,) = s.draft.task(keep=True)
+        running, (coming,) = s.draft.task(held)
+        sent, _ = s.draft.task()
+        queued, _ = s.draft.task()
+        planned, (later,) = s.draft.task(coming)
+        waiting, _ = s.draft.task(coming)
+        ready, _ = s.draft.task()
+        s.submit()
+        s.run(done)
+        s.assign(short)
+        s.governors[0].finish(short, data=b"small")
+        s.assign(running, sent, queued, planned)
+        s.governors[0].start(running)
+        s.copy(held, to=1)
+        s.governors[1].locate(held)
+        world = s.world
+        self.graph = world.state.graph
+        self.done, self.running, self.sent = map(world.task, (done, running, sent))
+        self.queued, self.planned = map(world.task, (queued, planned))
+        self.waiting, self.ready = map(world.task, (waiting, ready))
+        self.held, self.removed, self.small = map(world.object, (held, removed, small))
+        self.coming, self.later = world.object(coming), world.object(later)
+        self.first, self.second = s.node(0), s.node(1)
+        self.session = self.graph.sessions[s.draft.session]
+        self.stranger = Governor(self.first.id, 9, "stranger:1", Resources())
+
+    def wait(self) -> Wait:
+        return Wait(RequestId(99), WaitMode.ALL, self.session)

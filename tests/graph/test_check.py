@@ -1,0 +1,297 @@
+"""The checker sees every contradiction: each rule fails when its one fact is tampered with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rain.base.errors import InvariantError
+from rain.base.states import ObjectState, TaskRow
+from rain.base.wire import SessionFailure
+from rain.graph import Session, check
+from tests.graph.subject import Subject
+
+
+def test_the_subject_is_sound_and_has_a_task_in_every_row() -> None:
+    subject = Subject()
+    check(subject.graph)
+    rows = {task.row for task in subject.graph.tasks.values()}
+    assert rows == set(TaskRow) - {TaskRow.FAILED}  # a failed task has no graph any more
+    assert {o.state for o in subject.graph.objects.values()} == set(ObjectState)
+
+
+Part = Callable[[Subject], object]
+
+
+def _set(node: Part, name: str, value: object) -> Part:
+    """Sets one field of one node."""
+    return _link(node, name, lambda _: value)
+
+
+def _link(node: Part, name: str, value: Part) -> Part:
+    """The same with a value from the subject."""
+    return lambda subject: setattr(node(subject), name, value(subject))
+
+
+def of(name: str) -> Part:
+    return lambda subject: getattr(subject, name)
+
+
+def fail_with_wait(subject: Subject) -> None:
+    subject.session.failure = SessionFailure("x")
+    subject.session.waits[subject.wait()] = None
+
+
+def idle_with_wait(subject: Subject) -> None:
+    subject.session.unfinished = 0
+    subject.session.idle_waits.append(subject.wait())
+
+
+TAMPERED: dict[str, tuple[Part, str]] = {
+    # Tasks.
+    "a waiting task with a plan": (
+        _link(of("waiting"), "scheduled", of("first")),
+        "Task .* waiting>: scheduled on",
+    ),
+    "a planned task without a plan": (
+        _set(of("planned"), "scheduled", None),
+        "planned>: scheduled on None",
+    ),
+    "a ready task that misses inputs": (_set(of("ready"), "missing", 1), "1 inputs missing"),
+    "a waiting task that misses nothing": (_set(of("waiting"), "missing", 0), "0 inputs missing"),
+    "a task that counts its missing inputs wrongly": (
+        _set(of("waiting"), "missing", 2),
+        "1 inputs are unfinished",
+    ),
+    "an assigned task that is assigned to nobody": (
+        _set(of("sent"), "assigned", None),
+        "assigned to None",
+    ),
+    "a queued task that is assigned": (
+        _link(of("queued"), "assigned", of("first")),
+        "queued>: assigned to",
+    ),
+    "a task on a governor that has left": (
+        _link(of("queued"), "scheduled", of("stranger")),
+        "stranger:1> has left",
+    ),
+    "a task that its governor does not list": (
+        (lambda s: s.first.scheduled.pop(s.planned)),
+        "does not list it as scheduled",
+    ),
+    "a queued task that is not in the queue": (
+        (lambda s: s.first.queue.remove(s.queued)),
+        "queued on <Governor 1 .*>: False",
+    ),
+    "an assigned task that is still in the queue": (
+        (lambda s: s.first.queue.add(s.sent)),
+        "queued on <Governor 1 .*>: True",
+    ),
+    "an assigned task that its governor does not list as assigned": (
+        (lambda s: s.first.assigned.pop(s.sent)),
+        "disagrees on assigned",
+    ),
+    "a task that is scheduled here and assigned there": (
+        _link(of("sent"), "assigned", of("second")),
+        "assigned and scheduled differ",
+    ),
+    "an assigned task that was never counted": (
+        _set(of("sent"), "attempt", 0),
+        "assigned without an attempt",
+    ),
+    "a task of a session that is gone": (
+        (lambda s: s.graph.sessions.clear()),
+        "its session is gone",
+    ),
+    "an input of another session": (
+        _link(of("coming"), "session", lambda s: Session(s.session.id, s.session.client)),
+        "is of another session",
+    ),
+    "a reader that its input does not know": (
+        (lambda s: s.coming.consumers.remove(s.waiting)),
+        "does not list it as a consumer",
+    ),
+    "a reader of what was removed": (
+        _set(of("coming"), "state", ObjectState.REMOVED),
+        "removed> needed",
+    ),
+    "an output that names another producer": (
+        _link(of("later"), "producer", of("done")),
+        "names another producer",
+    ),
+    "a finished task with an unfinished output": (
+        _set(of("removed"), "state", ObjectState.UNFINISHED),
+        "finished with unfinished outputs",
+    ),
+    "a finished task that somebody waits for": (
+        _link(of("done"), "waits", lambda s: [s.wait()]),
+        "Task .* finished>: finished, and somebody still waits",
+    ),
+    # Objects.
+    "a copy on a governor that has left": (
+        _link(of("held"), "located", lambda s: (s.stranger,)),
+        "stranger:1> has left",
+    ),
+    "a copy that its governor does not list": (
+        (lambda s: s.second.objects.pop(s.held)),
+        "<Governor 2 .*> does not list it",
+    ),
+    "a copy that is there without being ordered": (
+        _link(of("held"), "assigned", lambda s: (s.first,)),
+        "no row for its copy on <Governor 2",
+    ),
+    "a governor that is named twice": (
+        _link(of("held"), "located", lambda s: (s.first, s.first)),
+        "a governor is named twice",
+    ),
+    "an object that counts its readers wrongly": (
+        _set(of("coming"), "needed_by", 5),
+        "2 consumers, 5",
+    ),
+    "an object of a session that is gone": (
+        (lambda s: s.graph.sessions.clear()),
+        "DataObject .*: its session is gone",
+    ),
+    "an unfinished object that nobody makes": (
+        _set(of("later"), "producer", None),
+        "unfinished without a producer",
+    ),
+    "an unfinished object that is somewhere": (
+        _link(of("coming"), "located", lambda s: (s.first,)),
+        "unfinished, but somewhere",
+    ),
+    "an unfinished object that the server has": (
+        _set(of("coming"), "data", b"x"),
+        "unfinished, but somewhere",
+    ),
+    "an unfinished object whose producer is done": (
+        _set(of("running"), "row", TaskRow.FINISHED),
+        "unfinished after",
+    ),
+    "an object that is not planned where its producer is": (
+        _set(of("later"), "scheduled", ()),
+        r"scheduled \(\) !=",
+    ),
+    "an object that is not expected where its producer is": (
+        _set(of("coming"), "assigned", ()),
+        r"assigned \(\) !=",
+    ),
+    "a finished object that is nowhere": (
+        _set(of("held"), "located", ()),
+        "finished, but nowhere",
+    ),
+    "a finished object that nobody needs": (
+        _set(of("small"), "kept", False),
+        "finished and not needed, but not removed",
+    ),
+    "data of another size": (_set(of("small"), "size", 77), "size of data"),
+    "a finished object that somebody waits for": (
+        _link(of("held"), "waits", lambda s: [s.wait()]),
+        "DataObject .* finished>: finished, and somebody still waits",
+    ),
+    "a removed object that is somewhere": (
+        _link(of("removed"), "scheduled", lambda s: (s.first,)),
+        "removed, but somewhere",
+    ),
+    "a removed object that the server has": (
+        _set(of("removed"), "data", b"x"),
+        "removed, but the server has its bytes",
+    ),
+    "a removed object that is needed": (_set(of("removed"), "kept", True), "removed, but needed"),
+    "an object that was removed before it was made": (
+        _set(of("later"), "state", ObjectState.REMOVED),
+        "removed before it was made",
+    ),
+    # Governors.
+    "a scheduled task that names another governor": (
+        (lambda s: s.second.scheduled.update({s.queued: None})),
+        "Governor 2 .*>: <Task .* queued> is scheduled on <Governor 1",
+    ),
+    "a scheduled task that is gone": (
+        (lambda s: s.graph.tasks.pop(s.queued.id)),
+        "Governor 1 .*>: <Task .* queued> is gone",
+    ),
+    "an assigned task that is not scheduled": (
+        (lambda s: s.first.scheduled.pop(s.sent)),
+        "is assigned but not scheduled",
+    ),
+    "an assigned task that names another governor": (
+        (lambda s: s.second.assigned.update({s.sent: None})),
+        "Governor 2 .*>: <Task .* assigned> is assigned to <Governor 1",
+    ),
+    "a queued task that is not scheduled": (
+        (lambda s: s.first.scheduled.pop(s.queued)),
+        "is queued but not scheduled",
+    ),
+    "a task in the queue that is not queued": (
+        (lambda s: s.first.queue.add(s.ready)),
+        "ready> is in the queue",
+    ),
+    "cpus that are counted wrongly": (
+        _set(of("first"), "active_cpus", 7),
+        "7 cpus active, counted 3",
+    ),
+    "an object that does not name its governor": (
+        (lambda s: s.second.objects.update({s.small: None})),
+        "which does not name it",
+    ),
+    "a held object that is gone": (
+        (lambda s: s.graph.objects.pop(s.held.id)),
+        "Governor 1 .*>: <DataObject .* finished> is gone",
+    ),
+    # Sessions.
+    "a session that its client does not list": (
+        (lambda s: s.session.client.sessions.clear()),
+        "its client does not list it",
+    ),
+    "a session of a client that has left": (
+        (lambda s: s.graph.clients.clear()),
+        "its client has left",
+    ),
+    "unfinished tasks that are counted wrongly": (
+        _set(of("session"), "unfinished", 3),
+        "3 unfinished, 6",
+    ),
+    "a failed session that is not empty": (
+        _set(of("session"), "failure", SessionFailure("x")),
+        "failed, but not empty",
+    ),
+    "a failed session that somebody waits for": (
+        (fail_with_wait),
+        "failed, and somebody still waits",
+    ),
+    "an idle session that somebody waits for": (
+        (idle_with_wait),
+        "idle, and somebody still waits",
+    ),
+    "a task of a session that is not in the graph": (
+        (lambda s: s.graph.tasks.pop(s.ready.id)),
+        "Session 1 .*>: <Task .* ready> is gone",
+    ),
+    "an object of a session that is not in the graph": (
+        (lambda s: s.graph.objects.pop(s.small.id)),
+        "Session 1 .*>: <DataObject .* finished> is gone",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_what_is_tampered_with_is_seen(name: str) -> None:
+    # given
+    subject = Subject()
+    tamper, claim = TAMPERED[name]
+    # when
+    tamper(subject)
+    # then
+    with pytest.raises(InvariantError, match=claim):
+        check(subject.graph)
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    subject = Subject()
+    subject.session.unfinished = 0
+    subject.small.size = 9
+    with pytest.raises(InvariantError) as caught:
+        check(subject.graph)
+    assert len(str(caught.value).splitlines()) == 3

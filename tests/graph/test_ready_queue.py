@@ -1,0 +1,48 @@
+"""The scheduled-ready queue of a governor: the best task first."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rain.base.states import TaskRow
+from rain.graph import Task
+from rain.graph.ready_queue import ReadyQueue
+from tests.graph.test_moves import task_in
+
+
+def tasks_of(priorities: list[int]) -> list[Task]:
+    """Tasks with these priorities, in this order."""
+    tasks = [task_in(TaskRow.QUEUED) for _ in priorities]
+    for order, (task, priority) in enumerate(zip(tasks, priorities, strict=True)):
+        task.order, task.priority = order, priority
+    return tasks
+
+
+@given(st.lists(st.integers(-3, 3)), st.data())
+def test_tasks_come_out_by_priority_and_then_in_their_order(
+    priorities: list[int], data: st.DataObject
+) -> None:
+    # given: tasks that were put in in any order
+    tasks = tasks_of(priorities)
+    queue = ReadyQueue()
+    for task in data.draw(st.permutations(tasks)):
+        queue.add(task)
+    expected = sorted(tasks, key=lambda task: (-task.priority, task.order))
+
+    # when / then
+    assert list(queue) == expected
+    assert list(reversed(queue)) == expected[::-1]
+    assert [queue.pop() for _ in tasks] == expected
+    assert len(queue) == 0
+
+
+def test_a_task_can_leave_from_anywhere() -> None:
+    tasks = tasks_of([1, 2, 3])
+    queue = ReadyQueue()
+    for task in tasks:
+        queue.add(task)
+    queue.remove(tasks[1])
+    assert tasks[1] not in queue
+    assert tasks[0] in queue
+    assert list(queue) == [tasks[2], tasks[0]]

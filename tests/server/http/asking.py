@@ -1,0 +1,72 @@
+"""A server's HTTP for tests, and a client that asks from a thread."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from typing import Any
+
+import trio
+from attrs import frozen
+
+from rain.server.happenings import Happenings
+from rain.server.history.reader import EventReader
+from rain.server.history.store import EventStore
+from rain.server.http.connection import Answer
+from rain.server.http.listener import HttpSettings, serve_http
+from rain.server.http.site import Site
+from rain.server.state import State
+from tests.support.logs import capturing_logger
+
+
+@frozen
+class Got:
+    """A response."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def ask_now(address: str, method: str, path: str, body: bytes | None = None) -> Got:
+    host, _, port = address.rpartition(":")
+    with closing(http.client.HTTPConnection(host, int(port), timeout=20)) as connection:
+        connection.request(method, path, body)
+        response = connection.getresponse()
+        return Got(
+            response.status,
+            {name.lower(): value for name, value in response.getheaders()},
+            response.read(),
+        )
+
+
+async def ask(address: str, method: str, path: str, body: bytes | None = None) -> Got:
+    return await trio.to_thread.run_sync(ask_now, address, method, path, body)
+
+
+def site(state: State, events: EventReader | None = None) -> Site:
+    log, _ = capturing_logger()
+    return Site.of(state, events, lambda: 2000.0, log)
+
+
+def serving(answer: Answer, use: Callable[[str], Awaitable[None]]) -> None:
+    """Serves, and uses the address meanwhile."""
+
+    async def main() -> None:
+        log, _ = capturing_logger()
+        with trio.fail_after(60):
+            async with serve_http(HttpSettings(port=0), answer, log) as address:
+                assert address is not None
+                await use(address)
+
+    trio.run(main)
+
+
+def write_all(store: EventStore, happenings: Happenings) -> None:
+    store.write(1000.0, happenings.take().happenings, 0)

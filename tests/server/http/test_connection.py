@@ -1,0 +1,245 @@
+"""How HTTP connections begin, go on and end."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+import trio
+from attrs import define
+
+from rain.base.errors import StartError
+from rain.rpc import host
+from rain.server.history.keeper import HistorySettings, open_history
+from rain.server.http import listener
+from rain.server.http.listener import HttpSettings, serve_http
+from rain.server.http.messages import Request, Response, text
+from rain.server.http.site import Site
+from rain.server.state import State
+from tests.server.http.asking import ask, serving
+from tests.support.logs import capturing_logger
+
+
+async def _echo(request: Request) -> Response:
+    await trio.lowlevel.checkpoint()
+    return text(HTTPStatus.OK, f"{request.method} {request.path} {request.body.decode()}")
+
+
+async def _raw(address: str, sent: bytes) -> bytes:
+    """Sends bytes, and gets all that comes until the end."""
+    name, _, port = address.rpartition(":")
+    stream = await trio.open_tcp_stream(name, int(port))
+    async with stream:
+        await stream.send_all(sent)
+        came = b""
+        while piece := await stream.receive_some():
+            came += piece
+        return came
+
+
+def test_one_connection_carries_several_requests() -> None:
+    async def use(address: str) -> None:
+        first = b"POST /a?b=c HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nhello"
+        second = b"GET /d HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+        came = await _raw(address, first + second)
+        assert came.count(b"HTTP/1.1 200 OK") == 2
+        assert b"\r\n\r\nPOST /a hello\n" in came
+        assert came.endswith(b"\r\n\r\nGET /d \n")
+
+    serving(_echo, use)
+
+
+def test_a_body_in_chunks_and_a_careful_peer_are_understood() -> None:
+    async def use(address: str) -> None:
+        chunks = (
+            b"POST /a HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\nconnection: close\r\n"
+            b"transfer-encoding: chunked\r\n\r\n"
+        )
+        name, _, port = address.rpartition(":")
+        async with await trio.open_tcp_stream(name, int(port)) as stream:
+            await stream.send_all(chunks)
+            assert (await stream.receive_some()).startswith(b"HTTP/1.1 100")
+            await stream.send_all(b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n")
+            came = b""
+            while piece := await stream.receive_some():
+                came += piece
+        assert came.endswith(b"POST /a hello\n")
+
+    serving(_echo, use)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"this is no HTTP\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"400"),  # without a host
+        (b"GET / HTTP/1.1\r\nhost: x\r\na: " + b"b" * 40_000 + b"\r\n\r\n", b"431"),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999\r\n\r\n" + b"b" * 99_999, b"413"),
+    ],
+)
+def test_what_is_no_request_or_too_large_is_told_and_closed(sent: bytes, status: bytes) -> None:
+    async def use(address: str) -> None:
+        came = await _raw(address, sent)
+        assert came.startswith(b"HTTP/1.1 " + status)
+        assert b"connection: close" in came.lower()
+        assert (await ask(address, "GET", "/still")).body == b"GET /still \n"
+
+    serving(_echo, use)
+
+
+def test_peers_that_vanish_at_any_moment_end_only_their_own_connection() -> None:
+    async def use(address: str) -> None:
+        name, _, port = address.rpartition(":")
+        request = b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nhello"
+        for length in (0, 1, 30, len(request) - 1, len(request)):
+            stream = await trio.open_tcp_stream(name, int(port))
+            stream.socket.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0"
+            )  # its end is a reset
+            await stream.send_all(request[:length])
+            await trio.aclose_forcefully(stream)
+        assert (await ask(address, "GET", "/still")).status == 200
+
+    serving(_echo, use)
+
+
+def test_a_silent_peer_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rain.server.http.connection.PATIENCE", 0.05)
+
+    async def use(address: str) -> None:
+        assert await _raw(address, b"GET / HTTP/1.1\r\n") == b""
+
+    serving(_echo, use)
+
+
+@define(eq=False)
+class _Endless:
+    """A body without an end that counts its pieces."""
+
+    pieces: int = 0
+    closed: bool = False
+
+    async def next(self) -> bytes | None:
+        await trio.lowlevel.checkpoint()
+        self.pieces += 1
+        return b"x" * 100_000
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_for_a_reader_that_stalls_no_more_is_made_and_at_last_it_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rain.server.http.connection.PATIENCE", 0.2)
+    body = _Endless()
+
+    async def answer(_: Request) -> Response:
+        await trio.lowlevel.checkpoint()
+        return Response(HTTPStatus.OK, "text/plain", body)
+
+    async def use(address: str) -> None:
+        name, _, port = address.rpartition(":")
+        stalled = await trio.open_tcp_stream(name, int(port))
+        async with stalled:
+            await stalled.send_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert (await stalled.receive_some(10)).startswith(b"HTTP/1.1")
+            assert (await ask_until_closed(body)) < 500  # what the two sockets hold, and one
+
+    serving(answer, use)
+
+
+async def ask_until_closed(body: _Endless) -> int:
+    """Waits until the response was given up; how many pieces were made."""
+    with trio.fail_after(20):
+        while not body.closed:  # noqa: ASYNC110 -- the code under test has no event to wait for
+            await trio.sleep(0.01)
+    return body.pieces
+
+
+def test_more_connections_than_the_limit_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "MOST_CONNECTIONS", 1)
+
+    async def use(address: str) -> None:
+        name, _, port = address.rpartition(":")
+        first = await trio.open_tcp_stream(name, int(port))
+        async with first:
+            await first.send_all(b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert b"GET /a" in await first.receive_some()
+            assert (await _raw(address, b"")).startswith(b"HTTP/1.1 503")
+
+    serving(_echo, use)
+
+
+def test_an_address_that_is_taken_is_refused_by_name() -> None:
+    async def main() -> None:
+        log, _ = capturing_logger()
+        async with serve_http(HttpSettings(port=0), _echo, log) as address:
+            assert address is not None
+            port = int(address.rpartition(":")[2])
+            with pytest.raises(
+                StartError, match=r"cannot listen for HTTP on 127\.0\.0\.1:.*--http-l"
+            ):
+                async with serve_http(HttpSettings(port=port), _echo, log):
+                    pass
+
+    trio.run(main)
+
+
+def test_without_settings_nobody_listens() -> None:
+    async def main() -> None:
+        log, _ = capturing_logger()
+        async with serve_http(None, _echo, log) as address:
+            assert address is None
+
+    trio.run(main)
+
+
+def test_an_error_with_a_name_comes_out_of_the_block_as_itself() -> None:
+    async def main() -> None:
+        log, _ = capturing_logger()
+        async with serve_http(HttpSettings(port=0), _echo, log):
+            raise StartError("no")
+
+    with pytest.raises(StartError, match="no"):
+        trio.run(main)
+
+
+def _as_a_guest(use: Callable[[str], Awaitable[None]], folder: Path, state: State) -> None:
+    """The log and HTTP as the server program has them: in trio, the guest of the host loop."""
+
+    async def main() -> int:
+        log, _ = capturing_logger()
+        with trio.fail_after(60):
+            async with open_history(HistorySettings(folder), state, lambda: 1000.0, log) as events:
+                site = Site.of(state, events, lambda: 1000.0, log)
+                async with serve_http(HttpSettings(port=0), site.answer, log) as address:
+                    assert address is not None
+                    await use(address)
+        return 0
+
+    assert host.run(main) == 0
+
+
+def test_it_serves_while_trio_is_the_guest_and_stops_with_open_connections(tmp_path: Path) -> None:
+    opened: list[socket.socket] = []
+
+    async def use(address: str) -> None:
+        assert (await ask(address, "POST", "/events", b"{}")).json == []
+        assert (await ask(address, "GET", "/lite/")).status == 200
+        name, _, port = address.rpartition(":")
+        left_open = socket.create_connection((name, int(port)), timeout=20)
+        opened.append(left_open)
+        left_open.sendall(b"GET /status HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert await trio.to_thread.run_sync(left_open.recv, 100_000)
+
+    before = threading.active_count()
+    _as_a_guest(use, tmp_path, State())
+    with closing(opened[0]) as left_open:
+        assert left_open.recv(1) == b""
+    assert threading.active_count() <= before + 5  # trio keeps idle threads for a while

@@ -1,0 +1,294 @@
+"""What the server tells over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import trio
+
+import rain
+from rain.base.ids import unpack
+from rain.server.history.reader import EventReader, Pages
+from rain.server.history.store import FILE, open_store
+from rain.server.http.site import Site
+from rain.server.state import State
+from tests.server.http.asking import Got, ask, serving, site, write_all
+from tests.support.events import listen
+from tests.support.world import World, new_world
+
+
+def _one(asked: Site, method: str, path: str, body: bytes | None = None) -> Got:
+    """One request, one response."""
+    got: list[Got] = []
+
+    async def use(address: str) -> None:
+        got.append(await ask(address, method, path, body))
+
+    serving(asked.answer, use)
+    return got[0]
+
+
+def _lived(folder: Path) -> tuple[World, EventReader, int]:
+    """A world in which a session has lived and another one lives, and its log."""
+    world = new_world()
+    happenings = listen(world)
+    governor, client = world.governor(cpus=4, gpus=2), world.client()
+    draft = client.session("first <b>")
+    task, _ = draft.task()
+    client.submit(draft)
+    governor.start(task)
+    governor.finish(task)
+    client.close(draft.session)
+    living = client.session("second <b>")
+    living.task(gpus=1)
+    client.submit(living)
+    with closing(open_store(folder / FILE)) as store:
+        write_all(store, happenings)
+    return world, EventReader(folder / FILE), task
+
+
+def test_all_events_come_in_order_with_id_and_time(tmp_path: Path) -> None:
+    world, events, task = _lived(tmp_path)
+
+    got = _one(site(world.state, events), "POST", "/events", b"{}")
+
+    assert got.status == 200
+    assert got.headers["content-type"] == "application/json"
+    assert got.headers["access-control-allow-origin"] == "*"
+    assert [row["id"] for row in got.json] == [*range(1, len(got.json) + 1)]
+    assert [row["event"]["type"] for row in got.json] == [
+        "GovernorNew",
+        "ClientNew",
+        "SessionNew",
+        "ClientSubmit",
+        "TaskStarted",
+        "TaskFinished",
+        "SessionClosed",
+        "SessionNew",
+        "ClientSubmit",
+    ]
+    assert set(got.json[0]) == {"id", "time", "event"}
+    assert got.json[4]["event"]["task"] == [*unpack(task)]
+    assert got.json[0]["time"] < got.json[5]["time"]
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ({"id": {"value": 7, "mode": ">"}}, [8, 9]),
+        ({"id": {"value": 7, "mode": "="}}, [7]),
+        ({"id": {"value": 100, "mode": ">"}}, []),
+        ({"session": {"value": 2, "mode": "="}}, [8, 9]),
+        ({"event_types": [{"value": "SessionNew", "mode": "="}]}, [3, 8]),
+        (
+            {
+                "event_types": [
+                    {"value": "SessionNew", "mode": "="},
+                    {"value": "SessionClosed", "mode": "="},
+                ],
+                "session": {"value": 1, "mode": "<="},
+            },
+            [3, 7],
+        ),
+    ],
+)
+def test_a_query_chooses_events(tmp_path: Path, query: object, ids: list[int]) -> None:
+    world, events, _ = _lived(tmp_path)
+
+    got = _one(site(world.state, events), "POST", "/events", json.dumps(query).encode())
+
+    assert [row["id"] for row in got.json] == ids
+
+
+def test_a_long_answer_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, events, _ = _lived(tmp_path)
+    monkeypatch.setattr("rain.server.history.reader.PAGE_ROWS", 2)
+
+    got = _one(site(world.state, events), "POST", "/events", b"{}")
+
+    assert got.headers["transfer-encoding"] == "chunked"
+    assert [row["id"] for row in got.json] == [*range(1, 10)]
+
+
+def test_a_bad_query_is_answered_with_400_and_one_line(tmp_path: Path) -> None:
+    world, events, _ = _lived(tmp_path)
+
+    got = _one(site(world.state, events), "POST", "/events", b'{"id": {"value": 1, "mode": "~"}}')
+
+    assert got.status == 400
+    assert got.body == b"id: the mode must be one of = < > <= >=\n"
+
+
+def test_without_an_event_log_its_place_says_so() -> None:
+    got = _one(site(State()), "POST", "/events", b"{}")
+
+    assert got.status == 404
+    assert b"this server keeps no event log" in got.body
+
+
+def test_an_event_log_that_cannot_be_read_is_an_answer_and_not_the_end(tmp_path: Path) -> None:
+    got = _one(site(State(), EventReader(tmp_path / "gone.db")), "POST", "/events", b"{}")
+
+    assert got.status == 503
+    assert got.body == b"the event log cannot be read: unable to open database file\n"
+
+
+def test_an_answer_that_cannot_be_finished_is_broken_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, events, _ = _lived(tmp_path)
+    monkeypatch.setattr("rain.server.history.reader.PAGE_ROWS", 2)
+    read = Pages.next
+    calls: list[int] = []
+
+    def breaking(pages: Pages) -> str:
+        calls.append(1)
+        if len(calls) == 3:
+            raise sqlite3.OperationalError("disk I/O error")
+        return read(pages)
+
+    monkeypatch.setattr(Pages, "next", breaking)
+    broken_off: list[http.client.IncompleteRead] = []
+
+    async def use(address: str) -> None:
+        try:
+            await ask(address, "POST", "/events", b"{}")
+        except http.client.IncompleteRead as error:
+            broken_off.append(error)
+
+    serving(site(world.state, events).answer, use)
+    assert len(broken_off) == 1
+
+
+def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
+    world, _, _ = _lived(tmp_path)
+
+    got = _one(site(world.state), "GET", "/status")
+
+    assert got.json == {
+        "version": rain.__version__,
+        "time": 2000.0,
+        "clients": 1,
+        "tasks": 1,
+        "objects": 1,
+        "governors": [
+            {
+                "governor": world.governors[0].address,
+                "resources": {"cpus": 4, "gpus": 2},
+                "assigned": 1,
+                "queued": 0,
+                "objects": 1,
+                "heard": 2000.0 - world.governors[0].node.heard,
+            }
+        ],
+        "sessions": [
+            {
+                "session": 2,
+                "name": "second <b>",
+                "client": "1",
+                "tasks": 1,
+                "unfinished": 1,
+                "objects": 1,
+                "failure": "",
+            }
+        ],
+    }
+
+
+def test_the_page_shows_governors_and_sessions_and_no_markup_of_users(tmp_path: Path) -> None:
+    world, _, _ = _lived(tmp_path)
+    asked = site(world.state)
+
+    for path in ("/lite", "/lite/"):
+        got = _one(asked, "GET", path)
+        page = got.body.decode()
+        assert got.headers["content-type"] == "text/html; charset=utf-8"
+        assert f"<td>{world.governors[0].address}</td><td>4</td><td>gpus 2</td>" in page
+        assert "<td>second &lt;b&gt;</td>" in page
+        assert "<b>" not in page
+
+
+def test_the_page_shows_why_a_session_failed() -> None:
+    world = new_world()
+    governor, client = world.governor(), world.client()
+    draft = client.session()
+    task, _ = draft.task()
+    client.submit(draft)
+    governor.fail(task, "division by zero")
+
+    assert b"<td>division by zero</td>" in _one(site(world.state), "GET", "/lite/").body
+
+
+def test_the_root_leads_to_the_page_and_any_other_path_is_unknown() -> None:
+    root, other = _one(site(State()), "GET", "/"), _one(site(State()), "GET", "/nothing?a=b")
+
+    assert (root.status, root.headers["location"]) == (302, "/lite/")
+    assert other.status == 404
+    assert other.body == (
+        b"there is nothing at this path; there are /, /lite, /lite/, /status, /events\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"), [("GET", "/events", "POST"), ("POST", "/lite/", "GET, HEAD")]
+)
+def test_a_wrong_method_is_refused_with_the_right_ones(
+    method: str, path: str, allowed: str
+) -> None:
+    got = _one(site(State()), method, path)
+
+    assert got.status == 405
+    assert got.headers["allow"] == allowed
+
+
+def test_a_browser_may_ask_before_it_posts_from_another_site() -> None:
+    got = _one(site(State()), "OPTIONS", "/events")
+
+    assert got.status == 200
+    assert got.headers["access-control-allow-origin"] == "*"
+    assert got.headers["access-control-allow-methods"] == "POST"
+    assert got.headers["access-control-allow-headers"] == "content-type"
+
+
+def test_head_tells_without_a_body() -> None:
+    got = _one(site(State()), "HEAD", "/lite/")
+
+    assert got.status == 200
+    assert got.body == b""
+
+
+def test_reading_a_slow_log_does_not_hold_up_other_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, events, _ = _lived(tmp_path)
+    asked, released = threading.Event(), threading.Event()
+    read = Pages.next
+
+    def slow(pages: Pages) -> str:
+        asked.set()
+        released.wait(60)
+        return read(pages)
+
+    monkeypatch.setattr(Pages, "next", slow)
+
+    async def use(address: str) -> None:
+        async with trio.open_nursery() as nursery:
+            slow_answer: list[Got] = []
+
+            async def ask_slowly() -> None:
+                slow_answer.append(await ask(address, "POST", "/events", b"{}"))
+
+            nursery.start_soon(ask_slowly)
+            await trio.to_thread.run_sync(asked.wait, 20.0)
+            assert (await ask(address, "GET", "/status")).status == 200
+            assert not slow_answer
+            released.set()
+        assert len(slow_answer[0].json) == 9
+
+    serving(site(world.state, events).answer, use)

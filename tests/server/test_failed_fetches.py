@@ -1,0 +1,153 @@
+"""Copies that their source does not give: tried elsewhere, and at last made again."""
+
+from __future__ import annotations
+
+from rain.base.ids import GovernorId, ObjectId, TaskId
+from rain.base.states import ObjectState, TaskRow, TaskState
+from rain.base.wire import Orders, Update
+from rain.server.messages import OrderGovernor
+from rain.server.state import ReactorSettings
+from tests.support.scenes import Scene, orders_in, scene
+
+
+def fetching(*, holders: int, tries: int = 3) -> tuple[Scene, ObjectId, TaskId, TaskId]:
+    """An object on some governors, and a reader on the last one that was told to fetch it."""
+    settings = ReactorSettings(debug=True, governor_silence=1e9, fetch_tries=tries)
+    s = scene(*([1] * (holders + 1)), settings=settings)
+    producer, (a,) = s.draft.task()
+    reader, _ = s.draft.task(a, keep=True)
+    s.submit()
+    s.run(producer, on=0)
+    for holder in range(1, holders):
+        s.copy(a, to=holder)
+        s.governors[holder].locate(a)
+    s.assign(reader, to=holders)
+    return s, a, producer, reader
+
+
+def sources(s: Scene, a: ObjectId, tries: int) -> list[str]:
+    """The sources that the last governor is sent to, after one failure each."""
+    found: list[str] = []
+    last = s.governors[-1]
+    for _ in range(tries):
+        (orders,) = orders_in(last.send(Update(unfetched=[a]))).values()
+        assert orders.tasks.ids == []
+        found += orders.objects.sources
+    return found
+
+
+def test_after_a_failed_fetch_another_holder_takes_its_turn() -> None:
+    s, a, _, _ = fetching(holders=3, tries=5)
+    addresses = [governor.address for governor in s.governors[:3]]
+    assert sources(s, a, 4) == [addresses[1], addresses[2], addresses[0], addresses[1]]
+
+
+def test_a_reader_goes_on_from_another_copy_when_its_source_leaves() -> None:
+    # given: the source is gone, which the governor notices before or after the server
+    s, a, _, reader = fetching(holders=2)
+    assert s.governors[0].leave() == []
+
+    # when
+    assert sources(s, a, 1) == [s.governors[1].address]
+    s.governors[-1].locate(a)
+
+    # then
+    s.governors[-1].finish(reader)
+    assert s.world.task(reader).state is TaskState.FINISHED
+    assert s.world.task(reader).attempt == 1
+
+
+def test_what_nobody_gives_is_made_again_at_last() -> None:
+    # given: two failures
+    s, a, producer, reader = fetching(holders=1)
+    assert sources(s, a, 2) == [s.governors[0].address] * 2
+    (output,) = s.world.task(reader).outputs
+
+    # when: the third one
+    effects = s.governors[-1].send(Update(unfetched=[a]))
+
+    # then: the holder drops it, the reader stops and fetches no more, the producer runs again
+    assert orders_in(effects) == {
+        GovernorId(1): Orders(drops=[a]),
+        GovernorId(2): Orders(stop_ids=[reader], stop_attempts=[1], drops=[output.id, a]),
+    }
+    assert s.world.task(producer).row is TaskRow.READY
+    assert s.world.task(reader).row is TaskRow.WAITING
+    assert not s.world.state.unfetched
+    s.run(producer, on=1)
+    s.run(reader, on=1)
+    assert s.world.task(reader).state is TaskState.FINISHED
+
+
+def test_a_fetch_that_succeeds_after_a_failure_starts_to_count_anew() -> None:
+    s, a, _, _ = fetching(holders=1, tries=2)
+    sources(s, a, 1)
+    s.governors[-1].locate(a)
+    assert not s.world.state.unfetched
+
+
+def test_what_the_server_has_itself_is_offered_for_ever() -> None:
+    # given: a large constant, and a governor that cannot get it
+    s = scene(1)
+    constant = s.draft.constant(bytes(100_000))
+    task, _ = s.draft.task(constant)
+    s.submit()
+    s.assign(task)
+
+    # when / then
+    assert sources(s, constant, 10) == ["server"] * 10
+    assert s.world.object(constant).state is ObjectState.FINISHED
+
+
+def test_a_failed_fetch_of_what_was_dropped_meanwhile_is_ignored() -> None:
+    s = scene(1, 1)
+    task, (a,) = s.draft.task(keep=True)
+    s.submit()
+    s.run(task, on=0)
+    s.copy(a, to=1)
+    s.drop(a, at=1)
+    assert s.governors[1].send(Update(unfetched=[a])) == []
+    assert s.world.state.ignored == 1
+
+
+def test_a_holder_that_has_it_no_more_is_told_to_get_it_again() -> None:
+    # given: a copy that was reported, dropped and ordered again, so that the report came too late
+    s, a, _, reader = fetching(holders=1)
+    s.governors[-1].locate(a)
+    assert s.world.object(a).located == (s.node(0), s.node(1))
+
+    # when
+    effects = s.governors[-1].send(Update(unfetched=[a]))
+
+    # then
+    assert orders_in(effects)[GovernorId(2)].objects.sources == [s.governors[0].address]
+    assert s.world.object(a).located == (s.node(0),)
+    assert s.world.task(reader).row is TaskRow.ASSIGNED
+
+
+def test_the_only_holder_that_has_it_no_more_loses_it() -> None:
+    s = scene(1)
+    task, (a,) = s.draft.task(keep=True)
+    s.submit()
+    s.run(task)
+    effects = s.governors[0].send(Update(unfetched=[a]))
+    assert effects == [OrderGovernor(GovernorId(1), Orders(drops=[a]))]
+    assert s.world.object(a).state is ObjectState.UNFINISHED
+    assert s.world.task(task).row is TaskRow.READY
+
+
+def test_failures_are_forgotten_with_their_session_and_their_governor() -> None:
+    # given
+    s, a, _, _ = fetching(holders=1)
+    sources(s, a, 1)
+    assert s.world.state.unfetched
+    # when / then
+    s.governors[-1].leave()
+    assert not s.world.state.unfetched
+
+    # given
+    s, a, _, _ = fetching(holders=1)
+    sources(s, a, 1)
+    # when / then
+    s.client.close(s.draft.session)
+    assert not s.world.state.unfetched

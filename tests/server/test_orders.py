@@ -1,0 +1,141 @@
+"""What governors are told: one batch per turn, with all that they do not know yet."""
+
+from __future__ import annotations
+
+from rain.base.ids import GovernorId
+from rain.base.wire import AssignedTasks, Orders, PlacedObjects
+from rain.scheduler.throttle import Thresholds
+from rain.server.messages import (
+    OrderGovernor,
+)
+from rain.server.state import ReactorSettings
+from tests.support.scenes import orders_in, scene
+
+LARGE = 100_000
+SELDOM = ReactorSettings(
+    debug=True, governor_silence=1e9, thresholds=Thresholds(submits=1e6, updates=1e6, nothing=1e6)
+)
+
+
+def test_a_copy_that_has_arrived_is_located() -> None:
+    # given: an object on the first governor, needed on the second one
+    s = scene(1, 1)
+    first, (a,) = s.draft.task()
+    second, _ = s.draft.task(a)
+    s.submit()
+    s.run(first, on=0)
+    effects = s.assign(second, to=1)
+
+    # then: the second one was told to fetch it from the first one
+    (orders,) = orders_in(effects).values()
+    placed = orders.objects
+    assert placed.ids == [a]
+    assert placed.sources == [s.governors[0].address]
+    assert placed.sizes == [LARGE]
+    assert s.world.object(a).located == (s.node(0),)
+
+    # when
+    effects = s.governors[1].locate(a)
+
+    # then
+    assert s.world.object(a).located == (s.node(0), s.node(1))
+    assert effects == []
+
+
+def test_small_inputs_travel_with_the_task() -> None:
+    # given
+    s = scene(1)
+    constant = s.draft.constant(b"abc")
+    task, (a,) = s.draft.task(constant, keep=True)
+    s.submit()
+
+    # when
+    effects = s.assign(task)
+
+    # then: the batch says everything that the governor must know, in one message
+    session = s.world.state.graph.sessions[s.draft.session]
+    task_kind = s.world.task(task).kind
+    blob = session.object_kinds[task_kind.outputs[0]]
+    assert effects == [
+        OrderGovernor(
+            GovernorId(1),
+            Orders(
+                task_kinds=[task_kind],
+                object_kinds=[blob],
+                objects=PlacedObjects([constant], [blob.id], [""], [3], [""], [b"abc"]),
+                tasks=AssignedTasks([task], [1], [task_kind.id], [0], [b""], [1], [constant], [a]),
+            ),
+        )
+    ]
+    assert s.world.object(constant).located == (s.node(0),)
+
+
+def test_large_constants_are_fetched_from_the_server() -> None:
+    s = scene(1)
+    constant = s.draft.constant(bytes(LARGE))
+    task, _ = s.draft.task(constant)
+    s.submit()
+    (orders,) = orders_in(s.assign(task)).values()
+    assert orders.objects.sources == ["server"]
+    assert orders.objects.data == [b""]
+    assert s.world.object(constant).located == ()
+
+
+def test_what_a_governor_knows_it_is_not_told_again() -> None:
+    # given: a task with an input was sent
+    s = scene(4)
+    constant = s.draft.constant(b"abc")
+    first, _ = s.draft.task(constant)
+    second, _ = s.draft.task(constant)
+    s.submit()
+    s.assign(first)
+
+    # when: another of the same kind, with the same input
+    (orders,) = orders_in(s.assign(second)).values()
+
+    # then
+    assert orders.task_kinds == []
+    assert orders.object_kinds == []
+    assert orders.objects.ids == []
+    assert orders.tasks.ids == [second]
+
+
+def test_a_governor_is_overbooked_up_to_the_limit_best_tasks_first() -> None:
+    # given: room for three tasks at once
+    s = scene(1, settings=ReactorSettings(overbooking=3, debug=True, governor_silence=1e9))
+    tasks = [s.draft.task()[0] for _ in range(5)]
+    s.submit()
+    s.scripted.script += [
+        s.assigning(task, priority=priority)
+        for task, priority in zip(tasks, [0, 5, 0, 7, 0], strict=True)
+    ]
+
+    # when
+    (orders,) = orders_in(s.world.turn()).values()
+
+    # then: by priority, then in the order of the submission
+    assert orders.tasks.ids == [tasks[3], tasks[1], tasks[0]]
+    assert orders.tasks.priorities == [7, 5, 0]
+    assert [task.id for task in s.node(0).queue] == [tasks[2], tasks[4]]
+
+    # and when: one finishes
+    (orders,) = orders_in(s.governors[0].finish(tasks[3])).values()
+
+    # then: one more is sent
+    assert orders.tasks.ids == [tasks[2]]
+
+
+def test_a_turn_sends_one_batch_to_each_governor_that_has_something_to_hear() -> None:
+    # given: three governors, work for two of them, from two clients
+    s = scene(1, 1, 1)
+    tasks = [s.draft.task()[0] for _ in range(4)]
+    s.submit()
+
+    # when
+    effects = s.plan(*[s.assigning(task, to=index % 2) for index, task in enumerate(tasks)])
+
+    # then
+    orders = orders_in(effects)
+    assert len(effects) == 2
+    assert orders[GovernorId(1)].tasks.ids == [tasks[0], tasks[2]]
+    assert orders[GovernorId(2)].tasks.ids == [tasks[1], tasks[3]]

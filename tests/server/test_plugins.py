@@ -1,0 +1,85 @@
+"""Schedulers are found by their names."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from rain.base.errors import StartError
+from rain.scheduler.rain import RainScheduler
+from rain.scheduler.round_robin import RoundRobinScheduler
+from rain.server import plugins
+from rain.server.plugins import make_scheduler, names
+
+MINE = """
+class Mine:
+    def schedule(self, graph, news, plan):
+        for task in news.submitted:
+            plan.assign(task, next(iter(graph.governors.values())))
+
+class NoScheduler:
+    pass
+"""
+
+
+def announce(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
+    def entry_points(*, group: str) -> list[EntryPoint]:
+        return [point for point in points if point.group == group]
+
+    monkeypatch.setattr(plugins, "entry_points", entry_points)
+
+
+def test_our_schedulers_are_known_by_name() -> None:
+    assert names()[:2] == ["rain", "round-robin"]
+    assert isinstance(make_scheduler("rain"), RainScheduler)
+    assert isinstance(make_scheduler("round-robin"), RoundRobinScheduler)
+
+
+def test_a_class_in_a_file_can_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(MINE)
+    assert type(make_scheduler(f"{file}:Mine")).__name__ == "Mine"
+
+
+def test_an_installed_package_can_announce_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    # given
+    value = "rain.scheduler.round_robin:RoundRobinScheduler"
+    point = EntryPoint("dealt", value, plugins.GROUP)
+    announce(monkeypatch, point)
+    # when / then
+    assert isinstance(make_scheduler("dealt"), RoundRobinScheduler)
+    assert names() == ["rain", "round-robin", "dealt"]
+
+
+def test_an_announced_one_that_cannot_be_loaded_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("broken", "rain.scheduler.missing:Nothing", plugins.GROUP)
+    announce(monkeypatch, point)
+    with pytest.raises(StartError, match="the scheduler 'broken' cannot be loaded"):
+        make_scheduler("broken")
+
+
+def test_an_unknown_name_is_told_with_the_known_ones() -> None:
+    with pytest.raises(StartError, match="no scheduler 'best'; known are rain, round-robin"):
+        make_scheduler("best")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("gone.py", None, "does not exist"),
+        ("mine.py", "class Other: pass", "has no class 'Mine'"),
+        ("mine.py", "import nothing_of_this_name", "cannot be loaded"),
+        ("mine.py", "class Mine(", "cannot be loaded"),
+        ("mine.py", "Mine = object", r"has no method schedule\(graph, news, plan\)"),
+    ],
+)
+def test_a_file_that_is_no_plugin_is_told(
+    tmp_path: Path, name: str, content: str | None, complaint: str
+) -> None:
+    file = tmp_path / name
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(StartError, match=complaint):
+        make_scheduler(f"{file}:Mine")

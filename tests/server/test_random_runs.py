@@ -1,0 +1,232 @@
+"""Random runs: whatever happens in whatever order, every invariant holds after every turn."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    invariant,
+    precondition,
+    rule,
+)
+
+from rain.base.ids import ObjectId, RequestId
+from rain.base.wire import Update
+from rain.graph import check
+from rain.server.messages import (
+    FetchAsked,
+    GovernorUpdated,
+    RequestAbandoned,
+    WaitAsked,
+)
+from tests.support.chaos import ChaoticScheduler
+from tests.support.fake_client import FakeClient
+from tests.support.machine import ComingAndGoing, seldom, some, which
+
+
+@st.composite
+def task_shapes(draw: st.DrawFn) -> tuple[list[int], int, int, int]:
+    """Inputs (some twice), number of outputs, cpus, and a mask of the outputs that are kept."""
+    inputs = draw(st.lists(which, max_size=3))
+    twice = draw(seldom)
+    if twice:
+        inputs += inputs[:1]
+    outputs = draw(st.sampled_from([1, 2, 3, 0]))
+    return inputs, outputs, draw(st.sampled_from([1, 0, 2, 4])), draw(st.integers(0, 7))
+
+
+class RandomRuns(ComingAndGoing):
+    """Everybody does anything at any time, within what the protocol allows."""
+
+    # What clients ask.
+
+    @precondition(ComingAndGoing.has_sessions)
+    @rule(
+        number=which,
+        shapes=st.lists(task_shapes(), min_size=1, max_size=6),
+        constants=st.lists(st.tuples(st.sampled_from([0, 5, 20_000]), st.booleans()), max_size=2),
+    )
+    def submit(
+        self,
+        number: int,
+        shapes: list[tuple[list[int], int, int, int]],
+        constants: list[tuple[int, bool]],
+    ) -> None:
+        session = self.session(number)
+        draft = session.draft
+        usable = list(session.kept)
+        for size, keep in constants:
+            usable.append(draft.constant(bytes(size), keep=keep))
+            session.objects.append(usable[-1])
+            if keep:
+                session.kept.append(usable[-1])
+        for inputs, outputs, cpus, kept in shapes:
+            chosen = [usable[i % len(usable)] for i in inputs] if usable else []
+            task, made = draft.task(*chosen, outputs=outputs, cpus=cpus)
+            keep_these = [o for bit, o in enumerate(made) if kept >> bit & 1]
+            draft.submission.kept += keep_these
+            session.tasks.append(task)
+            session.objects += made
+            session.kept += keep_these
+            usable += made
+        session.client.submit(draft)
+
+    @precondition(ComingAndGoing.has_sessions)
+    @rule(number=which, kept=some)
+    def unkeep(self, number: int, kept: list[int]) -> None:
+        session = self.session(number)
+        if session.kept:
+            objects = {session.kept[i % len(session.kept)] for i in kept}
+            session.client.unkeep(*sorted(objects))
+            session.kept = [o for o in session.kept if o not in objects]
+
+    @precondition(ComingAndGoing.has_sessions)
+    @rule(number=which, tasks=some, objects=some, mode=st.sampled_from(["all", "some", "session"]))
+    def wait(self, number: int, tasks: list[int], objects: list[int], mode: str) -> None:
+        session = self.session(number)
+        if session.tasks:
+            ids = tuple(session.tasks[i % len(session.tasks)] for i in tasks)
+            data = tuple(
+                session.objects[i % len(session.objects)] for i in objects if session.objects
+            )
+            request = self.world.request()
+            self.wild.waiting[request] = session.client
+            self.world.turn(WaitAsked(session.client.id, request, session.id, ids, data, mode))
+
+    @precondition(ComingAndGoing.has_sessions)
+    @rule(number=which, index=which)
+    def fetch(self, number: int, index: int) -> None:
+        session = self.session(number)
+        if session.objects:
+            request = self.world.request()
+            self.wild.waiting[request] = session.client
+            wanted = session.objects[index % len(session.objects)]
+            self.world.turn(FetchAsked(session.client.id, request, wanted))
+
+    @precondition(lambda self: self.wild.waiting)
+    @rule(index=which)
+    def abandon(self, index: int) -> None:
+        requests = list(self.wild.waiting)
+        request = requests[index % len(requests)]
+        client = self.wild.waiting.pop(request)
+        if client in self.world.clients:
+            self.world.turn(RequestAbandoned(client.id, request))
+
+    # What governors do and say.
+
+    @precondition(ComingAndGoing.has_governors)
+    @rule(number=which, tasks=some, now=st.booleans())
+    def tasks_start(self, number: int, tasks: list[int], now: bool) -> None:
+        governor = self.governor(number)
+        runnable = governor.runnable()
+        chosen = list(dict.fromkeys(runnable[i % len(runnable)] for i in tasks if runnable))
+        self.report(
+            governor,
+            Update(started_ids=chosen, started_attempts=[governor.tasks[t] for t in chosen]),
+            now,
+        )
+
+    @precondition(ComingAndGoing.has_governors)
+    @rule(
+        number=which,
+        tasks=st.lists(which, min_size=1, max_size=4),
+        size=st.sampled_from([0, 7, 50_000]),
+        inline=st.booleans(),
+        now=st.booleans(),
+    )
+    def tasks_finish(
+        self, number: int, tasks: list[int], size: int, inline: bool, now: bool
+    ) -> None:
+        governor = self.governor(number)
+        runnable = governor.runnable()
+        chosen = list(dict.fromkeys(runnable[i % len(runnable)] for i in tasks if runnable))
+        data = bytes(size) if inline else None
+        self.report(governor, governor.finished(*chosen, size=size, data=data), now)
+
+    @precondition(ComingAndGoing.has_governors)
+    @rule(number=which, index=which, now=st.booleans(), really=seldom)
+    def a_task_fails(self, number: int, index: int, now: bool, really: bool) -> None:
+        governor = self.governor(number)
+        runnable = governor.runnable()
+        if runnable and really:
+            self.report(governor, governor.failed(runnable[index % len(runnable)]), now)
+
+    @precondition(ComingAndGoing.has_governors)
+    @rule(number=which, objects=some, now=st.booleans())
+    def objects_arrive(self, number: int, objects: list[int], now: bool) -> None:
+        governor = self.governor(number)
+        coming = governor.fetching()
+        chosen = list(dict.fromkeys(coming[i % len(coming)] for i in objects if coming))
+        self.report(governor, self.wild.arrived(governor, chosen), now)
+
+    @precondition(ComingAndGoing.has_governors)
+    @rule(number=which, index=which, now=st.booleans())
+    def a_fetch_fails(self, number: int, index: int, now: bool) -> None:
+        governor = self.governor(number)
+        coming: list[ObjectId] = governor.fetching()
+        if coming:
+            self.report(governor, Update(unfetched=[coming[index % len(coming)]]), now)
+
+    @precondition(lambda self: self.wild.outboxes)
+    @rule(number=which)
+    def a_late_report_arrives(self, number: int) -> None:
+        outboxes = list(self.wild.outboxes)
+        self.wild.deliver(outboxes[number % len(outboxes)])
+
+    @precondition(lambda self: self.wild.sent)
+    @rule(number=st.integers(0, 19))
+    def a_report_comes_twice(self, number: int) -> None:
+        sent = self.wild.sent
+        self.world.turn(GovernorUpdated(*sent[number % len(sent)]))
+
+    @rule()
+    def nothing_happens(self) -> None:
+        self.world.turn()
+
+    @invariant()
+    def holdings_agree(self) -> None:
+        if hasattr(self, "wild"):
+            self.wild.check_holdings()
+
+    def teardown(self) -> None:
+        if not hasattr(self, "wild"):
+            return
+        # when: nobody misbehaves any more
+        scheduler = self.world.reactor.scheduler
+        if isinstance(scheduler, ChaoticScheduler):
+            scheduler.calm = True
+            self.calm_since = self.world.now + 1
+        self.wild.settle()
+
+        # then: all tasks are finished, everybody is answered, everything is vacated
+        state = self.world.state
+        check(state.graph)
+        self.wild.check_holdings()
+        unanswered: list[tuple[RequestId, FakeClient]] = [
+            (request, client)
+            for request, client in self.wild.waiting.items()
+            if client in self.world.clients and request not in self.world.answers
+        ]
+        assert not unanswered
+        assert not state.waits
+        for governor in state.graph.governors.values():
+            assert not governor.active_cpus
+            assert not governor.scheduled
+            assert not len(governor.queue)
+
+        self.make_it_again()
+
+        # and when: all sessions are closed, then: nothing is left of them anywhere
+        for client in list(self.world.clients):
+            client.leave()
+        assert not state.graph.tasks
+        assert not state.graph.objects
+        assert not state.graph.sessions
+        assert not state.unfetched
+        assert not state.to_place
+        assert not state.touched
+        assert not any(fake.held or fake.tasks or fake.kinds for fake in self.world.governors)
+
+
+TestRandomRuns = RandomRuns.TestCase
+TestRandomRuns.settings = settings(max_examples=60, stateful_step_count=40)

@@ -1,0 +1,165 @@
+"""A run that was written down is made again, to the last effect."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from rain.base.errors import StartError
+from rain.base.ids import ClientId, GovernorId, KindId, RequestId, SessionId, TaskId
+from rain.base.kinds import DataType, ObjectKind, TaskKind
+from rain.base.resources import Resources
+from rain.base.wire import Submission, TaskFailure, TaskNote, Update
+from rain.scheduler.api import Scheduler
+from rain.scheduler.throttle import Thresholds
+from rain.server.messages import (
+    ClientLeft,
+    GovernorJoined,
+    GovernorUpdated,
+    Submitted,
+    TurnInput,
+    WaitAsked,
+)
+from rain.server.plain import form_of
+from rain.server.plugins import make_scheduler
+from rain.server.recording import (
+    MAGIC,
+    Header,
+    Recorder,
+    Recording,
+    RecordingError,
+    decode,
+    encode,
+    frame,
+    replay,
+)
+from rain.server.state import ReactorSettings
+from tests.support.chaos import ChaoticScheduler
+from tests.support.runs import wild_run
+
+SETTINGS = ReactorSettings(overbooking=3, fetch_tries=2, debug=True, thresholds=Thresholds(0.1))
+
+
+def scheduler_of(name: str) -> Scheduler:
+    return ChaoticScheduler(Random(5)) if name == "chaos" else make_scheduler(name)
+
+
+def recorded(turns: list[TurnInput], scheduler: str = "rain") -> bytes:
+    records = [encode(Header(scheduler, SETTINGS)), *[encode(turn) for turn in turns]]
+    return MAGIC + b"".join(frame(record) for record in records)
+
+
+@pytest.mark.parametrize("name", ["rain", "round-robin", "chaos"])
+def test_a_run_that_was_written_down_has_the_same_effects_when_it_is_replayed(
+    name: str, tmp_path: Path
+) -> None:
+    # given: a run with losses, failures and late reports, written down turn by turn
+    run = wild_run(3, scheduler_of(name), SETTINGS).world
+    file = tmp_path / "run"
+    with Recorder.create(file, Header(name, SETTINGS)) as recorder:
+        for given in run.turns:
+            recorder(given)
+
+    # when: it is read back and made again
+    with file.open("rb") as opened:
+        recording = Recording(opened)
+        scheduler = scheduler_of(recording.header.scheduler)
+        effects = [output.effects for output in replay(recording, scheduler)]
+
+    # then
+    assert recording.header == Header(name, SETTINGS)
+    assert recording.cut == 0
+    assert sum(map(len, effects)) > 100
+    assert effects == run.effects
+
+
+def test_every_part_of_an_event_survives() -> None:
+    # given: one of everything that is not a plain number, with text that UTF-8 cannot hold
+    kind = TaskKind(KindId(7), "py/", "f", Resources(2, (("gpus", 1),)), ("a", ""), (KindId(8),))
+    objects = [ObjectKind(KindId(8), "out", data_type=DataType.DIRECTORY)]
+    failure = TaskFailure(TaskId(1), 2, "no file 'caf\udce9'")
+    update = Update(failed=[failure], task_notes=[TaskNote(TaskId(1), "{}")])
+    turn = TurnInput(
+        1.5,
+        [
+            GovernorJoined(GovernorId(2**64 - 1), "a:1", Resources(4)),
+            GovernorUpdated(GovernorId(3), update),
+        ],
+        [
+            Submitted(ClientId(1), RequestId(1), Submission(SessionId(1), [kind], objects)),
+            WaitAsked(ClientId(1), RequestId(2), SessionId(1), (TaskId(5),), (), "all"),
+            ClientLeft(ClientId(1), "gone"),
+        ],
+        0.25,
+    )
+
+    # when / then
+    assert decode(TurnInput, encode(turn)) == turn
+
+
+@pytest.mark.parametrize("missing", [1, 5, 9])
+def test_a_cut_tail_ends_the_recording_at_the_last_whole_turn(missing: int) -> None:
+    # given: the writer was killed in the middle of its last record
+    turns = [TurnInput(1.0), TurnInput(2.0, [], [ClientLeft(ClientId(1), "x")])]
+    whole = recorded(turns)
+
+    # when
+    recording = Recording(BytesIO(whole[:-missing]))
+    read = list(recording.turns())
+
+    # then
+    assert read == turns[:1]
+    assert recording.cut == len(frame(encode(turns[1]))) - missing
+
+
+def test_a_tail_that_is_cut_inside_of_a_length_is_no_turn_either() -> None:
+    turns = [TurnInput(1.0), TurnInput(2.0)]
+    whole = recorded(turns)
+    recording = Recording(BytesIO(whole[: len(whole) - len(frame(encode(turns[1]))) + 3]))
+    assert list(recording.turns()) == turns[:1]
+    assert recording.cut == 3
+
+
+def test_a_flipped_byte_is_told_by_name() -> None:
+    damaged = bytearray(recorded([TurnInput(1.0), TurnInput(2.0)]))
+    damaged[-1] ^= 1
+    recording = Recording(BytesIO(bytes(damaged)))
+    with pytest.raises(RecordingError, match="damaged before byte"):
+        list(recording.turns())
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "not a recording"),
+        (b"#!/bin/sh\n" * 5, "not a recording"),
+        (MAGIC, "ends before its header"),
+        (MAGIC + frame(encode(TurnInput(1.0))), "cannot be read as Header"),
+        (MAGIC + frame(b"\xc1"), "cannot be read as Header"),
+    ],
+)
+def test_what_is_no_recording_is_refused_by_name(content: bytes, complaint: str) -> None:
+    with pytest.raises(RecordingError, match=complaint):
+        Recording(BytesIO(content))
+
+
+def test_a_recording_that_cannot_be_written_is_told_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="cannot write the recording"):
+        Recorder.create(tmp_path / "missing" / "run", Header("rain", SETTINGS))
+
+
+def test_a_full_disk_is_told_by_name() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no device that is always full")
+    with pytest.raises(StartError, match="cannot go on with the recording /dev/full"):
+        Recorder.create(full, Header("rain", SETTINGS))
+
+
+@pytest.mark.parametrize("kind", [object, set[int], int | str, dict[str, int]])
+def test_a_type_without_a_plain_form_is_noticed_at_once(kind: object) -> None:
+    with pytest.raises(TypeError, match="no plain form"):
+        form_of(kind)

@@ -1,0 +1,186 @@
+"""The turn, in the order in which it is made."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from rain.base.ids import GovernorId
+from rain.base.states import ObjectState, TaskRow, TaskState
+from rain.base.wire import AssignedTasks, Orders, WaitAnswer
+from rain.scheduler.throttle import Thresholds
+from rain.server.messages import (
+    AnswerDone,
+    AnswerWait,
+    GovernorUpdated,
+    OrderGovernor,
+    Submitted,
+    TurnInput,
+    WaitAsked,
+)
+from rain.server.state import ReactorSettings
+from tests.support.scenes import orders_in, scene
+
+LARGE = 100_000
+SELDOM = ReactorSettings(
+    debug=True, governor_silence=1e9, thresholds=Thresholds(submits=1e6, updates=1e6, nothing=1e6)
+)
+
+
+def test_a_finished_task_vacates_its_governors_resources() -> None:
+    # given: a governor with two cpus that runs one task of two
+    s = scene(2)
+    task, _ = s.draft.task(cpus=2)
+    s.submit()
+    s.assign(task)
+    s.governors[0].start(task)
+    assert s.node(0).active_cpus == 2
+
+    # when
+    s.governors[0].finish(task)
+
+    # then
+    assert s.node(0).active_cpus == 0
+    assert not s.node(0).assigned
+    assert not s.node(0).scheduled
+    assert s.world.task(task).state is TaskState.FINISHED
+
+
+def test_a_task_that_has_started_is_running() -> None:
+    # given
+    s = scene(1)
+    task, _ = s.draft.task()
+    s.submit()
+    s.assign(task)
+
+    # when
+    effects = s.governors[0].start(task)
+
+    # then
+    assert s.world.task(task).state is TaskState.RUNNING
+    assert s.world.task(task).started == s.world.now
+    assert effects == []
+
+
+def test_finished_objects_leave_the_needs_of_their_consumers() -> None:
+    # given: a consumer of two objects
+    s = scene(1)
+    first, (a,) = s.draft.task()
+    second, (b,) = s.draft.task()
+    consumer, _ = s.draft.task(a, b)
+    s.submit()
+    s.assign(first, second)
+
+    # when / then: one after the other is finished
+    s.governors[0].finish(first)
+    assert s.world.task(consumer).missing == 1
+    assert s.world.task(consumer).state is TaskState.NOT_ASSIGNED
+    s.governors[0].finish(second)
+    assert s.world.task(consumer).missing == 0
+    assert s.world.task(consumer).state is TaskState.READY
+
+
+def test_an_input_that_is_named_twice_is_needed_once() -> None:
+    s = scene(1)
+    producer, (a,) = s.draft.task()
+    consumer, _ = s.draft.task(a, a)
+    s.submit()
+    assert s.world.task(consumer).missing == 1
+    assert s.world.object(a).needed_by == 1
+    s.run(producer)
+    s.run(consumer)
+    assert s.world.object(a).state is ObjectState.REMOVED
+
+
+def test_a_planned_task_is_sent_in_the_turn_in_which_it_becomes_ready() -> None:
+    # given: a planned chain, and a scheduler that is not due for a long time
+    s = scene(1, settings=SELDOM)
+    first, (a,) = s.draft.task()
+    second, (b,) = s.draft.task(a, keep=True)
+    s.scripted.script += [s.assigning(first), s.assigning(second)]
+    s.world.now += 1e7
+    s.submit()
+    runs = len(s.scripted.heard)
+    assert s.world.task(second).row is TaskRow.PLANNED
+
+    # when
+    effects = s.governors[0].finish(first)
+
+    # then: the whole turn is one batch with the second task; the governor knows its input
+    kind = s.world.task(second).kind.id
+    assert effects == [
+        OrderGovernor(
+            GovernorId(1),
+            Orders(tasks=AssignedTasks([second], [1], [kind], [0], [b""], [1], [a], [b])),
+        )
+    ]
+    assert len(s.scripted.heard) == runs
+
+
+def test_a_ready_task_that_nobody_planned_waits_for_the_scheduler() -> None:
+    # given
+    s = scene(1, settings=SELDOM)
+    task, _ = s.draft.task()
+    s.submit()
+    effects = s.world.turn()
+
+    # then
+    assert effects == []
+    assert s.world.task(task).row is TaskRow.READY
+
+    # when: it is due at last
+    s.scripted.script.append(s.assigning(task))
+    effects = s.world.turn(after=1e7)
+
+    # then
+    assert orders_in(effects)[GovernorId(1)].tasks.ids == [task]
+
+
+def test_governors_are_heard_before_clients_and_the_scheduler_runs_after_both() -> None:
+    # given: a running task
+    s = scene(1)
+    first, _ = s.draft.task()
+    s.submit()
+    s.assign(first)
+    second, _ = s.draft.task()
+    request, wait = s.world.request(), s.world.request()
+    given = TurnInput(s.world.now + 1)
+    given.from_governors.append(GovernorUpdated(GovernorId(1), s.governors[0].finished(first)))
+    given.from_clients += [
+        WaitAsked(s.client.id, wait, s.draft.session, (first,), (), "all"),
+        Submitted(s.client.id, request, s.draft.take()),
+    ]
+    s.scripted.script.append(s.assigning(second))
+
+    # when: it finishes in the turn in which a client waits for it and submits another one
+    effects = s.world.run(given)
+
+    # then: the wait is over at once, and the new task is on its way; orders come last
+    assert effects[:2] == [AnswerWait(wait, WaitAnswer([first])), AnswerDone(request)]
+    assert orders_in(effects[2:])[GovernorId(1)].tasks.ids == [second]
+    news = s.scripted.heard[-1]
+    assert [task.id for task in news.finished] == [first]
+    assert [task.id for task in news.submitted] == [second]
+
+
+def test_a_turn_in_which_nothing_happens_has_no_effects() -> None:
+    s = scene(1)
+    task, _ = s.draft.task()
+    s.submit()
+    s.assign(task)
+    assert s.world.turn() == []
+
+
+def test_the_next_turn_is_due_when_the_scheduler_is_or_a_governor_may_be_silent_for_too_long() -> (
+    None
+):
+    # given: a scheduler that is due soon, and a patient server
+    s = scene(1)
+    # when / then
+    output = s.world.reactor.turn(TurnInput(s.world.now + 0.1))
+    assert output.next_due == s.world.now + Thresholds().nothing
+
+    # given: a scheduler that is seldom due, and a server that wants to hear something
+    s = scene(1, settings=evolve(SELDOM, governor_silence=5.0))
+    # when / then: the governor was last heard when it joined
+    output = s.world.reactor.turn(TurnInput(s.world.now + 0.1))
+    assert output.next_due == s.node(0).heard + 5.0

@@ -1,0 +1,88 @@
+"""A client that asks what the test wants, and looks up the answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import define
+
+from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId
+from rain.server.messages import (
+    AnswerDone,
+    AnswerFetch,
+    AnswerSession,
+    AnswerStates,
+    AnswerWait,
+    ClientLeft,
+    FetchAsked,
+    Refuse,
+    RequestAbandoned,
+    SessionClosed,
+    SessionOpened,
+    StatesAsked,
+    Submitted,
+    Unkept,
+    WaitAsked,
+)
+from tests.support.encoding import encoded
+from tests.support.submissions import Draft
+
+if TYPE_CHECKING:
+    from tests.support.world import World
+
+Answer = AnswerDone | AnswerSession | AnswerWait | AnswerFetch | AnswerStates | Refuse
+
+
+@define(eq=False)
+class FakeClient:
+    """Asks, and looks up the answers."""
+
+    world: World
+    id: ClientId
+
+    def session(self, name: str = "test") -> Draft:
+        """Opens a session and starts its first submission."""
+        request = self.world.request()
+        self.world.turn(SessionOpened(self.id, request, name, ""))
+        answer = self.world.answers[request]
+        assert isinstance(answer, AnswerSession)
+        return Draft(answer.session)
+
+    def submit(self, draft: Draft) -> Answer:
+        return self._ask(Submitted(self.id, self.world.request(), encoded(draft.take())))
+
+    def close(self, session: SessionId) -> Answer:
+        return self._ask(SessionClosed(self.id, self.world.request(), session))
+
+    def unkeep(self, *objects: ObjectId) -> Answer:
+        return self._ask(Unkept(self.id, self.world.request(), objects))
+
+    def fetch(self, object_id: ObjectId) -> RequestId:
+        request = self.world.request()
+        self.world.turn(FetchAsked(self.id, request, object_id))
+        return request
+
+    def states(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> Answer:
+        return self._ask(StatesAsked(self.id, self.world.request(), tasks, objects))
+
+    def wait(
+        self,
+        session: SessionId,
+        *tasks: TaskId,
+        objects: tuple[ObjectId, ...] = (),
+        mode: str = "all",
+    ) -> RequestId:
+        request = self.world.request()
+        self.world.turn(WaitAsked(self.id, request, session, tasks, objects, mode))
+        return request
+
+    def abandon(self, request: RequestId) -> None:
+        self.world.turn(RequestAbandoned(self.id, request))
+
+    def leave(self) -> None:
+        self.world.clients.remove(self)
+        self.world.turn(ClientLeft(self.id, "the test is over"))
+
+    def _ask(self, event: Submitted | SessionClosed | Unkept | StatesAsked) -> Answer:
+        self.world.turn(event)
+        return self.world.answers[event.request]

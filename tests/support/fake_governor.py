@@ -1,0 +1,189 @@
+"""A governor that does with orders what a real one would do, and reports what the test wants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import Factory, define
+
+from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId, session_of
+from rain.base.wire import Orders, TaskFailure, Update
+from rain.graph import Governor
+from rain.server.messages import (
+    Effect,
+    GovernorLeft,
+    GovernorUpdated,
+)
+from tests.support.encoding import encoded
+
+if TYPE_CHECKING:
+    from tests.support.world import World
+
+K = TypeVar("K", bound=int)
+
+MAKING = "made here"
+"""Stands for the source of an object that a task of the same governor makes."""
+
+NOWHERE = "nowhere"
+"""Stands for the source of an object that a failed task should have made."""
+
+
+@define(eq=False)
+class FakeGovernor:
+    """Remembers what it was told and reports what the test wants."""
+
+    world: World
+    id: GovernorId
+    address: str
+    tasks: dict[TaskId, int] = Factory(dict)  # with the attempt
+    inputs: dict[TaskId, list[ObjectId]] = Factory(dict)
+    outputs: dict[TaskId, list[ObjectId]] = Factory(dict)
+    held: dict[ObjectId, None] = Factory(dict)  # objects that it shall hold, come or coming
+    coming: dict[ObjectId, str] = Factory(dict)  # those that it must fetch, and from where
+    told: list[Orders] = Factory(list)
+    kinds: dict[int, int] = Factory(dict)  # task kinds that it was told: number of outputs
+
+    @property
+    def node(self) -> Governor:
+        return self.world.state.graph.governors[self.id]
+
+    def take(self, orders: Orders) -> None:
+        """Does with orders what a real governor would do."""
+        self.told.append(orders)
+        for session in orders.forget_sessions:
+            self._forget(session)
+        for task_id, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
+            if self.tasks.get(task_id) == attempt:  # else it has ended, and the news is under way
+                self._end(task_id)
+        making = {object_id for outputs in self.outputs.values() for object_id in outputs}
+        for object_id in orders.drops:
+            assert object_id not in making, "what is being made is not dropped before"
+            self.held.pop(object_id, None)
+            self.coming.pop(object_id, None)
+        for kind in orders.task_kinds:
+            assert kind.id not in self.kinds, "a kind is told once"
+            self.kinds[kind.id] = len(kind.outputs)
+        for object_id, source in zip(orders.objects.ids, orders.objects.sources, strict=True):
+            if self.coming.get(object_id) == MAKING:
+                continue  # it will be reported with the task that makes it
+            if not source:
+                self.coming.pop(object_id, None)
+            elif object_id in self.coming or object_id not in self.held:
+                self.coming[object_id] = source
+            self.held[object_id] = None
+        self._take_tasks(orders)
+        for task_id, inputs in self.inputs.items():
+            assert all(object_id in self.held for object_id in inputs), f"{task_id} lost an input"
+
+    @property
+    def copies(self) -> set[ObjectId]:
+        """What it holds or fetches, without what its own tasks are making."""
+        return {object_id for object_id in self.held if self.coming.get(object_id) != MAKING}
+
+    def _forget(self, session: SessionId) -> None:
+        for by_task in (self.tasks, self.inputs, self.outputs):
+            _forget_session(by_task, session)
+        for by_object in (self.held, self.coming):
+            _forget_session(by_object, session)
+        _forget_session(self.kinds, session)
+
+    def _take_tasks(self, orders: Orders) -> None:
+        inputs = iter(orders.tasks.inputs)
+        outputs = iter(orders.tasks.outputs)
+        columns = orders.tasks
+        for task_id, attempt, kind_id, count in zip(
+            columns.ids, columns.attempts, columns.kinds, columns.input_counts, strict=True
+        ):
+            assert task_id not in self.tasks, "a governor runs a task once"
+            self.tasks[task_id] = attempt
+            self.inputs[task_id] = [next(inputs) for _ in range(count)]
+            self.outputs[task_id] = [next(outputs) for _ in range(self.kinds[kind_id])]
+            for object_id in self.outputs[task_id]:
+                if object_id in self.coming or object_id not in self.held:
+                    self.coming[object_id] = MAKING
+                    self.held[object_id] = None
+
+    def _end(self, task_id: TaskId) -> list[ObjectId]:
+        """The task is over, well or not; what it has not made will not come by itself."""
+        del self.tasks[task_id], self.inputs[task_id]
+        outputs = self.outputs.pop(task_id)
+        for object_id in outputs:
+            if self.coming.get(object_id) == MAKING:
+                self.coming.pop(object_id)
+                self.held.pop(object_id, None)
+        return outputs
+
+    def send(self, update: Update) -> list[Effect]:
+        return self.world.turn(GovernorUpdated(self.id, encoded(update)))
+
+    def start(self, *tasks: TaskId) -> list[Effect]:
+        return self.send(self.started(*tasks))
+
+    def started(self, *tasks: TaskId) -> Update:
+        """The update that these tasks run."""
+        return Update(
+            started_ids=list(tasks), started_attempts=[self.tasks[task] for task in tasks]
+        )
+
+    def finished(self, *tasks: TaskId, size: int = 100_000, data: bytes | None = None) -> Update:
+        """The update that these tasks are finished; their outputs are held here from now on."""
+        update = Update()
+        for task in tasks:
+            update.finished.ids.append(task)
+            update.finished.attempts.append(self.tasks[task])
+            update.finished.durations.append(0.5)
+            outputs = self._end(task)
+            update.finished.output_counts.append(len(outputs))
+            for object_id in outputs:
+                self.held[object_id] = None
+                update.finished.sizes.append(size if data is None else len(data))
+                update.finished.data.append(data or b"")
+        return update
+
+    def finish(
+        self, *tasks: TaskId, size: int = 100_000, data: bytes | None = None
+    ) -> list[Effect]:
+        return self.send(self.finished(*tasks, size=size, data=data))
+
+    def fail(self, task: TaskId, message: str = "it broke") -> list[Effect]:
+        return self.send(self.failed(task, message))
+
+    def failed(self, task: TaskId, message: str = "it broke") -> Update:
+        """The update that a task has failed."""
+        attempt = self.tasks[task]
+        unmade = [o for o in self.outputs[task] if self.coming.get(o) == MAKING]
+        self._end(task)
+        for object_id in unmade:  # other tasks may wait for it; the server must decide
+            self.coming[object_id] = NOWHERE
+            self.held[object_id] = None
+        return Update(failed=[TaskFailure(task, attempt, message)])
+
+    def located(self, *objects: ObjectId) -> Update:
+        """The update that these objects were fetched."""
+        for object_id in objects:
+            del self.coming[object_id]
+        return Update(located=list(objects))
+
+    def locate(self, *objects: ObjectId) -> list[Effect]:
+        return self.send(self.located(*objects))
+
+    def runnable(self) -> list[TaskId]:
+        """The tasks whose inputs are all there."""
+        return [
+            task_id
+            for task_id, inputs in self.inputs.items()
+            if all(object_id in self.held and object_id not in self.coming for object_id in inputs)
+        ]
+
+    def fetching(self) -> list[ObjectId]:
+        """The objects that it must fetch from somebody else."""
+        return [o for o, source in self.coming.items() if source not in {MAKING, NOWHERE}]
+
+    def leave(self) -> list[Effect]:
+        self.world.governors.remove(self)
+        return self.world.turn(GovernorLeft(self.id, "killed by the test"))
+
+
+def _forget_session(mapping: dict[K, Any], session: SessionId) -> None:
+    for key in [key for key in mapping if session_of(key) == session]:
+        del mapping[key]

@@ -1,0 +1,173 @@
+"""The frame of the random runs: a world with any scheduler, in which everybody comes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+)
+
+from rain.base.wire import FinishedTasks, Update
+from rain.scheduler.api import Scheduler
+from rain.scheduler.rain import RainScheduler
+from rain.scheduler.round_robin import RoundRobinScheduler
+from rain.server.messages import (
+    GovernorLeft,
+    GovernorUpdated,
+    TurnInput,
+)
+from rain.server.recording import decode, encode
+from rain.server.state import ReactorSettings
+from tests.support.chaos import ChaoticScheduler
+from tests.support.fake_governor import FakeGovernor
+from tests.support.wild import WildSession, WildWorld
+from tests.support.world import new_world
+
+SILENCE = 1000.0
+
+# Which of those that there are: taken modulo their number, so that shrinking leads to the first.
+which = st.integers(0, 15)
+some = st.lists(which, max_size=4)
+seldom = st.sampled_from([False, False, False, True])
+
+
+class ComingAndGoing(RuleBasedStateMachine):
+    """Governors, clients and sessions, within what the protocol allows."""
+
+    @initialize(
+        name=st.sampled_from(["rain", "round-robin", "chaos"]),
+        seed=st.integers(0, 1000),
+        overbooking=st.integers(1, 4),
+        tries=st.integers(1, 3),
+    )
+    def begin(self, name: str, seed: int, overbooking: int, tries: int) -> None:
+        self.calm_since = float("inf")
+        self.scheduler = name
+        self.schedulers: dict[str, Callable[[], Scheduler]] = {
+            "rain": RainScheduler,
+            "round-robin": RoundRobinScheduler,
+            "chaos": lambda: ChaoticScheduler(Random(seed)),
+        }
+        tuned = ReactorSettings(
+            overbooking=overbooking,
+            governor_silence=SILENCE,
+            fetch_tries=tries,
+            infeasible_grace=1e9,  # else most sessions would end by that
+            delivery_limit=20,
+            debug=True,
+        )
+        self.world = new_world(self.schedulers[name](), tuned)
+        self.wild = WildWorld(self.world)
+        self.world.governor(cpus=2)
+        client = self.world.client()
+        self.wild.sessions.append(WildSession(client, client.session()))
+        self.world.governor(cpus=4)
+
+    def governor(self, number: int) -> FakeGovernor:
+        return self.world.governors[number % len(self.world.governors)]
+
+    def session(self, number: int) -> WildSession:
+        return self.wild.sessions[number % len(self.wild.sessions)]
+
+    def has_governors(self) -> bool:
+        return bool(self.world.governors)
+
+    def has_sessions(self) -> bool:
+        return bool(self.wild.sessions)
+
+    # Those who come and go.
+
+    @precondition(lambda self: len(self.world.governors) < 4)
+    @rule(cpus=st.integers(0, 4))
+    def governor_joins(self, cpus: int) -> None:
+        self.world.governor(cpus)
+
+    @precondition(has_governors)
+    @rule(number=which)
+    def governor_is_killed(self, number: int) -> None:
+        self.governor(number).leave()
+
+    @precondition(has_governors)
+    @rule(number=which)
+    def governor_breaks_the_protocol(self, number: int) -> None:
+        governor = self.governor(number)
+        running = [task for task in governor.tasks if governor.outputs[task]]
+        if running:
+            attempt = governor.tasks[running[0]]
+            nonsense = Update(finished=FinishedTasks([running[0]], [attempt], [0.1], [0], [], []))
+            self.wild.deliver_all()
+            if governor in self.world.governors and governor.tasks.get(running[0]) == attempt:
+                governor.send(nonsense)
+                assert governor.id in self.world.dismissed
+                self.world.turn(GovernorLeft(governor.id, "its link was closed"))
+
+    @rule(quiet=some, really=seldom)
+    def some_governors_fall_silent(self, quiet: list[int], really: bool) -> None:
+        silent = {number % 4 for number in quiet if really}
+        loud = [g for index, g in enumerate(self.world.governors) if index not in silent]
+        self.world.turn(
+            *[GovernorUpdated(governor.id, Update()) for governor in loud], after=SILENCE + 1
+        )
+        assert self.world.governors == loud
+
+    @precondition(lambda self: len(self.wild.sessions) < 3)
+    @rule(number=which, new_client=st.booleans())
+    def session_opens(self, number: int, new_client: bool) -> None:
+        clients = self.world.clients
+        client = (
+            self.world.client() if new_client or not clients else clients[number % len(clients)]
+        )
+        self.wild.sessions.append(WildSession(client, client.session()))
+
+    @precondition(has_sessions)
+    @rule(number=which, really=seldom)
+    def session_closes(self, number: int, really: bool) -> None:
+        if not really:
+            return
+        session = self.session(number)
+        session.client.close(session.id)
+        self.wild.sessions.remove(session)
+
+    @precondition(lambda self: self.world.clients)
+    @rule(number=which, really=seldom)
+    def client_leaves(self, number: int, really: bool) -> None:
+        if not really:
+            return
+        client = self.world.clients[number % len(self.world.clients)]
+        client.leave()
+        self.wild.sessions = [s for s in self.wild.sessions if s.client is not client]
+
+    def report(self, governor: FakeGovernor, update: Update, now: bool) -> None:
+        self.wild.post(governor, update)
+        if now:
+            self.wild.deliver(governor.id, len(self.wild.outboxes[governor.id]))
+
+    @rule(rounds=st.integers(1, 3), size=st.sampled_from([7, 50_000]))
+    def all_goes_well_for_a_while(self, rounds: int, size: int) -> None:
+        for _ in range(rounds):
+            self.wild.deliver_all()
+            for governor in self.world.governors:
+                self.wild.work(governor, size)
+        self.wild.deliver_all()
+
+    @rule(seed=st.integers(0, 9999), steps=st.integers(1, 15))
+    def a_wild_while(self, seed: int, steps: int) -> None:
+        random = Random(seed)
+        for _ in range(steps):
+            self.wild.mischief(random)
+
+    def make_it_again(self) -> None:
+        """The same events, written down and read back, have the same effects."""
+        again = new_world(self.schedulers[self.scheduler](), self.world.state.settings)
+        chaos = again.reactor.scheduler
+        for given, expected in zip(self.world.turns, self.world.effects, strict=True):
+            if isinstance(chaos, ChaoticScheduler):
+                chaos.calm = given.now >= self.calm_since
+            turn = again.reactor.turn(decode(TurnInput, encode(given)))
+            assert turn.effects == expected

@@ -1,0 +1,52 @@
+"""All that a graph says, as plain values that can be compared before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from rain.graph import Client, DataObject, Governor, Graph, Session, Task, Wait
+from rain.graph.ready_queue import ReadyQueue
+
+NODES = (Client, DataObject, Governor, Session, Task)
+
+
+def snapshot(graph: Graph) -> dict[str, Any]:
+    """Every field of every node, other nodes by their ids."""
+    return {field.name: _spread(getattr(graph, field.name)) for field in attrs.fields(Graph)}
+
+
+def _spread(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        entries: Mapping[Any, Any] = value
+        return [(key, _fields(node)) for key, node in entries.items()]
+    return value
+
+
+def _fields(node: Any) -> dict[str, Any]:
+    kind: type = type(node)
+    return {field.name: _plain(getattr(node, field.name)) for field in attrs.fields(kind)}
+
+
+def _plain(value: Any) -> Any:
+    kind: type = type(value)
+    if isinstance(value, NODES):
+        return type(value).__name__, value.id
+    if isinstance(value, Wait):
+        return "Wait", value.request, value.remaining
+    if isinstance(value, (str, bytes)):
+        return value
+    if isinstance(value, Mapping):
+        entries: Mapping[Any, Any] = value
+        return [(_plain(key), _plain(other)) for key, other in entries.items()]
+    if isinstance(value, set):
+        members: set[Any] = value
+        return sorted(members)
+    if isinstance(value, (ReadyQueue, Iterable)):
+        items: Iterable[Any] = value
+        return [_plain(item) for item in items]
+    if attrs.has(kind):
+        return attrs.astuple(value)
+    return value
