@@ -116,6 +116,15 @@ struct ObjectNote {
   user @2 :Text;
 }
 
+# How busy a governor's machine is.
+struct Monitoring {
+  cpuUsage @0 :List(UInt8);     # percent, per core
+  memUsage @1 :UInt8;           # percent
+  interfaces @2 :List(Text);    # of the network, and their bytes since the machine has started
+  received @3 :List(Int64);
+  sent @4 :List(Int64);
+}
+
 struct Update {
   startedIds @0 :List(Int64);
   startedAttempts @1 :List(UInt32);
@@ -125,6 +134,7 @@ struct Update {
   unfetched @5 :List(Int64);
   taskNotes @6 :List(TaskNote);
   objectNotes @7 :List(ObjectNote);
+  monitoring @8 :List(Monitoring);
 }
 
 struct SessionFailure {

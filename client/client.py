@@ -10,6 +10,7 @@ from rain.base.ids import SessionId
 from rain.base.wire import SessionFailure
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
+from rain.client.failure import noting_failure
 from rain.client.housekeeper import Closable, Housekeeper
 from rain.client.local import LocalCluster
 from rain.client.reports import governor_info, object_info, task_info
@@ -126,7 +127,7 @@ class Client:
             self._update(session, tasks, objects)
 
     def _update(self, session: Session, tasks: list[Task], objects: list[DataObject]) -> None:
-        with session.asking():
+        with noting_failure(tasks), session.asking():
             task_reports, object_reports = self.connection.update(
                 [task.packed_id for task in tasks], [obj.packed_id for obj in objects]
             )

@@ -25,7 +25,7 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.client.download import Sink
-from rain.common.errors import ConnectionException, RainException, TimeoutException
+from rain.common.errors import ConnectionException, RainException
 
 
 class Connection(Protocol):
@@ -89,8 +89,6 @@ class Asking:
             raise self._explain(error.failure) from None
         if isinstance(error, ConnectionLostError | StartError):
             raise ConnectionException(str(error)) from None
-        if isinstance(error, TimeoutError) and not isinstance(error, RainException):
-            raise TimeoutException(str(error)) from None
         if isinstance(error, RefusedError | ProtocolError):
             raise RainException(str(error)) from None
 

@@ -43,9 +43,9 @@ def blob(
     return constant_object(get_active_session(), ObjectShape(label, content_type), data)
 
 
-def pickled(value: Any, label: str | None = "pickle") -> DataObject:
+def pickled(val: Any, label: str | None = "pickle") -> DataObject:
     """A blob that holds the pickle of a value."""
-    return blob(value, label, encode="pickle")
+    return blob(val, label, encode="pickle")
 
 
 def directory(path: Path | str | Tree | None = None, label: str | None = "const_dir") -> DataObject:

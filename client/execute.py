@@ -40,7 +40,7 @@ class Execute(Task):
         name: str | None = None,
         session: "Session | None" = None,
         cpus: int = 1,
-        resources: Mapping[str, int] | None = None,
+        resources: Mapping[str, int | str] | None = None,
     ) -> None:
         folder = _Folder()
         if stdin is not None:

@@ -1,10 +1,15 @@
 """The texts of failed sessions, built from what the server tells and what the client remembers."""
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
 from rain.base.ids import unpack
 from rain.base.wire import SessionFailure
+from rain.client.rpc.common import TaskState
 from rain.client.stack import as_text
 from rain.client.submission import SubmittedTasks
-from rain.client.task import describe
+from rain.client.task import Task, describe
+from rain.common.attributes import TaskInfo
 from rain.common.errors import SessionException, TaskException
 
 
@@ -26,7 +31,21 @@ def failure_exception(failure: SessionFailure, history: list[SubmittedTasks]) ->
         return SessionException(text)
     exception = TaskException(text)
     exception.task_id = unpack(failure.task)
+    exception.error, exception.debug = failure.message, failure.debug
     return exception
+
+
+@contextmanager
+def noting_failure(tasks: Sequence[Task]) -> Generator[None, None, None]:
+    """If it is one of these tasks that made the session fail, its state and info say so."""
+    try:
+        yield
+    except TaskException as failure:
+        for task in tasks:
+            if task.id == failure.task_id:
+                task.known_state = TaskState.failed
+                task.known_info = TaskInfo(error=failure.error, debug=failure.debug)
+        raise
 
 
 def _find(packed_id: int, history: list[SubmittedTasks]) -> tuple[str, str] | None:

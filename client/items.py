@@ -38,13 +38,13 @@ def is_unfinished(obj: DataObject) -> bool:
 
 def mark_finished(tasks: Iterable[Task], objects: Iterable[DataObject]) -> None:
     """Notes what a wait has told: tasks are finished, and so is what they have made."""
+    done = list(objects)
     for task in tasks:
         task.known_state = TaskState.finished
-        for obj in task.output_objects:
-            if obj.known_state is not DataObjectState.removed:
-                obj.known_state = DataObjectState.finished
-    for obj in objects:
-        obj.known_state = DataObjectState.finished
+        done += task.output_objects
+    for obj in done:
+        if obj.known_state is not DataObjectState.removed:
+            obj.known_state = DataObjectState.finished
 
 
 def expect_object(value: object) -> None:

@@ -65,6 +65,8 @@ class LocalCluster:
                         "127.0.0.1:0",
                         "--cpus",
                         str(share),
+                        "--share",
+                        f"{i}/{governors}",
                         "--workdir",
                         str(self.folder / f"work-{i}"),
                     ],

@@ -27,7 +27,7 @@ class Program:
         shell: bool = False,
         name: str | None = None,
         cpus: int = 1,
-        resources: Mapping[str, int] | None = None,
+        resources: Mapping[str, int | str] | None = None,
     ) -> None:
         words = shlex.split(args) if isinstance(args, str) else list(args)
         for word in words:

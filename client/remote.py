@@ -47,7 +47,7 @@ class Remote:
         auto_encode: str | None = None,
         name: str | None = None,
         cpus: int = 1,
-        resources: Mapping[str, int] | None = None,
+        resources: Mapping[str, int | str] | None = None,
     ) -> None:
         if not inspect.isfunction(fn):
             raise RainException(f"remote: a plain function is expected, not {fn!r}")
@@ -184,7 +184,7 @@ def remote(
     auto_encode: str | None = None,
     name: str | None = None,
     cpus: int = 1,
-    resources: Mapping[str, int] | None = None,
+    resources: Mapping[str, int | str] | None = None,
 ) -> Callable[[Function], Remote]:
     """Makes a function a remote one: `@remote()` before its definition."""
     if misplaced:

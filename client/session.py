@@ -8,14 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rain.base.ids import FIRST_NUMBER, ObjectId, SessionId, pack
+from rain.base.ids import FIRST_NUMBER, NUMBER_MASK, ObjectId, SessionId, pack
 from rain.base.wire import Fetched, SessionFailure, WaitAnswer
 from rain.client import active
 from rain.client.active import get_active_session
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
 from rain.client.download import Sink, download
-from rain.client.failure import failure_exception
+from rain.client.failure import failure_exception, noting_failure
 from rain.client.graph import Graph, graph_of
 from rain.client.items import (
     expect_fetchable,
@@ -32,7 +32,7 @@ from rain.client.submission import Batch, KindTable, SubmittedTasks, build
 from rain.client.task import Task
 from rain.common.attributes import ObjectInfo, SessionSpec
 from rain.common.data_instance import DataInstance
-from rain.common.errors import RainException
+from rain.common.errors import RainException, TimeoutException
 
 if TYPE_CHECKING:
     from rain.client.client import Client
@@ -64,7 +64,8 @@ class Session:
         self.static_data: dict[Any, DataObject] = {}  # uploaded once, for instance functions
         self._submissions = 0
         self._pending = Pending()
-        self._kinds = KindTable(self.next_id)
+        # Counted down from the last number, so that tasks and objects have numbers without gaps.
+        self._kinds = KindTable(count(pack(session_id, NUMBER_MASK), -1).__next__)
         self._history: list[SubmittedTasks] = []
         self._results = ResultStore()
         self._submitting = threading.Lock()
@@ -197,7 +198,8 @@ class Session:
         open_tasks = [task for task in tasks if task.state is not TaskState.finished]
         open_objects = [obj for obj in objects if is_unfinished(obj)]
         if open_tasks or open_objects:
-            self._wait(open_tasks, open_objects, "all", timeout)
+            with noting_failure(open_tasks):
+                self._wait(open_tasks, open_objects, "all", timeout)
             mark_finished(open_tasks, open_objects)
 
     def wait_some(
@@ -205,22 +207,23 @@ class Session:
     ) -> tuple[list[Task], list[DataObject]]:
         """Waits until at least one item is finished; the tasks and the objects that are.
 
-        Items that are known to be finished answer at once. After the timeout nothing may be
-        finished: both lists are empty then.
+        Without anything to ask for it answers at once. After the timeout nothing may be finished:
+        both lists are empty then.
         """
         tasks, objects = submitted_items(self, items)
-        done = (
-            [task for task in tasks if task.state is TaskState.finished],
-            [obj for obj in objects if not is_unfinished(obj)],
-        )
-        if done[0] or done[1] or not (tasks or objects):
-            return done
-        try:
-            answer = self._wait(tasks, objects, "some", timeout)
-        except TimeoutError:
-            return [], []
-        task_ids = set(answer.tasks)
-        object_ids = set(answer.objects)
+        task_ids = {task.packed_id for task in tasks if task.state is TaskState.finished}
+        object_ids = {obj.packed_id for obj in objects if not is_unfinished(obj)}
+        if len(task_ids) + len(object_ids) < len(tasks) + len(objects):
+            # The finished ones are named too: with them the server answers at once, and tells
+            # what else is finished by now.
+            try:
+                with noting_failure(tasks):
+                    answer = self._wait(tasks, objects, "some", timeout)
+            except TimeoutError:
+                pass
+            else:
+                task_ids.update(answer.tasks)
+                object_ids.update(answer.objects)
         done = (
             [task for task in tasks if task.packed_id in task_ids],
             [obj for obj in objects if obj.packed_id in object_ids],
@@ -245,13 +248,18 @@ class Session:
     ) -> WaitAnswer:
         connection = self._connection()
         with self._asking:
-            answer = connection.wait(
-                SessionId(self.session_id),
-                [task.packed_id for task in tasks],
-                [obj.packed_id for obj in objects],
-                mode,
-                timeout,
-            )
+            try:
+                answer = connection.wait(
+                    SessionId(self.session_id),
+                    [task.packed_id for task in tasks],
+                    [obj.packed_id for obj in objects],
+                    mode,
+                    timeout,
+                )
+            except TimeoutError:
+                raise TimeoutException(
+                    f"What was waited for is not finished after {timeout} seconds"
+                ) from None
         self._results.take_in(answer.delivery)
         return answer
 

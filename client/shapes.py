@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rain.base.resources import CPUS, Resources
+from rain.base.resources import CPUS, Resources, checked_amount
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
 
@@ -54,9 +54,7 @@ def resources_of(shape: TaskShape) -> Resources:
 
 def checked_resources(what: str, amounts: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     """Named amounts in a form that can be compared; RainException when they are none."""
-    for name, amount in amounts.items():
-        if not isinstance(amount, int) or amount < 0:
-            raise RainException(
-                f"{what}: the resource {name!r} must be a whole number, not {amount!r}"
-            )
-    return tuple(sorted(amounts.items()))
+    try:
+        return tuple(sorted((name, checked_amount(name, value)) for name, value in amounts.items()))
+    except ValueError as error:
+        raise RainException(f"{what}: {error}") from None

@@ -96,7 +96,7 @@ class Task(metaclass=TaskMeta):
         cpus: int = 1,
         name: str | None = None,
         user_spec: Mapping[str, Any] | None = None,
-        resources: Mapping[str, int] | None = None,
+        resources: Mapping[str, int | str] | None = None,
     ) -> None:
         task_type = task_type or self.TASK_TYPE
         if task_type is None:

@@ -21,16 +21,6 @@ F = TypeVar("F", bound=Callable[..., object])
 LEVELS = click.Choice(["debug", "info", "warning", "error"])
 
 
-def address(text: str, default_host: str, default_port: int) -> tuple[str, int]:
-    """PORT, HOST or HOST:PORT."""
-    host, colon, port = text.rpartition(":")
-    if not colon:
-        host, port = ("", text) if text.isdigit() else (text, "")
-    if port and not (port.isdigit() and int(port) < 65536):
-        raise click.BadParameter(f"{text!r} is not PORT, HOST or HOST:PORT")
-    return host or default_host, int(port) if port else default_port
-
-
 def daemon_options(command: F) -> F:
     """The options that every daemon has."""
     for option in (
@@ -154,13 +144,14 @@ def server(
     """
     import os
 
+    from rain.daemon.addresses import parse_address
     from rain.daemon.readiness import Readiness
     from rain.server.http.listener import HttpSettings
     from rain.server.main import run_server
     from rain.server.settings import DEFAULT_HOST, DEFAULT_PORT, ServerSettings
     from rain.server.state import ReactorSettings
 
-    host, port = address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
+    host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
     settings = ServerSettings(
         host=host,
         port=port,
@@ -172,7 +163,7 @@ def server(
         record=record,
         event_log=event_log,
         event_log_objects=event_log_objects,
-        http=None if no_http else HttpSettings(*address(http_listen, "127.0.0.1", 7222)),
+        http=None if no_http else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222)),
         reactor=ReactorSettings(
             overbooking=overbooking,
             governor_silence=governor_timeout,
@@ -277,6 +268,7 @@ def governor(
     named: tuple[str, ...],
     share: str,
     monitoring: float,
+    config: Path | None,
     workdir: Path | None,
     zero: bool,
     logdir: Path | None,
@@ -286,14 +278,15 @@ def governor(
     parent_fd: int | None,
 ) -> int:
     """Run a governor that works for the server at SERVER (HOST, PORT or HOST:PORT)."""
+    from rain.daemon.addresses import parse_address
     from rain.daemon.readiness import Readiness
     from rain.governor.machine import Machine
     from rain.governor.main import run_governor
     from rain.governor.offer import Share, read_offer
     from rain.governor.settings import GovernorSettings
 
-    server_host, server_port = address(server, "127.0.0.1", 7210)
-    host, port = address(listen_at, "127.0.0.1", 0)
+    server_host, server_port = parse_address(server, "127.0.0.1", 7210)
+    host, port = parse_address(listen_at, "127.0.0.1", 0)
     offer = read_offer(_cpus(cpus), memory, gpus, named, Machine.this(), Share.read(share))
     settings = GovernorSettings(
         server_host=server_host,
@@ -303,6 +296,7 @@ def governor(
         resources=offer.resources,
         gpus=offer.gpus,
         monitoring_seconds=monitoring,
+        config=config,
         work_folder=workdir,
         zero=zero,
         log_folder=logdir,

@@ -4,9 +4,10 @@ Executors start for every slot, so this file imports next to nothing. Three chan
 all made by the governor and inherited by the executor, whose environment names their descriptors:
 
 * A stream socket with frames (a length of four bytes, the lowest first, and a msgpack array
-  [what, ...]). Downwards: CALLS with an epoch, new kinds, objects to remember, and calls; DROP with
-  objects and sessions to forget. Upwards: REGISTER with the protocol's name and the executor's
-  number, once; LOOK whenever there are answers that the governor should read now.
+  [what, ...]). Downwards: CALLS with an epoch, new kinds, objects to remember, calls, and the gpus
+  that these may use (nil where there are none at all); DROP with objects and sessions to forget.
+  Upwards: REGISTER with the protocol's name and the executor's number, once; LOOK whenever there
+  are answers that the governor should read now.
 * A pipe of tokens downwards. A token is the epoch of its call in four bytes. Tokens are written
   before the frame with their calls. Whoever takes a call's token out decides on it: the executor to
   start it, or the governor to take it back, which it always does with all tokens that are there;

@@ -4,11 +4,39 @@ Every task needs some cpus (1 unless said, 0 is allowed); any other name (memory
 counts the same way. Amounts are whole numbers: memory is in bytes, cpus and gpus in pieces.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 
 from attrs import field, frozen
 
+from rain.base.sizes import parse_size, spell_size
+
 CPUS = "cpus"
+GPUS = "gpus"
+MEMORY = "memory"
+
+LARGEST = 2**63 - 1
+"""No amount is larger: the wire has no room for it."""
+
+_NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+
+
+def checked_amount(name: str, amount: object) -> int:
+    """The amount of a resource as somebody has given it; ValueError, in one line, if it is none.
+
+    It is a whole number; memory may also be written as a size, such as "2GiB".
+    """
+    if _NAME.fullmatch(name) is None:
+        raise ValueError(f"{name!r} is not the name of a resource: use letters, digits and _ . -")
+    if name == MEMORY and isinstance(amount, str):
+        try:
+            amount = parse_size(amount)
+        except ValueError as error:
+            raise ValueError(f"the resource 'memory': {error}") from None
+    if not isinstance(amount, int) or isinstance(amount, bool) or not 0 <= amount <= LARGEST:
+        size = ' or a size such as "2GiB"' if name == MEMORY else ""
+        raise ValueError(f"the resource {name!r} must be a whole number{size}, not {amount!r}")
+    return amount
 
 
 def _named(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -16,6 +44,11 @@ def _named(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
         if amount < 0:
             raise ValueError(f"resource {name!r} cannot be negative: {amount}")
     return tuple(sorted((name, amount) for name, amount in amounts.items() if name != CPUS))
+
+
+def spell_amount(name: str, amount: int) -> str:
+    """The amount of a resource for people."""
+    return spell_size(amount) if name == MEMORY else str(amount)
 
 
 @frozen
@@ -42,6 +75,10 @@ class Resources:
         """The same as a mapping, cpus always named."""
         return dict(self.items())
 
+    def amount(self, name: str) -> int:
+        """How much of it there is."""
+        return self.cpus if name == CPUS else dict(self.others).get(name, 0)
+
     def fits(self, capacity: "Resources") -> bool:
         """Whether an otherwise empty governor with this capacity could run it."""
         if self.cpus > capacity.cpus:
@@ -50,6 +87,13 @@ class Resources:
             return True
         there = dict(capacity.others)
         return all(amount <= there.get(name, 0) for name, amount in self.others)
+
+    def times_in(self, capacity: "Resources") -> int:
+        """How often it fits at once, by what is scarcest; at least 1, so that one may divide."""
+        there = dict(capacity.others)
+        times = [capacity.cpus // self.cpus] if self.cpus else []
+        times += [there.get(name, 0) // amount for name, amount in self.others]
+        return max(min(times, default=1), 1)
 
 
 ONE_CPU = Resources()

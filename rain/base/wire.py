@@ -206,6 +206,22 @@ class ObjectNote:
     user: str = ""  # JSON
 
 
+@frozen
+class Monitoring:
+    """How busy a governor's machine is, measured now and then."""
+
+    cpu_usage: tuple[int, ...]  # percent, per core
+    mem_usage: int  # percent
+    interfaces: tuple[str, ...]  # of the network
+    received: tuple[int, ...]  # bytes of each since the machine has started
+    sent: tuple[int, ...]
+
+    def check(self) -> None:
+        _same_lengths("monitoring", self.interfaces, self.received, self.sent)
+        if max((*self.cpu_usage, self.mem_usage)) > 100:
+            raise ProtocolError("monitoring: something is busy for more than 100 percent")
+
+
 @define
 class Update:
     """All that one governor has to tell since its last update; empty ones are heartbeats."""
@@ -218,10 +234,13 @@ class Update:
     unfetched: list[ObjectId] = Factory(list)  # ordered copies that their source did not give
     task_notes: list[TaskNote] = Factory(list)
     object_notes: list[ObjectNote] = Factory(list)
+    monitoring: list[Monitoring] = Factory(list)
 
     def check(self) -> None:
         _same_lengths("started tasks", self.started_ids, self.started_attempts)
         self.finished.check()
+        for sample in self.monitoring:
+            sample.check()
 
 
 @frozen

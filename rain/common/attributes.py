@@ -25,10 +25,6 @@ def _no_notes() -> dict[str, Any]:
     return {}
 
 
-def _no_resources() -> dict[str, int]:
-    return {}
-
-
 @define
 class Attributes:
     """What specs and infos have in common."""
@@ -94,7 +90,7 @@ class TaskSpec(Attributes):
     config: Any = None
     inputs: list[TaskSpecInput] = field(factory=_no_inputs)
     outputs: list[ID] = field(factory=_no_ids)
-    resources: dict[str, int] = field(factory=_no_resources)
+    resources: dict[str, Any] = field(factory=_no_notes)  # numbers; memory may be "2GiB"
     name: str | None = None
     user: dict[str, Any] = field(factory=_no_notes)
 

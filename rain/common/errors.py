@@ -23,6 +23,8 @@ class TaskException(SessionException):
     """A task failed, and its session with it."""
 
     task_id: ID | None = None
+    error: str = ""  # what the task itself has said: its remote traceback, or its stderr
+    debug: str = ""  # the lines that it left
 
 
 class ConnectionException(RainException, ConnectionError):

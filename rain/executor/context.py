@@ -52,6 +52,11 @@ class Context:
             self._info = TaskInfo()
         return self._info
 
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        """The gpus that are the task's own while it runs, as CUDA names them."""
+        return self._executor.memory.gpus or ()
+
     # Data.
 
     def blob(

@@ -16,6 +16,7 @@ import msgpack
 from rain.base import executor_protocol as protocol
 from rain.executor.context import Context, leave_nothing
 from rain.executor.desk import Desk
+from rain.executor.gpus import visible_gpus
 from rain.executor.memory import Memory
 from rain.executor.parent import die_with_parent
 from rain.executor.values import Outputs, split
@@ -68,7 +69,11 @@ class Executor:
         now = time.perf_counter
         while (call := self.desk.next_call()) is not None:
             started = now()
-            result, words = self._work(call)
+            if self.memory.gpus is None:
+                result, words = self._work(call)
+            else:
+                with visible_gpus(self.memory.gpus):
+                    result, words = self._work(call)
             ended = now()
             self.desk.answer([call.task, ended - started, result, *words], ended)
             self._clean()

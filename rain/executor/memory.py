@@ -27,6 +27,9 @@ class Memory:
         self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
         self.outputs_of: dict[int, list[protocol.ObjectKindRow]] = {}  # by the kind of task
         self.objects: dict[int, Remembered] = {}
+        # What the calls of the last frame may use. No frame is read before all calls of the one
+        # before it were started or taken back.
+        self.gpus: tuple[str, ...] | None = None
 
     def hear(self, frame: list[Any]) -> None:
         """Applies what a frame says apart from its calls."""
@@ -39,6 +42,7 @@ class Memory:
                 self.outputs_of[kind.id] = [self.object_kinds[output] for output in kind.outputs]
             for row in frame[4]:
                 self.objects[row[0]] = Remembered(protocol.ObjectRow._make(row))
+            self.gpus = None if frame[6] is None else tuple(frame[6])
         else:
             for object_id in frame[1]:
                 del self.objects[object_id]

@@ -17,6 +17,9 @@ HEADER = 4
 FRAME_LIMIT = 256 * 1024 * 1024
 READ_SIZE = 256 * 1024
 
+CLOSED = "closed by the other side"
+"""The cause of an end that breaks no rule."""
+
 
 class FrameParser:
     """Cuts a stream of bytes into frames, wherever the chunks were cut. Pure."""
@@ -103,6 +106,11 @@ class SocketLink:
             self._writer.write(len(frame).to_bytes(HEADER, "little"))
             self._writer.write(frame)
 
+    def drain(self) -> None:
+        """Takes in all that has arrived, when nothing more can come."""
+        while self._open and self._readable():
+            pass
+
     def close(self) -> None:
         """Ends the link; what the socket takes at once of what was said is still sent."""
         if self._open:
@@ -120,22 +128,24 @@ class SocketLink:
             self._release()
             self._on_closed(cause)
 
-    def _readable(self) -> None:
+    def _readable(self) -> bool:
+        """Takes in one piece; whether there may be more."""
         try:
             chunk = self._socket.recv(READ_SIZE)
         except BlockingIOError:
-            return
+            return False
         except OSError as error:
             self._end(error.strerror or "the connection broke")
-            return
+            return False
         if not chunk:
             in_frame = self._parser.in_frame
-            self._end("closed in the middle of a frame" if in_frame else "closed by the other side")
-            return
+            self._end("closed in the middle of a frame" if in_frame else CLOSED)
+            return False
         try:
             frames = self._parser.feed(chunk)
         except ProtocolError as error:
             self._end(str(error))
-            return
+            return False
         if frames:
             self._on_frames(frames)
+        return True

@@ -172,12 +172,22 @@ def _to_move(donor: Governor, governor: Governor) -> list[Task]:
             task.cpus  # those without do not wait for cpus
             and (moved + task.cpus <= share or alone)
             and task.kind.resources.fits(governor.resources)
+            and _evens_out(task, donor, governor, len(chosen))
         ):
             chosen.append(task)
             moved += task.cpus
             if moved >= share:
                 break
     return chosen
+
+
+def _evens_out(task: Task, donor: Governor, governor: Governor, before: int) -> bool:
+    """Whether a task that needs something scarce has fewer before it, `before` moved with it."""
+    needs = task.kind.resources
+    if not needs.others:
+        return True
+    taker_load = (len(governor.scheduled) + before + 1) / needs.times_in(governor.resources)
+    return taker_load <= (len(donor.scheduled) - before - 1) / needs.times_in(donor.resources)
 
 
 def _waiting(donor: Governor) -> Iterator[Task]:

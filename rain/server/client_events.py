@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from rain.base.errors import RefusedError
 from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId, session_of, spell
 from rain.base.states import ObjectState
-from rain.base.wire import SessionFailure, TaskReport
+from rain.base.wire import SessionFailure, Submission, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.growth import grow
 from rain.graph.release import release
@@ -93,17 +93,7 @@ def _grant(
             close_session(state, _session(state, client_id, session_id))
             state.emit(AnswerDone(request))
         case Submitted(client_id, request, submission):
-            session = _living(state, client_id, submission.session)
-            if state.settings.test_mode:
-                test_mode.check(state.graph, submission)
-            tasks = grow(state.graph, session, submission)
-            if state.settings.test_mode:
-                test_mode.note(state, session, submission)
-            state.news.submitted += tasks
-            if state.happenings is not None:
-                state.happenings.submitted(state.now, session, submission)
-            feasibility.look_at(state, session, submission.task_kinds)
-            _release_unneeded(state, submission.constants.ids)
+            _submit(state, client_id, submission)
             state.emit(AnswerDone(request))
         case Unkept(client_id, request, object_ids):
             _unkeep(state, client_id, object_ids)
@@ -122,6 +112,21 @@ def _grant(
             waiting.add(state, Wait(request, WaitMode.FETCH, session, (), (data_object,)))
         case StatesAsked(client_id, request, task_ids, object_ids):
             state.emit(_states(state, client_id, request, task_ids, object_ids))
+
+
+def _submit(state: State, client_id: ClientId, submission: Submission) -> None:
+    session = _living(state, client_id, submission.session)
+    testing = state.settings.test_mode
+    if testing:
+        test_mode.check(state.graph, submission)
+    tasks = grow(state.graph, session, submission)
+    if testing:
+        test_mode.note(state, session, submission)
+    state.news.submitted += tasks
+    if state.happenings is not None:
+        state.happenings.submitted(state.now, session, submission)
+    feasibility.look_at(state, session, submission.task_kinds)
+    _release_unneeded(state, submission.constants.ids)
 
 
 def _session(state: State, client_id: ClientId, session_id: SessionId) -> Session:

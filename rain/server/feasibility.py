@@ -65,6 +65,16 @@ def give_up(state: State) -> None:
         )
 
 
+def why_held_up(state: State, session: Session, now: float) -> str:
+    """Why a session waits for a governor that is not there, and how long yet; "" if it does not."""
+    for (held, kind_id), deadline in state.infeasible.items():
+        if held is session and _first_waiting(session, kind_id) is not None:
+            left = max(deadline - now, 0.0)
+            why = _why(state, session.task_kinds[kind_id])
+            return f"{why}; given up in {left:.0f} seconds unless such a governor joins"
+    return ""
+
+
 def next_deadline(state: State) -> float:
     """When the next grace time ends."""
     return min(state.infeasible.values(), default=float("inf"))

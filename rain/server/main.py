@@ -44,14 +44,14 @@ async def _serve(
     state = State(settings.reactor)
     clock = Clock()
     async with AsyncExitStack() as stack:
-        recorder = None
-        if settings.record is not None:
-            header = Header(settings.scheduler, settings.reactor)
-            recorder = stack.enter_context(Recorder.create(settings.record, header))
         history = (
             HistorySettings(folder, settings.event_log_objects) if settings.event_log else None
         )
         reader = await stack.enter_async_context(open_history(history, state, clock.now, log))
+        recorder = None
+        if settings.record is not None:  # after the log, which says where sessions go on
+            header = Header(settings.scheduler, settings.reactor, state.graph.last_session)
+            recorder = stack.enter_context(Recorder.create(settings.record, header))
         service = Service(scheduler, state, clock, log, recorder)
         listener = listen(settings.host, settings.port, service)
         stack.callback(listener.close)

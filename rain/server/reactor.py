@@ -10,7 +10,7 @@ from attrs import Factory, define
 
 from rain.graph import check
 from rain.scheduler.api import News, Plan, Scheduler
-from rain.server import client_events, distribution, feasibility, governor_events
+from rain.server import client_events, distribution, feasibility, governor_events, test_mode
 from rain.server.messages import Effect, TurnInput
 from rain.server.state import State
 
@@ -43,6 +43,8 @@ class Reactor:
             client_events.apply(state, client_event)
         self._dismiss_silent()
         feasibility.give_up(state)
+        if state.forced:
+            test_mode.force(state)
         scheduled = self._schedule_if_due()
         distribution.distribute(state)
         effects = state.take_effects()

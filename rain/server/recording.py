@@ -44,6 +44,7 @@ class Header:
 
     scheduler: str  # its name, as on the command line
     settings: ReactorSettings
+    last_session: int = 0  # the number that the sessions of an earlier server had reached
 
 
 def encode(value: Header | TurnInput) -> bytes:
@@ -156,6 +157,8 @@ class Recording:
 
 def replay(recording: Recording, scheduler: Scheduler) -> Iterator[TurnOutput]:
     """Makes all turns of a recording again, with a fresh scheduler of the recorded name."""
-    reactor = Reactor(scheduler, State(recording.header.settings))
+    state = State(recording.header.settings)
+    state.graph.last_session = recording.header.last_session
+    reactor = Reactor(scheduler, state)
     for given in recording.turns():
         yield reactor.turn(given)

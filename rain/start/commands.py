@@ -117,7 +117,7 @@ def start(
     with 'rain stop'.
     """
     import rain
-    from rain.cli import address
+    from rain.daemon.addresses import parse_address
     from rain.daemon.folders import default_log_folder
     from rain.start.asked import asked_governors
     from rain.start.clusters import user_index
@@ -129,7 +129,7 @@ def start(
     if governor_config is not None and not governor_config.is_file():
         raise StartError(f"--governor-config {governor_config} is not a file")
     here = Path.cwd()
-    host, port = address(listen, "", DEFAULT_PORT)
+    host, port = parse_address(listen, "", DEFAULT_PORT)
     command = run_rain(sys.executable, Path(rain.__file__).resolve().parent.parent, here)
     settings = Settings(
         governors=asked_governors(
@@ -225,7 +225,7 @@ def status(which: str, http: str, as_json: bool) -> int:
 
     Without an address, of the cluster that 'rain start' has started here, or of the usual port.
     """
-    from rain.cli import address
+    from rain.daemon.addresses import parse_address
     from rain.rpc.address import spell_address
     from rain.start.choice import server_of
     from rain.start.clusters import user_index
@@ -233,10 +233,10 @@ def status(which: str, http: str, as_json: bool) -> int:
     from rain.start.status import ask
 
     server, known_http = server_of(user_index(), which)
-    host, port = address(server, LOOPBACK, DEFAULT_PORT)
+    host, port = parse_address(server, LOOPBACK, DEFAULT_PORT)
     host = host.strip("[]")  # of an IPv6 address
     if http:
-        known_http = spell_address(*address(http, host, DEFAULT_HTTP_PORT))
+        known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
     elif not known_http and port == DEFAULT_PORT:
         known_http = spell_address(host, DEFAULT_HTTP_PORT)
     found = ask(spell_address(host, port), known_http)

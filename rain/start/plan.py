@@ -77,7 +77,7 @@ def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:
     """The governors, for a server at this address."""
     if isinstance(settings.governors, LocalGovernors):
         return tuple(
-            _local_governor(settings, server, number, cpus)
+            _local_governor(settings, server, number, cpus, len(settings.governors.cpus))
             for number, cpus in enumerate(settings.governors.cpus)
         )
     return tuple(
@@ -86,7 +86,9 @@ def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:
     )
 
 
-def _local_governor(settings: Settings, server: str, number: int, cpus: int | None) -> Daemon:
+def _local_governor(
+    settings: Settings, server: str, number: int, cpus: int | None, several: int
+) -> Daemon:
     if cpus is not None:
         if settings.reserve_cpu:
             raise StartError(
@@ -96,6 +98,8 @@ def _local_governor(settings: Settings, server: str, number: int, cpus: int | No
         amount = [f"--cpus={cpus}"]
     else:
         amount = [ALL_BUT_ONE] if settings.reserve_cpu else []
+    if several > 1:  # they divide the memory and the gpus of the machine
+        amount.append(f"--share={number}/{several}")
     return _governor(settings, number, ["governor", server, *amount])
 
 

@@ -39,6 +39,7 @@ class SessionLine:
     unfinished: int
     objects: int
     failure: str
+    held_up: str = ""  # why it waits for a governor that nobody has started
 
 
 @frozen
@@ -92,6 +93,7 @@ def read_sessions(status: Mapping[str, Any]) -> tuple[SessionLine, ...]:
                 int(session["unfinished"]),
                 int(session["objects"]),
                 str(session["failure"]),
+                str(session.get("held_up", "")),
             )
             for session in status["sessions"]
         )

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rain.base.resources import spell_amount
 from rain.start.status import ClusterStatus, GovernorLine, SessionLine
 
 
@@ -33,9 +34,9 @@ def _governors(lines: tuple[GovernorLine, ...]) -> Table:
     for name in names:
         table.add_column(Text(name), justify="right")
     for line in lines:
-        numbers = [line.cpus, line.tasks, line.objects]
-        numbers += [line.other_resources.get(name, 0) for name in names]
-        table.add_row(Text(line.address), *(str(number) for number in numbers))
+        numbers = [str(number) for number in (line.cpus, line.tasks, line.objects)]
+        numbers += [spell_amount(name, line.other_resources.get(name, 0)) for name in names]
+        table.add_row(Text(line.address), *numbers)
     return table
 
 
@@ -48,12 +49,15 @@ def _sessions(lines: tuple[SessionLine, ...]) -> Table:
     table.add_column("state")
     for line in lines:
         failure = line.failure.strip().partition("\n")[0]
+        state = f"failed: {failure}" if failure else "open"
+        if line.held_up:
+            state = f"held up: {line.held_up}"
         table.add_row(
             str(line.id),
             Text(line.name),
             str(line.tasks - line.unfinished),
             str(line.tasks),
             str(line.objects),
-            Text(f"failed: {failure}" if failure else "open"),
+            Text(state),
         )
     return table

@@ -100,7 +100,6 @@ def test_every_later_call_says_the_same_and_close_still_works(here: World) -> No
         (RefusedError("no such thing"), RainException),
         (ConnectionLostError("the server has gone"), ConnectionException),
         (StartError("no server"), ConnectionException),
-        (TimeoutError("too long"), TimeoutException),
     ],
 )
 def test_errors_of_the_connection_are_rain_exceptions(

@@ -113,7 +113,7 @@ class Child:
             [number(PICKLED), "pickled", "pickle", "blob", ""],
             [number(TEXT), "text", "text", "blob", '{"note": 1}'],
         ]
-        self.say(protocol.CALLS, 1, [], objects, [], [])
+        self.say(protocol.CALLS, 1, [], objects, [], [], None)
 
     def pickled(self, function: Function) -> bytes:
         pickled: bytes = cloudpickle.dumps(function)
@@ -124,7 +124,7 @@ class Child:
         self.functions += 1
         function_id = number(self.functions)
         row = [function_id, number(PLAIN), "", "", 0, self.pickled(function)]
-        self.say(protocol.CALLS, 1, [], [], [row], [])
+        self.say(protocol.CALLS, 1, [], [], [row], [], None)
         return function_id
 
     def row(
@@ -164,7 +164,7 @@ class Child:
         function_id = function if isinstance(function, int) else self.remember(function)
         kind, row = self.row(function_id, *args, **how)
         self.post(1)
-        self.say(protocol.CALLS, 1, [kind], [], [], [row])
+        self.say(protocol.CALLS, 1, [kind], [], [], [row], None)
         answer = self.answer()
         assert answer[0] == row[0]
         return answer

@@ -87,7 +87,7 @@ def test_a_function_that_cannot_be_unpickled_fails_its_task(executor: Child) -> 
     kind, call = executor.row(number(10))
     call[3] = [row]
     executor.post(1)
-    executor.say(protocol.CALLS, 1, [kind], [], [], [call])
+    executor.say(protocol.CALLS, 1, [kind], [], [], [call], None)
     assert "UnpicklingError" in executor.answer()[2]
 
 
@@ -96,7 +96,7 @@ def test_calls_are_answered_in_their_order(executor: Child) -> None:
     kind, first = executor.row(function_id, 0)
     rows = [[first[0] + i, *first[1:]] for i in range(300)]
     executor.post(300)
-    executor.say(protocol.CALLS, 1, [kind], [], [], rows)
+    executor.say(protocol.CALLS, 1, [kind], [], [], rows, None)
     assert [executor.answer()[0] for _ in rows] == [row[0] for row in rows]
 
 
@@ -111,13 +111,13 @@ def test_calls_whose_tokens_were_taken_back_are_not_run(executor: Child, tmp_pat
     calls = [executor.row(function_id, str(tmp_path), name) for name in ("one", "two", "three")]
     executor.post(3)
     kinds, rows = [kind for kind, _ in calls], [row for _, row in calls]
-    executor.say(protocol.CALLS, 1, kinds, [], [], rows)
+    executor.say(protocol.CALLS, 1, kinds, [], [], rows, None)
     wait_for_file(tmp_path / "one")
     # When they are taken back, and another one comes in a new epoch
     assert executor.take_back() == 2
     kind, row = executor.row(function_id, str(tmp_path), "four")
     executor.post(1, epoch=2)
-    executor.say(protocol.CALLS, 2, [kind], [], [], [row])
+    executor.say(protocol.CALLS, 2, [kind], [], [], [row], None)
     (tmp_path / "go").touch()
     # Then only the first and the last one are run
     assert [executor.answer()[0], executor.answer()[0]] == [rows[0][0], row[0]]
@@ -134,7 +134,7 @@ def test_tokens_tell_which_calls_a_dead_executor_had_started(executor: Child) ->
     calls = [executor.row(function_id, end) for end in (False, True, False)]
     executor.post(3)
     kinds, rows = [kind for kind, _ in calls], [row for _, row in calls]
-    executor.say(protocol.CALLS, 1, kinds, [], [], rows)
+    executor.say(protocol.CALLS, 1, kinds, [], [], rows, None)
     # When it has ended
     assert executor.process.wait(20) == 3
     # Then one was answered, one was not started, and so one was running
@@ -152,7 +152,7 @@ def test_an_answer_is_there_before_anybody_asks(executor: Child, tmp_path: Path)
     calls = [executor.row(short), executor.row(long, str(tmp_path))]
     executor.post(2)
     kinds, rows = [kind for kind, _ in calls], [row for _, row in calls]
-    executor.say(protocol.CALLS, 1, kinds, [], [], rows)
+    executor.say(protocol.CALLS, 1, kinds, [], [], rows, None)
     # Then the short one is answered while the long one runs
     assert executor.answer()[0] == rows[0][0]
     (tmp_path / "go").touch()

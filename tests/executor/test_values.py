@@ -99,7 +99,7 @@ def test_a_directory_can_be_read_from_memory_and_from_the_store(executor: Child)
 def test_a_function_that_is_stored_is_unpickled_from_there(executor: Child) -> None:
     (executor.places.data / "79").write_bytes(executor.pickled(lambda ctx: "stored"))
     row = [number(50), number(PLAIN), "", "", 1000, 79]
-    executor.say(protocol.CALLS, 1, [], [], [row], [])
+    executor.say(protocol.CALLS, 1, [], [], [row], [], None)
     assert executor.value(number(50)) == "stored"
 
 

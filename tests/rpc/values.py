@@ -13,6 +13,7 @@ from rain.base.wire import (
     Fetched,
     FinishedTasks,
     GovernorReport,
+    Monitoring,
     ObjectNote,
     ObjectReport,
     Orders,
@@ -161,6 +162,19 @@ def finished_tasks(draw: st.DrawFn) -> FinishedTasks:
 
 
 @st.composite
+def samples(draw: st.DrawFn) -> Monitoring:
+    percents = st.integers(0, 100)
+    network = draw(st.lists(st.tuples(texts, sizes, sizes), max_size=3))
+    return Monitoring(
+        tuple(draw(st.lists(percents, max_size=FEW))),
+        draw(percents),
+        tuple(name for name, _, _ in network),
+        tuple(received for _, received, _ in network),
+        tuple(sent for _, _, sent in network),
+    )
+
+
+@st.composite
 def some_updates(draw: st.DrawFn) -> Update:
     started = draw(st.integers(0, FEW))
     return Update(
@@ -172,6 +186,7 @@ def some_updates(draw: st.DrawFn) -> Update:
         unfetched=draw(st.lists(object_ids, max_size=FEW)),
         task_notes=draw(st.lists(st.builds(TaskNote, task_ids, texts, texts), max_size=2)),
         object_notes=draw(st.lists(st.builds(ObjectNote, object_ids, texts, texts), max_size=2)),
+        monitoring=draw(st.lists(samples(), max_size=2)),
     )
 
 

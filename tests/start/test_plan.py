@@ -48,8 +48,8 @@ def test_a_reserved_cpu_is_left_to_the_server() -> None:
 
 def test_listed_governors_get_their_cpus() -> None:
     assert commands(evolve(SIMPLE, governors=LocalGovernors((4, 2)))) == [
-        "python -m rain governor 127.0.0.1:7210 --cpus=4 --logdir /logs/governor-0",
-        "python -m rain governor 127.0.0.1:7210 --cpus=2 --logdir /logs/governor-1",
+        "python -m rain governor 127.0.0.1:7210 --cpus=4 --share=0/2 --logdir /logs/governor-0",
+        "python -m rain governor 127.0.0.1:7210 --cpus=2 --share=1/2 --logdir /logs/governor-1",
     ]
 
 
@@ -65,7 +65,7 @@ def test_each_governor_gets_its_own_folder_below_the_work_folder() -> None:
 
     assert commands(settings) == [
         "python -m rain governor 127.0.0.1:7210 --cpus=1"
-        f" --workdir /work/governor-{number} --logdir /logs/governor-{number}"
+        f" --share={number}/2 --workdir /work/governor-{number} --logdir /logs/governor-{number}"
         for number in range(2)
     ]
 

@@ -122,7 +122,15 @@ def test_the_answer_as_json_holds_everything() -> None:
             }
         ],
         "sessions": [
-            {"id": 3, "name": "x", "tasks": 1, "unfinished": 0, "objects": 2, "failure": ""}
+            {
+                "id": 3,
+                "name": "x",
+                "tasks": 1,
+                "unfinished": 0,
+                "objects": 2,
+                "failure": "",
+                "held_up": "",
+            }
         ],
         "sessions_unknown": "",
     }
@@ -172,3 +180,13 @@ def test_the_server_of_the_only_cluster_is_meant_unless_another_is_named(world: 
     assert server_of(world.index, "") == ("127.0.0.1:7210", "127.0.0.1:7222")
     assert server_of(world.index, "7210") == ("127.0.0.1:7210", "127.0.0.1:7222")
     assert server_of(world.index, "node:7210") == ("node:7210", "")
+
+
+def test_a_session_that_is_held_up_says_why() -> None:
+    shown = Console(width=200, record=True, file=io.StringIO())
+    why = "py/ 'wide' needs cpus=4, which none of the 1 governors has (cpus=1)"
+    line = SessionLine(3, "x", 1, 1, 2, "", why)
+
+    print_status(ClusterStatus("a:7210", (), (line,)), shown)
+
+    assert f"held up: {why}" in shown.export_text()

@@ -19,11 +19,12 @@ END_SECONDS = 15.0
 
 @define(eq=False)
 class Daemon:
-    """A running server or governor, and the address that it said."""
+    """A running server or governor, and the addresses that it said."""
 
     process: subprocess.Popen[str]
     address: str
     errors: Path
+    http: str = ""  # where a server serves HTTP
 
     @property
     def port(self) -> int:
@@ -63,7 +64,8 @@ def daemon(folder: Path, name: str, *arguments: str) -> Generator[Daemon, None, 
         )
     os.close(ready_write)
     try:
-        started = Daemon(process, _address(ready_read, errors), errors)
+        address, *http = _addresses(ready_read, errors)
+        started = Daemon(process, address, errors, *http)
         yield started
     finally:
         os.close(ready_read)
@@ -116,8 +118,8 @@ def wait_for_end(pid: int) -> None:
         os.close(descriptor)
 
 
-def _address(ready_read: int, errors: Path) -> str:
+def _addresses(ready_read: int, errors: Path) -> list[str]:
     readable, _, _ = select.select([ready_read], [], [], READY_SECONDS)
     line = os.read(ready_read, 256).decode() if readable else ""
     assert line.startswith("ready "), errors.read_text(encoding="utf-8")
-    return line.split()[1]
+    return line.split()[1:]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import FinishedTasks, ObjectNote, TaskFailure, TaskNote, Update
+from rain.base.wire import FinishedTasks, Monitoring, ObjectNote, TaskFailure, TaskNote, Update
 from rain.rpc.codec.border import Builder, Reader, clean, shown
 
 
@@ -24,6 +24,8 @@ def write_update(builder: Builder, update: Update) -> None:
         _write_task_notes(builder, update.task_notes)
     if update.object_notes:
         _write_object_notes(builder, update.object_notes)
+    if update.monitoring:
+        _write_monitoring(builder, update.monitoring)
 
 
 def read_update(reader: Reader) -> Update:
@@ -50,6 +52,17 @@ def read_update(reader: Reader) -> Update:
         update.object_notes = [
             ObjectNote(ObjectId(row.object), row.contentType, row.user)
             for row in reader.objectNotes
+        ]
+    if reader._has("monitoring"):
+        update.monitoring = [
+            Monitoring(
+                tuple(row.cpuUsage),
+                row.memUsage,
+                tuple(row.interfaces),
+                tuple(row.received),
+                tuple(row.sent),
+            )
+            for row in reader.monitoring
         ]
     update.check()
     return update
@@ -98,3 +111,13 @@ def _write_object_notes(builder: Builder, notes: Sequence[ObjectNote]) -> None:
         row.object = note.object
         row.contentType = clean(note.content_type)
         row.user = clean(note.user)
+
+
+def _write_monitoring(builder: Builder, samples: Sequence[Monitoring]) -> None:
+    rows = builder.init("monitoring", len(samples))
+    for row, sample in zip(rows, samples, strict=True):
+        row.cpuUsage = sample.cpu_usage
+        row.memUsage = sample.mem_usage
+        row.interfaces = [clean(name) for name in sample.interfaces]
+        row.received = sample.received
+        row.sent = sample.sent

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from rain.base.resources import spell_amount
 from rain.server.http.status import GovernorStatus, SessionStatus, Status
 
 _LINE = 200  # letters of a failure that are shown
@@ -53,7 +54,11 @@ def lite_page(status: Status) -> str:
 
 def _governor(governor: GovernorStatus) -> tuple[object, ...]:
     resources = governor["resources"]
-    others = [f"{name} {amount}" for name, amount in resources.items() if name != "cpus"]
+    others = [
+        f"{name} {spell_amount(name, amount)}"
+        for name, amount in resources.items()
+        if name != "cpus"
+    ]
     return (
         governor["governor"],
         resources["cpus"],

@@ -196,6 +196,7 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
                 "unfinished": 1,
                 "objects": 1,
                 "failure": "",
+                "held_up": "",
             }
         ],
     }

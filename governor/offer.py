@@ -1,0 +1,92 @@
+"""What a governor offers: its resources, from what it is told and from what its machine has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from rain.base.errors import StartError
+from rain.base.resources import CPUS, GPUS, MEMORY, Resources, checked_amount
+from rain.governor.machine import Machine
+
+DETECT = "detect"
+
+_OWN_OPTIONS = {CPUS: "--cpus", GPUS: "--gpus", MEMORY: "--memory"}
+
+
+@frozen
+class Share:
+    """Which part of what is detected is meant: several governors of one machine divide it."""
+
+    number: int = 0
+    of: int = 1
+
+    @staticmethod
+    def read(text: str) -> Share:
+        """`0/2` is the first of two parts."""
+        number, slash, of = text.partition("/")
+        if not (slash and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
+            raise StartError(f"--share {text!r} is not a part: write for instance 0/2")
+        return Share(int(number), int(of))
+
+
+@frozen
+class Offer:
+    """What tasks may use here; the gpus by name."""
+
+    resources: Resources
+    gpus: tuple[str, ...] = ()
+
+
+def read_offer(
+    cpus: int, memory: str, gpus: str, named: Sequence[str], machine: Machine, share: Share
+) -> Offer:
+    """The offer that the options of a command line mean; StartError, in one line, for bad ones."""
+    amounts = {CPUS: cpus, MEMORY: _memory(memory, machine, share)}
+    names = _gpus(gpus, machine, share)
+    amounts[GPUS] = len(names)
+    for entry in named:
+        name, amount = _named(entry)
+        if name in amounts:
+            raise StartError(f"--resource {entry!r}: {name!r} is named twice")
+        amounts[name] = amount
+    return Offer(Resources.of(amounts), names)
+
+
+def _memory(text: str, machine: Machine, share: Share) -> int:
+    if text == DETECT:
+        return machine.memory() // share.of
+    try:
+        return checked_amount(MEMORY, text)
+    except ValueError:
+        raise StartError(
+            f"--memory {text!r} is neither a size, such as 4G or 512MiB, nor 'detect'"
+        ) from None
+
+
+def _gpus(text: str, machine: Machine, share: Share) -> tuple[str, ...]:
+    if text == DETECT:
+        return machine.gpus()[share.number :: share.of]
+    if not text.isdecimal():
+        raise StartError(f"--gpus {text!r} is neither a number nor 'detect'")
+    count = int(text)
+    there = machine.gpus()
+    if there and count > len(there):
+        raise StartError(f"--gpus {count} is more than the {len(there)} gpus that are here")
+    return there[:count] if there else tuple(str(number) for number in range(count))
+
+
+def _named(entry: str) -> tuple[str, int]:
+    name, equals, amount = entry.partition("=")
+    if not equals or not amount.isdecimal():
+        raise StartError(
+            f"--resource {entry!r} is not NAME=AMOUNT with a whole number: write for instance"
+            " licence=2"
+        )
+    if name in _OWN_OPTIONS:
+        raise StartError(f"--resource {entry!r}: use {_OWN_OPTIONS[name]}")
+    try:
+        return name, checked_amount(name, int(amount))
+    except ValueError as error:
+        raise StartError(f"--resource {entry!r}: {error}") from None

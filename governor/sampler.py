@@ -1,0 +1,43 @@
+"""Measures from time to time how busy the machine is, and tells it as an event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import trio
+from structlog.typing import FilteringBoundLogger
+
+from rain.governor.messages import Event, Sampled
+from rain.governor.monitoring import Reading, read_cores, read_memory, read_network, sample
+
+SECONDS = 5.0
+"""Between two samples, unless the governor is told otherwise."""
+
+_PROC = Path("/proc")
+
+
+def read(proc: Path = _PROC) -> Reading:
+    """What the kernel says now; OSError where it does not say that."""
+    return Reading(
+        read_cores((proc / "stat").read_text(encoding="utf-8")),
+        read_memory((proc / "meminfo").read_text(encoding="utf-8")),
+        read_network((proc / "net/dev").read_text(encoding="utf-8")),
+    )
+
+
+async def keep_sampling(
+    seconds: float, tell: Callable[[Event], object], log: FilteringBoundLogger
+) -> None:
+    """Tells a sample every so many seconds; never, where the kernel says nothing, or with 0."""
+    if not seconds:
+        return
+    try:
+        before = read()
+        while True:
+            await trio.sleep(seconds)
+            now = read()
+            tell(Sampled(sample(before, now)))
+            before = now
+    except OSError as error:
+        log.warning("no monitoring", file=error.filename, reason=error.strerror)

@@ -1,0 +1,15 @@
+"""Addresses as people write them on a command line."""
+
+from __future__ import annotations
+
+from rain.base.errors import StartError
+
+
+def parse_address(text: str, default_host: str, default_port: int) -> tuple[str, int]:
+    """The host and port of PORT, HOST or HOST:PORT."""
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        host, port = ("", text) if text.isdigit() else (text, "")
+    if port and not (port.isdigit() and int(port) < 65536):
+        raise StartError(f"{text!r} is not PORT, HOST or HOST:PORT")
+    return host or default_host, int(port) if port else default_port

@@ -1,0 +1,71 @@
+"""What tasks say that they need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rain.client import Program, RainException, Session, Task, remote, tasks
+from rain.client.execute import Execute
+from tests.client.fake import World
+
+NEEDS: dict[str, int | str] = {"gpus": 2, "memory": "2GiB", "licence": 1}
+ASKED = {"cpus": 1, "gpus": 2, "licence": 1, "memory": 2 * 1024**3}
+
+
+@remote(resources=NEEDS)
+def train(ctx: Any) -> bytes:
+    return b""
+
+
+def test_every_way_to_make_a_task_takes_resources(session: Session) -> None:
+    made: list[Task] = [
+        Task((), 1, task_type="own/method", resources=NEEDS),
+        Execute("true", resources=NEEDS),
+        Program("true", resources=NEEDS)(),
+        train(),
+    ]
+    assert [task.spec.resources for task in made] == [ASKED] * 4
+
+
+def test_resources_may_be_changed_until_submit(here: World) -> None:
+    with here.session:
+        task = tasks.Concat(())
+        task.spec.resources["memory"] = "512MiB"
+        task.spec.resources["cpus"] = 0
+        here.session.submit()
+    (kind,) = here.server.submissions[0].task_kinds
+    assert kind.resources.as_dict() == {"cpus": 0, "memory": 512 * 1024**2}
+
+
+def test_cpus_among_the_resources_count_more_than_the_argument(session: Session) -> None:
+    assert Task((), 0, task_type="a/b", cpus=1, resources={"cpus": 3}).spec.resources["cpus"] == 3
+
+
+@pytest.mark.parametrize(
+    ("amounts", "text"),
+    [
+        ({"gpus": "2"}, "the resource 'gpus' must be a whole number, not '2'"),
+        ({"memory": "lots"}, "the resource 'memory': 'lots' is not a size"),
+        ({"licence": -1}, "the resource 'licence' must be a whole number, not -1"),
+        ({"a=b": 1}, "'a=b' is not the name of a resource"),
+    ],
+)
+def test_what_is_no_amount_is_refused_with_the_name_of_the_task(
+    amounts: dict[str, Any], text: str, session: Session
+) -> None:
+    with pytest.raises(RainException, match=f"^a/b: {text}"):
+        Task((), 0, task_type="a/b", resources=amounts)
+    with pytest.raises(RainException, match=f"^train: {text}"):
+        remote(resources=amounts)(train.fn)
+
+
+def test_bad_amounts_in_a_spec_are_refused_by_submit_and_nothing_is_sent(here: World) -> None:
+    with here.session:
+        task = tasks.Concat((), name="mine")
+        task.spec.resources["gpus"] = "all"
+        with pytest.raises(RainException, match=r"'mine'.*the resource 'gpus'"):
+            here.session.submit()
+        assert not here.server.submissions
+        assert here.session.task_count == 1

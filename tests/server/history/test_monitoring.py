@@ -1,0 +1,51 @@
+"""How busy the machines are, in the event log."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.base.errors import ProtocolError
+from rain.base.wire import Monitoring, Update
+from tests.support.events import listen, logged
+from tests.support.world import new_world
+
+SAMPLE = Monitoring((7, 100), 30, ("lo", 'eth"0'), (1, 2**40), (3, 4))
+
+
+def test_a_sample_becomes_an_event_with_the_fields_of_rain() -> None:
+    world = new_world()
+    governor = world.governor()
+    happenings = listen(world)
+
+    governor.send(Update(monitoring=[SAMPLE]))
+
+    (row,) = logged(happenings)
+    assert (row.type, row.session) == ("Monitoring", None)
+    assert row.event == {
+        "type": "Monitoring",
+        "governor": governor.address,
+        "cpu_usage": [7, 100],
+        "mem_usage": 30,
+        "net_stat": {"lo": [1, 3], 'eth"0': [2**40, 4]},
+    }
+
+
+def test_without_an_event_log_a_sample_changes_nothing() -> None:
+    world = new_world()
+    governor = world.governor()
+    assert not governor.send(Update(monitoring=[SAMPLE]))
+
+
+@pytest.mark.parametrize(
+    ("sample", "text"),
+    [
+        (Monitoring((), 0, ("lo",), (), ()), "monitoring: the columns have different lengths"),
+        (Monitoring((101,), 0, (), (), ()), "busy for more than 100 percent"),
+        (Monitoring((), 200, (), (), ()), "busy for more than 100 percent"),
+    ],
+)
+def test_a_sample_that_makes_no_sense_is_the_fault_of_its_governor(
+    sample: Monitoring, text: str
+) -> None:
+    with pytest.raises(ProtocolError, match=text):
+        Update(monitoring=[sample]).check()
