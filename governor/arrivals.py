@@ -34,9 +34,11 @@ class Arrivals:
         objects: Objects,
         dispatch: Dispatch,
         endings: Endings,
+        one_by_one: frozenset[str] = frozenset(),
     ) -> None:
         self._capacity = capacity
         self._runners = runners
+        self._one_by_one = one_by_one
         self._sessions = sessions
         self._objects = objects
         self._dispatch = dispatch
@@ -61,13 +63,19 @@ class Arrivals:
         runner, slash, _ = kind.task_type.partition("/")
         refusal = ""
         if not slash or (runner != BUILTIN and runner not in self._runners):
-            refusal = f"no executor is registered for the task type {kind.task_type!r}"
+            known = ", ".join(sorted({BUILTIN, *self._runners}))
+            refusal = (
+                f"no executor {runner!r} is registered for the task type {kind.task_type!r};"
+                f" this governor knows {known}"
+            )
         elif not kind.resources.fits(self._capacity):
             needs = ", ".join(f"{amount} {name}" for name, amount in kind.resources.items())
             refusal = f"the task needs more than this governor has: {needs}"
         group = self._dispatch.group("" if runner == BUILTIN else runner, kind.resources)
         outputs = tuple(self._object_kind(session, output) for output in kind.outputs)
-        session.task_kinds[kind.id] = KnownKind(kind, group, outputs, runner == PYTHON, refusal)
+        # A function is told apart only to our own Python executors.
+        calls_function = runner == PYTHON and runner not in self._one_by_one
+        session.task_kinds[kind.id] = KnownKind(kind, group, outputs, calls_function, refusal)
 
     def _object_kind(self, session: Session, kind_id: KindId) -> ObjectKind:
         kind = session.object_kinds.get(kind_id)

@@ -147,7 +147,7 @@ def slice_directory(job: Job) -> Outputs:
     if part.is_dir():
         copy_tree(part, taken)
     elif part.is_file():
-        taken.hardlink_to(part)
+        taken.hardlink_to(part.resolve())  # a link is followed, else it would lead nowhere
     return _made(collect(job.store, taken, path, job.effect.outputs[0]))
 
 

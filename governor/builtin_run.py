@@ -14,6 +14,7 @@ import trio
 from attrs import frozen
 
 from rain.governor.builtin_files import Job
+from rain.governor.gpus import VISIBLE
 from rain.governor.messages import Made, Outputs
 from rain.governor.sandbox import BuiltinError, collect, copy_to, inside, link_to
 from rain.governor.warden import Warden
@@ -52,7 +53,7 @@ async def run(job: Job, warden: Warden) -> Outputs:
     program = Program.of(job)
     folder = job.folder / "task"
     await trio.to_thread.run_sync(_lay_out, job, program, folder)
-    process = _start(program, folder)
+    process = _start(program, folder, job.effect.gpus)
     warden.watch(process.pid)
     try:
         await _end_of(process)
@@ -76,7 +77,8 @@ def _lay_out(job: Job, program: Program, folder: Path) -> None:
         inside(folder, path).parent.mkdir(parents=True, exist_ok=True)
 
 
-def _start(program: Program, folder: Path) -> subprocess.Popen[bytes]:
+def _start(program: Program, folder: Path, gpus: tuple[str, ...] | None) -> subprocess.Popen[bytes]:
+    environment = None if gpus is None else {**os.environ, VISIBLE: ",".join(gpus)}
     with ExitStack() as files:
         given = folder / STDIN
         stdin = files.enter_context(given.open("rb")) if given.exists() else subprocess.DEVNULL
@@ -86,6 +88,7 @@ def _start(program: Program, folder: Path) -> subprocess.Popen[bytes]:
             return subprocess.Popen(
                 program.args,
                 cwd=folder,
+                env=environment,
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,

@@ -22,6 +22,7 @@ def calls_frame(effect: CallExecutor, epoch: int) -> bytes:
         [_object_kind(kind) for kind in effect.object_kinds],
         effect.remembered,
         effect.calls,
+        effect.gpus,
     ]
     return _pack(frame)
 

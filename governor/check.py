@@ -210,3 +210,19 @@ def _resources(state: State) -> Iterator[str]:
         yield f"free are {free.slots} slots and {free.cpus} cpus, not {now.slots} and {now.cpus}"
     if free.slots < 0 or free.cpus < 0 or any(amount < 0 for amount in free.others.values()):
         yield "more resources are taken than there are"
+    yield from _gpus(state)
+
+
+def _gpus(state: State) -> Iterator[str]:
+    lent = [name for gpus in state.dispatch.gpus_of_runs.values() for name in gpus]
+    for executor in state.pool.executors.values():
+        count = 0 if executor.group is None else executor.group.gpus
+        if len(executor.gpus) != count:
+            yield f"{executor!r} has the gpus {executor.gpus}, and should have {count}"
+        lent += executor.gpus
+    for run, gpus in state.dispatch.gpus_of_runs.items():
+        if run not in state.dispatch.runs or len(gpus) != state.dispatch.runs[run].kind.group.gpus:
+            yield f"the run {run} has the gpus {gpus}"
+    gpus_here = state.pool.gpus
+    if sorted([*lent, *gpus_here.free]) != sorted(gpus_here.names):
+        yield f"of the gpus {gpus_here.names}, {lent} are lent and {gpus_here.free} are free"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from rain.base.errors import InvariantError
 from rain.base.resources import Resources
+from rain.governor.gpus import Lent
 from rain.governor.messages import RunBuiltin
 from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Task
 from rain.governor.outbox import Outbox
@@ -26,6 +27,7 @@ class Dispatch:
         self._free = pool.free
         self.groups: dict[tuple[str, Resources], Group] = {}
         self.runs: dict[int, Task] = {}  # tasks inside the governor, stopped ones too
+        self.gpus_of_runs: dict[int, Lent] = {}  # of those that have some
         self._run_count = 0
 
     def group(self, runner: str, resources: Resources) -> Group:
@@ -59,7 +61,7 @@ class Dispatch:
         if active:
             limit = self._grant(active)
             for group in sorted(active, key=Group.rank):
-                if group.count and group.leased:
+                if group.count and group.leased and not group.leased[0].one_by_one:
                     self._deepen(group, limit)
         pool.send_calls()
 
@@ -81,8 +83,8 @@ class Dispatch:
                 self._run(group.pop())
                 if group.count:
                     continue
-            elif self._pool.idle.get(group.runner):
-                self._pool.lease(self._pool.idle[group.runner].pop(), group)
+            elif (executor := self._pool.take_idle(group)) is not None:
+                self._pool.lease(executor, group)
                 if group.count:
                     continue
             else:
@@ -107,7 +109,7 @@ class Dispatch:
             if starting.get(group.runner):
                 starting[group.runner] -= 1
             else:
-                self._pool.start(group.runner)
+                self._pool.start_for(group)
             self._free.take(group.resources)
             count += 1
         return count
@@ -140,8 +142,12 @@ class Dispatch:
         self._outbox.update.started_ids.append(task.id)
         self._outbox.update.started_attempts.append(task.attempt)
         inputs = tuple(builtin_input(data_object) for data_object in task.inputs)
+        gpus: Lent = ()
+        if known.group.gpus:
+            gpus = self.gpus_of_runs[task.run] = self._pool.gpus.take(known.group.gpus)
+        shown = self._pool.gpus.shown(gpus)
         self._outbox.effects.append(
-            RunBuiltin(task.run, task.id, known.kind, task.config, inputs, known.outputs)
+            RunBuiltin(task.run, task.id, known.kind, task.config, inputs, known.outputs, shown)
         )
 
     def run_ended(self, run: int) -> Task:
@@ -151,6 +157,7 @@ class Dispatch:
             raise InvariantError(f"the run {run} has ended, but was never started")
         task.run = 0
         self._free.give_back(task.kind.group.resources)
+        self._pool.gpus.give_back(self.gpus_of_runs.pop(run, ()))
         return task
 
 

@@ -57,6 +57,7 @@ class ExecutorLink:
         self._epoch = 1
         self._registered = False
         self._killed = False
+        self._fault = ""  # what it was killed for
         self._link = SocketLink(started.socket, self._heard, self._hung_up)
 
     # Downwards.
@@ -123,7 +124,7 @@ class ExecutorLink:
         unstarted = self._take_tokens()
         self.look()
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
-        cause = cause_of_death(self.number, status, self._places, tail)
+        cause = cause_of_death(self.number, status, self._places, tail, self._fault)
         self._tell(ExecutorDied(self.number, cause, unstarted))
 
     def close(self) -> None:
@@ -155,4 +156,5 @@ class ExecutorLink:
 
     def _wrong(self, what: str) -> None:
         self._blame(self.number, what)
+        self._fault = self._fault or f"broke the protocol: {what}"
         self.kill()

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -22,6 +23,10 @@ from rain.base import executor_protocol as protocol
 
 TAIL_OF_A_START = 600
 TAIL_OF_A_TASK = 4096
+
+SOCKET = "socket"
+SOCKET_PATH = "RAIN_EXECUTOR_SOCKET"
+"""The variable that tells executors of other languages where to connect."""
 
 _PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
@@ -39,6 +44,14 @@ class Places:
 
     def log(self, number: int, stream: str) -> Path:
         return self.logs / f"executor-{number}.{stream}"
+
+
+@frozen
+class StartedProgram:
+    """A running process of another language, and the socket where it will connect."""
+
+    process: subprocess.Popen[bytes]
+    listener: socket.socket
 
 
 @frozen
@@ -84,6 +97,38 @@ def start_executor(number: int, places: Places) -> Started:
     return Started(process, our_socket, tokens, taken_tokens, answers)
 
 
+def start_program(number: int, words: Sequence[str], places: Places) -> StartedProgram:
+    """Starts an executor of another language, which shall connect to `socket` in its folder."""
+    folder = places.folder(number)
+    folder.mkdir()
+    with ExitStack() as ours, ExitStack() as theirs:
+        listener = socket.socket(socket.AF_UNIX)
+        ours.callback(listener.close)
+        listener.setblocking(False)
+        # The path of a socket may have a hundred bytes only; the way by the descriptor is short.
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        theirs.callback(os.close, descriptor)
+        listener.bind(f"/proc/self/fd/{descriptor}/{SOCKET}")
+        listener.listen(1)
+        out = theirs.enter_context(places.log(number, "out").open("wb"))
+        err = theirs.enter_context(places.log(number, "err").open("wb"))
+        process = subprocess.Popen(
+            words,
+            cwd=folder,
+            env={
+                **os.environ,
+                SOCKET_PATH: str(folder / SOCKET),
+                protocol.EXECUTOR_ID: str(number),
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+        ours.pop_all()
+    return StartedProgram(process, listener)
+
+
 def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
     reader, writer = os.pipe()
     reading.callback(os.close, reader)
@@ -108,9 +153,12 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def cause_of_death(number: int, status: int, places: Places, tail: int) -> str:
-    """How the process ended and what it said last."""
-    lines = [f"executor {number} {_ending(status)}"]
+def cause_of_death(number: int, status: int, places: Places, tail: int, fault: str = "") -> str:
+    """How the process ended and what it said last; `fault` is what it was killed for."""
+    if fault and status == -signal.SIGKILL:
+        lines = [f"executor {number} {fault}"]
+    else:
+        lines = [f"executor {number} {_ending(status)}" + (f" after it {fault}" if fault else "")]
     for stream, name in (("out", "stdout"), ("err", "stderr")):
         said = _tail(places.log(number, stream), tail)
         if said:

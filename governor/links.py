@@ -14,9 +14,10 @@ from typing import Protocol, assert_never
 import trio
 from structlog.typing import FilteringBoundLogger
 
-from rain.governor.answers import Adopt
+from rain.governor.cbor_link import CborLink
+from rain.governor.executor_config import Commands
 from rain.governor.executor_link import ExecutorLink
-from rain.governor.executor_process import Places, start_executor
+from rain.governor.executor_process import Places, start_executor, start_program
 from rain.governor.messages import (
     CallExecutor,
     DropCached,
@@ -27,7 +28,7 @@ from rain.governor.messages import (
     StartExecutor,
     TakeBackCalls,
 )
-from rain.governor.store import remove
+from rain.governor.store import Store, remove
 from rain.governor.warden import Warden
 from rain.rpc.host import in_trio
 
@@ -59,14 +60,16 @@ class Executors:
     def __init__(
         self,
         places: Places,
-        adopt: Adopt,
+        store: Store,
         warden: Warden,
         nursery: trio.Nursery,
         tell: Callable[[Event], object],
         log: FilteringBoundLogger,
+        commands: Commands,
     ) -> None:
         self._places = places
-        self._adopt = adopt
+        self._store = store
+        self._commands = commands
         self._warden = warden
         self._nursery = nursery
         self._tell = tell
@@ -76,7 +79,7 @@ class Executors:
     def carry(self, effect: ExecutorEffect) -> None:
         """Carries out an effect."""
         if isinstance(effect, StartExecutor):
-            self._start(effect.executor)
+            self._start(effect.executor, effect.runner)
             return
         link = self._links.get(effect.executor)
         if link is None:
@@ -93,22 +96,28 @@ class Executors:
             case _:
                 assert_never(effect)
 
-    def _start(self, number: int) -> None:
+    def _start(self, number: int, runner: str) -> None:
         """Starts an executor process; one that cannot be started has died at once."""
         try:
-            started = start_executor(number, self._places)
+            link = self._link(number, runner)
         except OSError as error:
-            cause = f"executor {number} cannot be started: {error.strerror}"
-            self._log.error("executor not started", executor=number, cause=error.strerror)
+            program = f" ({self._commands[runner][0]})" if runner in self._commands else ""
+            cause = f"executor {number}{program} cannot be started: {error.strerror}"
+            self._log.error("executor not started", executor=number, cause=cause)
             self._tell(ExecutorDied(number, cause))
             return
-        self._warden.watch(started.process.pid)
-        link: Link = ExecutorLink(
-            number, started, self._places, self._adopt, self._tell, self._blame
-        )
+        self._warden.watch(link.process.pid)
         self._links[number] = link
-        self._log.debug("executor started", executor=number, pid=started.process.pid)
+        self._log.debug("executor started", executor=number, pid=link.process.pid)
         in_trio(self._nursery.start_soon, self._watch, link)
+
+    def _link(self, number: int, runner: str) -> Link:
+        places = self._places
+        if runner in self._commands:
+            program = start_program(number, self._commands[runner], places)
+            return CborLink(number, runner, program, places, self._store, self._tell, self._blame)
+        started = start_executor(number, places)
+        return ExecutorLink(number, started, places, self._store.adopt, self._tell, self._blame)
 
     def look(self) -> None:
         """Reads the answers that executors have not asked to be looked at."""

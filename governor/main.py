@@ -17,10 +17,12 @@ from rain.daemon import lifetime, logs
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.governor.arrivals import PYTHON
 from rain.governor.builtin import Builtins
+from rain.governor.executor_config import Commands, read_executors
 from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
 from rain.governor.links import Executors
 from rain.governor.reactor import Reactor
+from rain.governor.sampler import keep_sampling
 from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.store import Store, remove
@@ -38,13 +40,14 @@ LINGER_SECONDS = 5.0
 
 def run_governor(settings: GovernorSettings) -> int:
     """Runs a governor until it is told to end or has lost its server; the exit status."""
+    commands = read_executors(settings.config)
     folder = make_folder(settings.log_folder or default_log_folder("governor"), "log folder")
     log = logs.configure("governor", folder, settings.log_level)
 
     async def govern() -> int:
         if settings.zero:
             return await _zero(settings, log)
-        return await _govern(settings, folder, log)
+        return await _govern(settings, commands, folder, log)
 
     try:
         return host.run(govern)
@@ -52,7 +55,9 @@ def run_governor(settings: GovernorSettings) -> int:
         logs.close()
 
 
-async def _govern(settings: GovernorSettings, logs_in: Path, log: FilteringBoundLogger) -> int:
+async def _govern(
+    settings: GovernorSettings, commands: Commands, logs_in: Path, log: FilteringBoundLogger
+) -> int:
     executor_logs = make_folder(logs_in / "executors", "log folder")
     folder = WorkFolder.make(settings.work_folder or default_work_folder())
     warden = Warden(folder.root)
@@ -60,22 +65,27 @@ async def _govern(settings: GovernorSettings, logs_in: Path, log: FilteringBound
         store = Store(folder.data)
         reactor = Reactor(
             settings.resources,
-            frozenset({PYTHON}),
+            frozenset({PYTHON, *commands}),
             linger_seconds=_linger_seconds(),
             now=time.monotonic(),
             checking=os.environ.get("RAIN_DEBUG_MODE") == "1",
+            gpus=settings.gpus,
+            one_by_one=frozenset(commands),
+            idle_seconds=settings.idle_seconds,
         )
         service = Service(reactor, store, log)
         places = Places(folder.executors, executor_logs, folder.data)
 
         async def work(upstream: Upstream) -> int:
             async with trio.open_nursery() as nursery:
-                executors = Executors(places, store.adopt, warden, nursery, service.tell, log)
+                executors = Executors(places, store, warden, nursery, service.tell, log, commands)
                 builtins = Builtins(store, folder.runs, warden, nursery, service.tell)
                 server = spell_address(settings.server_host, settings.server_port)
                 fetcher = Fetcher(DataReader(server), store, folder.drafts, service.tell, log)
                 try:
                     service.open(executors, builtins, fetcher, upstream)
+                    seconds = settings.monitoring_seconds
+                    nursery.start_soon(keep_sampling, seconds, service.tell, log)
                     return await _until_the_end(settings, service, upstream, log)
                 finally:
                     await wind_down(service, fetcher, executors, nursery)

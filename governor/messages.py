@@ -10,7 +10,7 @@ from attrs import Factory, define, frozen
 
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import Orders, TaskNote, Update
+from rain.base.wire import Monitoring, Orders, TaskNote, Update
 
 # What data objects are made of: bytes in memory, or the number of a file or folder of the store.
 Content = bytes | int
@@ -80,6 +80,14 @@ class CallsDone:
 
 
 @frozen
+class ObjectsCached:
+    """An executor has said that it remembers these objects of a call that it has answered."""
+
+    executor: int
+    objects: list[ObjectId]
+
+
+@frozen
 class CallsTakenBack:
     """So many of an executor's newest calls were not started, and will not be."""
 
@@ -125,6 +133,13 @@ class BuiltinDone:
 
 
 @frozen
+class Sampled:
+    """How busy the machine is, measured from time to time."""
+
+    monitoring: Monitoring
+
+
+@frozen
 class Tick:
     """Time has passed."""
 
@@ -133,11 +148,13 @@ Event = (
     OrdersReceived
     | ExecutorReady
     | CallsDone
+    | ObjectsCached
     | CallsTakenBack
     | ExecutorDied
     | ObjectFetched
     | FetchFailed
     | BuiltinDone
+    | Sampled
     | Tick
 )
 
@@ -168,6 +185,9 @@ class CallExecutor:
     object_kinds: list[ObjectKind]
     remembered: list[InputRow]  # objects that the executor keeps until they are dropped
     calls: list[CallRow]
+    gpus: tuple[str, ...] | None = None  # what the calls may use; None where there are no gpus
+    # Inputs that an executor of another language has; their rows are full all the same.
+    held: list[ObjectId] = Factory(list)
 
 
 @frozen
@@ -214,6 +234,7 @@ class RunBuiltin:
     config: bytes
     inputs: tuple[BuiltinInput, ...]
     outputs: tuple[ObjectKind, ...]
+    gpus: tuple[str, ...] | None = None  # what it may use; None where there are no gpus
 
 
 @frozen

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import deque
 from heapq import heappop, heappush
 
-from attrs import Factory, define
+from attrs import Factory, define, field
 
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, spell
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.resources import Resources
+from rain.base.resources import GPUS, Resources
 from rain.governor.messages import Content
 from rain.governor.tables import (
     OBJECT_MOVES,
@@ -62,6 +62,10 @@ class Group:
     count: int = 0  # the ready tasks in the heap; others there were stopped meanwhile
     heap: list[tuple[int, int, Task]] = Factory(list)
     leased: list[Executor] = Factory(list)  # executors that work for this group now
+    gpus: int = field(init=False)  # how many each task needs
+
+    def __attrs_post_init__(self) -> None:
+        self.gpus = self.resources.amount(GPUS)
 
     def push(self, task: Task) -> None:
         """The task has become ready."""
@@ -188,7 +192,9 @@ class Executor:
 
     id: int
     runner: str
+    one_by_one: bool = False  # it gets its next call when it has answered the last one
     ready: bool = False
+    idle_since: float = 0.0  # while it is idle
     recalling: bool = False  # its unstarted calls are being taken back; it gets no others meanwhile
     dying: bool = False  # it was killed, and its death is not reported yet
     group: Group | None = None  # whose resources it holds; None exactly when it has no calls
@@ -197,8 +203,26 @@ class Executor:
     progress: float = -1.0  # when it last answered or got its lease, -1 before the first one
     overdue: bool = False  # the task that it runs lasts much longer than expected
     lease: int = 0  # the turn in which it got its lease
+    gpus: tuple[str, ...] = ()  # lent to it with its lease
+    seen_gpus: tuple[str, ...] = ()  # the last that it had; its libraries may hold on to them
     known_kinds: set[KindId] = Factory(set)  # only asked, never iterated
-    cached: dict[ObjectId, DataObject] = Factory(dict)  # functions that it remembers
+    cached: dict[ObjectId, DataObject] = Factory(dict)  # objects that it remembers
+
+    def remember(self, target: DataObject) -> None:
+        """The executor has the object from now on."""
+        if target.id not in self.cached:
+            self.cached[target.id] = target
+            if target.cached_by is None:
+                target.cached_by = []
+            target.cached_by.append(self)
+
+    def forget_all(self) -> None:
+        """The executor is gone, and what it had with it."""
+        for target in self.cached.values():
+            if target.cached_by is not None:
+                target.cached_by.remove(self)
+                if not target.cached_by:
+                    target.cached_by = None
 
     def __repr__(self) -> str:
         return f"<Executor {self.id} {self.runner}, {len(self.calls)} calls>"

@@ -32,6 +32,7 @@ class Outbox:
             or update.unfetched
             or update.task_notes
             or update.object_notes
+            or update.monitoring
         )
 
     def send_update(self) -> None:

@@ -8,6 +8,8 @@ cost ten times more than the tasks. So an executor gets more calls than one, as 
 to last `QUEUE_AIM` together. The first task of a function always runs alone, since nobody knows how
 long it lasts, and nothing waits behind a task that is expected to last longer than `LONGEST_AHEAD`.
 
+**Gpus** are lent with a lease: all calls of one lease see the same ones, one call after the other.
+
 **Who runs a call is decided once.** Each call is one token in a pipe from the governor to the
 executor. The executor takes a token out before it starts a call; the governor takes calls back by
 taking tokens out itself. The kernel gives each token to one of them, whatever the executor is busy
@@ -21,6 +23,12 @@ with several calls has not answered for `STUCK_AFTER`, its unstarted calls are t
 elsewhere, and it gets no others until it answers. To stop a task, the unstarted calls are taken
 back too. If the task was among them, it is simply gone; if not, it is the one that runs, and its
 executor is killed, which hits nobody else.
+
+**Executors of other languages** have no such pipe: they get one call at a time, and what was sent
+to one of them was started.
+
+**Idle executors** stay warm, one for each cpu. When there are more processes than that, those that
+were idle for `idle_seconds` go, the longest idle first.
 """
 
 from __future__ import annotations
@@ -28,6 +36,7 @@ from __future__ import annotations
 from rain.base.errors import InvariantError
 from rain.base.ids import SessionId, session_of
 from rain.base.resources import Resources
+from rain.governor.gpus import Gpus
 from rain.governor.messages import (
     CallExecutor,
     KillExecutor,
@@ -35,12 +44,12 @@ from rain.governor.messages import (
     TakeBackCalls,
 )
 from rain.governor.nodes import (
-    DataObject,
     Executor,
     Group,
     Task,
 )
 from rain.governor.outbox import Outbox
+from rain.governor.reaping import IDLE_SECONDS, surplus
 from rain.governor.resources import FreeResources
 from rain.governor.rows import call_row
 from rain.governor.tables import TASK_MOVES, TaskMove, TaskRow
@@ -58,9 +67,20 @@ _STOPPED = TaskRow.STOPPED
 class Pool:
     """Executors, the leases that they hold, and the resources that these take."""
 
-    def __init__(self, outbox: Outbox, capacity: Resources) -> None:
+    def __init__(
+        self,
+        outbox: Outbox,
+        capacity: Resources,
+        gpus: Gpus,
+        one_by_one: frozenset[str] = frozenset(),
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
         self._outbox = outbox
+        self._one_by_one = one_by_one
+        self._idle_seconds = idle_seconds
+        self._warm = max(capacity.cpus, 1)
         self.free = FreeResources(capacity)
+        self.gpus = gpus
         self.now = 0.0
         self.executors: dict[int, Executor] = {}
         self.idle: dict[str, list[Executor]] = {}  # the last one back is the first to go
@@ -77,15 +97,48 @@ class Pool:
         self.turn += 1
 
     def start(self, runner: str) -> None:
-        """One more executor, warm until the governor ends."""
+        """One more executor; it stays warm until it has long been idle (see `reap`)."""
         self._executor_count += 1
-        executor = Executor(self._executor_count, runner)
+        executor = Executor(self._executor_count, runner, runner in self._one_by_one)
         self.executors[executor.id] = executor
         self._outbox.effects.append(StartExecutor(executor.id, runner))
+
+    def take_idle(self, group: Group) -> Executor | None:
+        """An idle executor that can work for the group, if there is one.
+
+        Libraries look for gpus once in the life of a process. So what needs gpus runs where the
+        same ones were used before, or none; never where the library still means others.
+        """
+        idle = self.idle.get(group.runner)
+        if not idle:
+            return None
+        if not group.gpus:
+            return idle.pop()
+        chosen: Executor | None = None
+        for executor in reversed(idle):
+            if len(executor.seen_gpus) == group.gpus and self.gpus.are_free(executor.seen_gpus):
+                chosen = executor
+                break
+            if not executor.seen_gpus and chosen is None:
+                chosen = executor
+        if chosen is not None:
+            idle.remove(chosen)
+        return chosen
+
+    def start_for(self, group: Group) -> None:
+        """One more executor for the group, in the place of an idle one that cannot work for it."""
+        idle = self.idle.get(group.runner)
+        if idle:
+            executor = idle.pop(0)
+            executor.progress = -1.0  # so that it is not replaced once more when it is gone
+            self.kill(executor)
+        self.start(group.runner)
 
     def lease(self, executor: Executor, group: Group) -> None:
         """An idle executor works for the group from now on, and gets its first call."""
         self.free.take(group.resources)
+        if group.gpus:
+            executor.gpus = executor.seen_gpus = self.gpus.take(group.gpus, executor.seen_gpus)
         executor.group = group
         executor.lease = self.turn
         executor.progress = self.now
@@ -102,7 +155,8 @@ class Pool:
         self._touched[executor.id] = executor
         effect = self._calls.get(executor.id)
         if effect is None:
-            effect = self._calls[executor.id] = CallExecutor(executor.id, [], [], [], [])
+            gpus = self.gpus.shown(executor.gpus)
+            effect = self._calls[executor.id] = CallExecutor(executor.id, [], [], [], [], gpus=gpus)
         effect.calls.append(call_row(executor, task, effect))
 
     def send_calls(self) -> None:
@@ -148,10 +202,13 @@ class Pool:
             executor.group = None
             group.leased.remove(executor)
             self.free.give_back(group.resources)
+            self.gpus.give_back(executor.gpus)
+            executor.gpus = ()
             if not executor.recalling and not executor.dying:
                 self._rest(executor)
 
     def _rest(self, executor: Executor) -> None:
+        executor.idle_since = self.now
         self.idle.setdefault(executor.runner, []).append(executor)
 
     # Executors that come and go.
@@ -162,6 +219,17 @@ class Pool:
         if executor is not None and not executor.dying:
             executor.ready = True
             self._rest(executor)
+
+    def reap(self) -> None:
+        """Ends executors that were idle for long, but for one warm process per cpu."""
+        if len(self.executors) <= self._warm:
+            return
+        living = [executor for executor in self.executors.values() if not executor.dying]
+        idle = [executor for resting in self.idle.values() for executor in resting]
+        for executor in surplus(idle, len(living) - self._warm, self.now - self._idle_seconds):
+            self.idle[executor.runner].remove(executor)
+            executor.progress = -1.0  # so that it is not replaced when it is gone
+            self.kill(executor)
 
     def recall(self, executor: Executor) -> None:
         """Takes back all calls that the executor has not started."""
@@ -203,8 +271,7 @@ class Pool:
             self._release(executor)
         elif executor.ready and executor in self.idle.get(executor.runner, ()):
             self.idle[executor.runner].remove(executor)
-        for data_object in executor.cached.values():
-            _forget_cached(data_object, executor)
+        executor.forget_all()
         if executor.progress >= 0:
             self.start(executor.runner)
         return executor, started
@@ -249,10 +316,3 @@ class Pool:
     def is_queueing(self) -> bool:
         """Whether any executor has more than one call, so that time matters."""
         return any(len(executor.calls) > 1 for executor in self.executors.values())
-
-
-def _forget_cached(target: DataObject, executor: Executor) -> None:
-    if target.cached_by is not None:
-        target.cached_by.remove(executor)
-        if not target.cached_by:
-            target.cached_by = None

@@ -24,10 +24,13 @@ from rain.governor.messages import (
     ExecutorReady,
     FetchFailed,
     ObjectFetched,
+    ObjectsCached,
     OrdersReceived,
+    Sampled,
     Tick,
 )
 from rain.governor.nodes import DataObject
+from rain.governor.reaping import IDLE_SECONDS
 from rain.governor.state import State
 
 HEARTBEAT = 2.0
@@ -48,8 +51,11 @@ class Reactor:
         linger_seconds: float,
         now: float,
         checking: bool = False,
+        gpus: Sequence[str] = (),
+        one_by_one: frozenset[str] = frozenset(),
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
-        self.state = State(capacity, runners, linger_seconds, now)
+        self.state = State(capacity, runners, linger_seconds, now, gpus, one_by_one, idle_seconds)
         self._last_update = now
         self._after_turn: Callable[[State], None] = check if checking else _trust
 
@@ -63,6 +69,7 @@ class Reactor:
         state.objects.expire()
         state.objects.start_fetches()
         state.dispatch.dispatch()
+        state.pool.reap()
         if state.outbox.has_news() or now - self._last_update >= HEARTBEAT:
             self._last_update = now
             state.outbox.send_update()
@@ -95,6 +102,8 @@ class Reactor:
                 state.on_calls_done(event)
             case OrdersReceived(orders):
                 state.on_orders(orders)
+            case ObjectsCached():
+                state.on_objects_cached(event)
             case BuiltinDone():
                 state.on_builtin_done(event)
             case CallsTakenBack(executor, unstarted):
@@ -107,6 +116,8 @@ class Reactor:
                 state.objects.fetched(fetch, content)
             case FetchFailed(fetch):
                 state.objects.fetch_failed(fetch)
+            case Sampled(monitoring):
+                state.outbox.update.monitoring.append(monitoring)
             case Tick():
                 pass  # the time was set; what it means is decided in every turn
             case _:

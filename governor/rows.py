@@ -22,17 +22,16 @@ def call_row(executor: Executor, task: Task, effect: CallExecutor) -> CallRow:
         if target.id not in executor.cached:
             # Told apart from the call, because the call may be taken back before it is read.
             effect.remembered.append(inputs[0])
-            executor.cached[target.id] = target
-            if target.cached_by is None:
-                target.cached_by = []
-            target.cached_by.append(executor)
+            executor.remember(target)
             inputs[0] = target.id
     return task.id, kind_id, task.config, inputs, [target.id for target in task.outputs]
 
 
 def _input_row(executor: Executor, target: DataObject, effect: CallExecutor) -> InputRow:
     if target.id in executor.cached:
-        return target.id
+        if not executor.one_by_one:
+            return target.id
+        effect.held.append(target.id)
     content = target.content
     if content is None:
         raise InvariantError(f"{target!r} is an input of a call and is not here")

@@ -8,6 +8,7 @@ from attrs import Factory, frozen
 
 from rain.base.resources import Resources
 from rain.daemon.readiness import Readiness
+from rain.governor.reaping import IDLE_SECONDS
 
 
 @frozen
@@ -23,6 +24,10 @@ class GovernorSettings:
     host: str = "127.0.0.1"  # where data is read
     port: int = 0
     resources: Resources = Factory(Resources)
+    gpus: tuple[str, ...] = ()  # their names; () for 0, 1, ... as many as the resources say
+    monitoring_seconds: float = 5.0  # between two samples of how busy the machine is; 0 for none
+    config: Path | None = None  # names executors of the user's own (see executor_config.py)
+    idle_seconds: float = IDLE_SECONDS  # surplus executors that were idle for so long are ended
     work_folder: Path | None = None  # None for a new one below the temporary folder
     zero: bool = False  # run nothing, report everything as finished at once
     log_folder: Path | None = None

@@ -8,6 +8,8 @@ it says is ignored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.resources import Resources
@@ -15,11 +17,20 @@ from rain.base.wire import GovernorReport, Orders
 from rain.governor.arrivals import Arrivals
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
-from rain.governor.messages import BuiltinDone, CallsDone, ExecutorDied, Failed, StopBuiltin
+from rain.governor.gpus import Gpus
+from rain.governor.messages import (
+    BuiltinDone,
+    CallsDone,
+    ExecutorDied,
+    Failed,
+    ObjectsCached,
+    StopBuiltin,
+)
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
+from rain.governor.reaping import IDLE_SECONDS
 from rain.governor.tables import TaskMove, TaskRow
 
 
@@ -27,17 +38,30 @@ class State:
     """All of it. `now` is the time of the turn."""
 
     def __init__(
-        self, capacity: Resources, runners: frozenset[str], linger_seconds: float, now: float
+        self,
+        capacity: Resources,
+        runners: frozenset[str],
+        linger_seconds: float,
+        now: float,
+        gpus: Sequence[str] = (),
+        one_by_one: frozenset[str] = frozenset(),
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self.outbox = Outbox()
         self.sessions: dict[SessionId, Session] = {}
         self.capacity = capacity
         self.objects = Objects(self.outbox, linger_seconds)
-        self.pool = Pool(self.outbox, capacity)
+        self.pool = Pool(self.outbox, capacity, Gpus.of(capacity, gpus), one_by_one, idle_seconds)
         self.dispatch = Dispatch(self.outbox, self.pool)
         self._endings = Endings(self.outbox, self.objects)
         self._arrivals = Arrivals(
-            capacity, runners, self.sessions, self.objects, self.dispatch, self._endings
+            capacity,
+            runners,
+            self.sessions,
+            self.objects,
+            self.dispatch,
+            self._endings,
+            one_by_one,
         )
         self.set_time(now)
 
@@ -87,6 +111,18 @@ class State:
             if notes and task_id in notes and task.row is TaskRow.FINISHED:
                 self.outbox.update.task_notes.append(notes[task_id])
         pool.after_answers(executor)
+
+    def on_objects_cached(self, event: ObjectsCached) -> None:
+        """An executor remembers objects; it is told at once of those that are gone already."""
+        executor = self.pool.executors.get(event.executor)
+        if executor is None:
+            raise InvariantError(f"the executor {event.executor} is not known")
+        for object_id in event.objects:
+            target = self.find(object_id)
+            if target is None:
+                self.outbox.dropped.setdefault(executor.id, []).append(object_id)
+            else:
+                executor.remember(target)
 
     def on_builtin_done(self, event: BuiltinDone) -> None:
         """Something inside the governor has ended."""

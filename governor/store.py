@@ -13,7 +13,7 @@ import tarfile
 from pathlib import Path
 
 from rain.base.errors import RainError
-from rain.governor.archive import Archive
+from rain.governor.archive import Archive, ChangedError
 from rain.governor.messages import Content, Stored
 
 MEMORY_LIMIT = 256 * 1024
@@ -79,6 +79,9 @@ class Store:
         except OSError as error:
             self.delete([number])
             raise StoreError(f"cannot store {path}: {error.strerror}") from None
+        except ChangedError as error:  # a pipe, a socket or a device somewhere in a directory
+            self.delete([number])
+            raise StoreError(f"cannot store {path}: {error}") from None
 
     def copy_in(self, path: Path) -> Stored:
         """A copy of a file or folder that stays where it is."""

@@ -6,7 +6,7 @@ The server is played: orders are given to the service, and updates are collected
 import json
 import pickle
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -216,7 +216,13 @@ Scenario = Callable[[Running], Awaitable[None]]
 
 
 def governed(
-    tmp_path: Path, scenario: Scenario, *, cpus: int = 2, linger_seconds: float = 0.0
+    tmp_path: Path,
+    scenario: Scenario,
+    *,
+    cpus: int = 2,
+    linger_seconds: float = 0.0,
+    commands: Mapping[str, tuple[str, ...]] | None = None,
+    idle_seconds: float = 60.0,
 ) -> None:
     """Runs a scenario with a governor; afterwards nothing of it is left."""
 
@@ -229,17 +235,21 @@ def governed(
         log = structlog.get_logger()
         reactor = Reactor(
             Resources(cpus),
-            frozenset({"py"}),
+            frozenset({"py", *(commands or {})}),
             linger_seconds=linger_seconds,
             now=time.monotonic(),
             checking=True,
+            one_by_one=frozenset(commands or {}),
+            idle_seconds=idle_seconds,
         )
         service = Service(reactor, store, log)
         server = PlayedServer()
         try:
             async with trio.open_nursery() as nursery:
                 places = Places(folder.executors, logs, folder.data)
-                executors = Executors(places, store.adopt, warden, nursery, service.tell, log)
+                executors = Executors(
+                    places, store, warden, nursery, service.tell, log, dict(commands or {})
+                )
                 builtins = Builtins(store, folder.runs, warden, nursery, service.tell)
                 fetcher = Fetcher(
                     DataReader("127.0.0.1:1"), store, folder.drafts, service.tell, log

@@ -14,7 +14,7 @@ from rain.governor.messages import Failed, Made, PassedOn, Stored
 from rain.governor.store import StoreError
 from tests.governor.world import object_id, task_id
 
-STAGE = Path("/work/stage")
+STAGE = Path("/there/stage")
 
 
 def adopt(path: Path) -> Stored:
@@ -57,7 +57,7 @@ def test_outputs_are_bytes_files_and_inputs() -> None:
     outputs = [
         b"plain",
         [protocol.BYTES, b"text", "text", ""],
-        [protocol.FILE, "/work/stage/7", "", '{"a": 1}'],
+        [protocol.FILE, "/there/stage/7", "", '{"a": 1}'],
         [protocol.INPUT, object_id(10), "", ""],
     ]
     done = reader().feed(packed(task_id(1), 0.5, outputs))
@@ -73,7 +73,7 @@ def test_outputs_are_bytes_files_and_inputs() -> None:
 
 
 def test_a_file_that_cannot_be_stored_fails_the_task() -> None:
-    outputs = [[protocol.FILE, "/work/stage/missing", "", ""]]
+    outputs = [[protocol.FILE, "/there/stage/missing", "", ""]]
     done = reader().feed(packed(task_id(1), 0.5, outputs))
     assert done is not None
     assert done.results == [Failed("it is missing")]

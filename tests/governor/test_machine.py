@@ -24,13 +24,14 @@ from tests.governor.world import (
     task_id,
 )
 
-CAPACITY = Resources(3, (("gpus", 1),))
+CAPACITY = Resources(3, (("gpus", 2),))
 NEEDS = (
     Resources(1),
     Resources(0),
     Resources(2),
     Resources(3),
     Resources(1, (("gpus", 1),)),
+    Resources(0, (("gpus", 2),)),
     Resources(4),  # more than there is
 )
 SESSIONS = (1, 2)
@@ -298,7 +299,8 @@ class GovernorMachine(RuleBasedStateMachine):
             self.world.end_run(run)
         state = self.world.reactor.state
         free = state.pool.free
-        assert (free.cpus, free.slots, free.others) == (3, 12, {"gpus": 1})
+        assert (free.cpus, free.slots, free.others) == (3, 12, {"gpus": 2})
+        assert state.pool.gpus.free == ["0", "1"]
         objects, dispatch = state.objects, state.dispatch
         left = [dispatch.groups, dispatch.runs, objects.fetches, objects.lingering, objects.shared]
         assert left == [{}] * len(left)

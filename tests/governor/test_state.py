@@ -34,7 +34,10 @@ def test_a_task_of_an_unregistered_type_fails_by_name() -> None:
     world = World()
     world.assign(python_kind(task_type="rusty/hello"), 100, (), (200,))
     message = world.failed[task_id(100)].message
-    assert message == "no executor is registered for the task type 'rusty/hello'"
+    assert message == (
+        "no executor 'rusty' is registered for the task type 'rusty/hello';"
+        " this governor knows buildin, py"
+    )
 
 
 def test_a_task_type_without_a_slash_fails_by_name() -> None:

@@ -73,21 +73,28 @@ class PlayedExecutor:
     unread: CallsDone | None = None  # answers that nobody has collected yet
     kinds: set[KindId] = Factory(set)
     remembered: set[ObjectId] = Factory(set)
+    gpus: tuple[str, ...] = ()  # of the calls that it got last
 
 
 class World:
     """One governor, the time, and everybody around it."""
 
     def __init__(
-        self, capacity: Resources = ONE_CPU, linger_seconds: float = 5.0, checking: bool = True
+        self,
+        capacity: Resources = ONE_CPU,
+        linger_seconds: float = 5.0,
+        checking: bool = True,
+        runners: frozenset[str] = frozenset({"py"}),
+        one_by_one: frozenset[str] = frozenset(),
     ) -> None:
         self.now = 100.0
         self.reactor = Reactor(
             capacity,
-            frozenset({"py"}),
+            runners,
             linger_seconds=linger_seconds,
             now=self.now,
             checking=checking,
+            one_by_one=one_by_one,
         )
         self.events: list[Event] = []
         self.effects: list[Effect] = []  # of the last turn
@@ -235,6 +242,7 @@ class World:
         task = executor.running[0]
         self.starts[task] += 1
         assert self.starts[task] <= self.attempts[task], "an attempt was started twice"
+        self._check_gpus()
         return True
 
     def answer(
@@ -320,6 +328,7 @@ class World:
             case RunBuiltin():
                 self._check_content(*(one.content for one in effect.inputs))
                 self.runs[effect.run] = effect
+                self._check_gpus()
             case StopBuiltin(run):
                 assert run in self.runs
                 self.stopped_runs.append(run)
@@ -350,8 +359,19 @@ class World:
                     self._check_content(row[5])
                 else:
                     assert row in executor.remembered
+        executor.gpus = effect.gpus or ()
         executor.calls.extend(effect.calls)
         executor.tokens += len(effect.calls)
+
+    def lent_gpus(self) -> list[str]:
+        """The gpus of everything that runs."""
+        running = [one.gpus for one in self.executors.values() if one.running is not None]
+        running += [run.gpus or () for run in self.runs.values()]
+        return [gpu for gpus in running for gpu in gpus]
+
+    def _check_gpus(self) -> None:
+        lent = self.lent_gpus()
+        assert len(set(lent)) == len(lent), "two tasks use one gpu"
 
     def _check_content(self, *contents: bytes | int) -> None:
         for content in contents:

@@ -1,0 +1,202 @@
+"""Frames from the governor to executors of other languages (protocol "cbor-1"; see the guide).
+
+Specs and infos have the names of Rain 0.4, and what is empty is left out, since the executors of
+Rain 0.4 refuse names that they do not know.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import cbor2
+import msgpack
+from attrs import Factory, define, frozen
+
+from rain.base.ids import KindId, ObjectId, SessionId, session_of, unpack
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.common.attributes import ObjectInfo, ObjectSpec, TaskSpec, TaskSpecInput
+from rain.governor.arrivals import PYTHON
+from rain.governor.messages import CallExecutor, CallRow, Content
+
+PROTOCOL = "cbor-1"
+LARGEST_FRAME = 128 * 1024 * 1024
+
+Place = Callable[[ObjectId, ObjectKind, Content], bytes | str]
+"""Says where the executor finds an input: its bytes, or a path."""
+
+
+class UncallableError(Exception):
+    """A call cannot be put into a frame; says why. The task fails of it."""
+
+
+@frozen
+class Input:
+    """One input of a call, with all that is known of it."""
+
+    id: ObjectId
+    kind: ObjectKind
+    content_type: str
+    user: str
+    size: int
+    content: Content
+
+
+@frozen
+class Call:
+    """One call, its kinds looked up."""
+
+    task: int
+    kind: TaskKind
+    config: bytes
+    inputs: tuple[Input, ...]
+    outputs: tuple[tuple[ObjectId, ObjectKind], ...]
+    cached: frozenset[ObjectId]  # inputs that the executor has said to have; only asked
+
+    def knows(self, object_id: ObjectId) -> bool:
+        """Whether the object belongs to this call."""
+        return any(one.id == object_id for one in self.inputs) or any(
+            one == object_id for one, _ in self.outputs
+        )
+
+
+@define(eq=False)
+class Kinds:
+    """The kinds that one executor's calls name; they are told once, as to the Python executors."""
+
+    tasks: dict[KindId, TaskKind] = Factory(dict)
+    objects: dict[KindId, ObjectKind] = Factory(dict)
+
+    def learn(self, effect: CallExecutor) -> None:
+        """New kinds come with the calls that need them."""
+        self.tasks.update((kind.id, kind) for kind in effect.task_kinds)
+        self.objects.update((kind.id, kind) for kind in effect.object_kinds)
+
+    def forget(self, sessions: Sequence[SessionId]) -> None:
+        """Kinds go with their session."""
+        for kinds in (self.tasks, self.objects):
+            for kind in [kind for kind in kinds if session_of(kind) in sessions]:
+                del kinds[kind]
+
+    def call(self, row: CallRow, held: Sequence[ObjectId]) -> Call:
+        """A call from its row; the rows for these executors have all inputs in full."""
+        task, kind_id, config, inputs, outputs = row
+        kind = self.tasks[kind_id]
+        return Call(
+            task,
+            kind,
+            config,
+            tuple(
+                Input(one[0], self.objects[one[1]], *one[2:])
+                for one in inputs
+                if isinstance(one, tuple)
+            ),
+            tuple(
+                (output, self.objects[its_kind])
+                for output, its_kind in zip(outputs, kind.outputs, strict=True)
+            ),
+            frozenset(held),
+        )
+
+
+def call_frame(call: Call, place: Place) -> bytes:
+    """One call; raises `UncallableError`."""
+    try:
+        fields = {
+            "spec": _task_spec(call).to_json(),
+            "inputs": [_input(one, call, place) for one in call.inputs],
+            "outputs": [
+                {"spec": _object_spec(object_id, kind), "cache_hint": True}
+                for object_id, kind in call.outputs
+            ],
+        }
+        frame = cbor2.dumps(["call", fields])
+    # What users have put into JSON (notes, configurations) may be none, or fit into no text.
+    except (cbor2.CBOREncodeError, ValueError, RecursionError) as error:
+        raise UncallableError(f"the call cannot be said: {error}") from None
+    if len(frame) > LARGEST_FRAME:
+        raise UncallableError(
+            f"the call has {len(frame)} bytes, and {LARGEST_FRAME} are the most that an executor"
+            " is sent at once"
+        )
+    return frame
+
+
+def drop_frame(objects: Sequence[ObjectId]) -> bytes:
+    """What need not be cached any more."""
+    return cbor2.dumps(["drop_cached", {"objects": [list(unpack(one)) for one in objects]}])
+
+
+def _input(one: Input, call: Call, place: Place) -> dict[str, Any]:
+    location: Any = "cached"
+    if one.id not in call.cached:
+        placed = place(one.id, one.kind, one.content)
+        location = ["memory" if isinstance(placed, bytes) else "path", placed]
+    info = ObjectInfo(
+        size=one.size, content_type=one.content_type or None, user=_notes(one.user)
+    ).to_json()
+    spec = _object_spec(one.id, one.kind)
+    return {"spec": spec, "info": info, "location": location, "cache_hint": True}
+
+
+def _task_spec(call: Call) -> TaskSpec:
+    kind = call.kind
+    labels = kind.input_labels or ("",) * len(call.inputs)
+    return TaskSpec(
+        unpack(call.task),
+        kind.task_type,
+        _config(kind.task_type, call.config),
+        [
+            TaskSpecInput(unpack(one.id), label or None)
+            for one, label in zip(call.inputs, labels, strict=True)
+        ],
+        [unpack(output) for output, _ in call.outputs],
+        dict(kind.resources.items()),
+        kind.name or None,
+        _notes(kind.user),
+    )
+
+
+def _object_spec(object_id: ObjectId, kind: ObjectKind) -> dict[str, Any]:
+    return ObjectSpec(
+        unpack(object_id),
+        kind.label or None,
+        kind.content_type or None,
+        kind.data_type.value,
+        _notes(kind.user),
+    ).to_json()
+
+
+def _config(task_type: str, packed: bytes) -> Any:
+    """The config with the names and forms of Rain 0.4; ours of Python tasks is msgpack."""
+    if not packed:
+        return None
+    try:
+        if task_type.partition("/")[0] != PYTHON:
+            return json.loads(packed)
+        config: Mapping[str, Any] = msgpack.unpackb(packed)
+        return {
+            "args": [base64.b64encode(arg).decode() for arg in config["args"]],
+            "kwargs": {
+                name: base64.b64encode(arg).decode() for name, arg in config["kwargs"].items()
+            },
+            "encode_outputs": config["encode_outputs"],
+        }
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        msgpack.UnpackException,
+    ) as error:
+        raise UncallableError(
+            f"the configuration of a {task_type!r} task cannot be read: {error}"
+        ) from None
+
+
+def _notes(encoded: str) -> dict[str, Any]:
+    notes: dict[str, Any] = json.loads(encoded) if encoded else {}
+    return notes

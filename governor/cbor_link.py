@@ -1,0 +1,244 @@
+"""One executor of another language, as the governor's border sees it (protocol "cbor-1").
+
+It connects to the socket in its folder, registers, and gets one call at a time. Whatever it does
+against the protocol costs the executor: it is killed, its task fails by the name of the mistake,
+and another process takes its place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from rain.base.errors import ProtocolError
+from rain.base.ids import ObjectId, TaskId
+from rain.base.wire import TaskNote
+from rain.governor.cbor_calls import (
+    LARGEST_FRAME,
+    PROTOCOL,
+    Call,
+    Kinds,
+    UncallableError,
+    call_frame,
+    drop_frame,
+)
+from rain.governor.cbor_outputs import Exchange
+from rain.governor.cbor_replies import Registered, Result, decode_reply
+from rain.governor.executor_process import (
+    TAIL_OF_A_START,
+    TAIL_OF_A_TASK,
+    Places,
+    StartedProgram,
+    cause_of_death,
+    kill_group,
+)
+from rain.governor.messages import (
+    CallExecutor,
+    CallsDone,
+    CallsTakenBack,
+    DropCached,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    Failed,
+    ObjectsCached,
+    Outputs,
+)
+from rain.governor.store import Store
+from rain.rpc.frames import CLOSED, SocketLink
+from rain.rpc.host import Timer, Watch, call_later
+
+SECONDS_TO_REGISTER = 60.0
+SECONDS_TO_END = 1.0
+"""How long a process may outlive its connection, so that it can be told how it ended."""
+
+
+class CborLink:
+    """Calls go down, events come up through `tell`. `blame` takes what the executor did wrong."""
+
+    def __init__(
+        self,
+        number: int,
+        runner: str,
+        started: StartedProgram,
+        places: Places,
+        store: Store,
+        tell: Callable[[Event], object],
+        blame: Callable[[int, str], object],
+    ) -> None:
+        self.number = number
+        self.process = started.process
+        self._runner = runner
+        self._places = places
+        self._exchange = Exchange(store, places.folder(number))
+        self._tell = tell
+        self._blame = blame
+        self._kinds = Kinds()
+        self._call: Call | None = None
+        self._cached: set[ObjectId] = set()  # what the executor has said to keep; only asked
+        self._called_at = 0.0
+        self._registered = False
+        self._killed = False
+        self._dead = False
+        self._fault = ""  # what it was killed for
+        self._broken = ""  # how the connection ended, if not in order
+        self._link: SocketLink | None = None
+        self._listener = started.listener
+        self._watch: Watch | None = Watch(started.listener.fileno(), self._connect)
+        self._timer: Timer = call_later(SECONDS_TO_REGISTER, self._late)
+
+    # Downwards.
+
+    def call(self, effect: CallExecutor) -> None:
+        """Sends the call; there is only one."""
+        self._kinds.learn(effect)
+        if self._killed:
+            return
+        (row,) = effect.calls
+        call = self._call = self._kinds.call(row, effect.held)
+        self._called_at = time.monotonic()
+        try:
+            frame = call_frame(call, self._exchange.place)
+        except UncallableError as error:
+            self._done(call, Failed(str(error)))
+            return
+        if self._link is not None:
+            self._link.send(frame)
+
+    def drop(self, effect: DropCached) -> None:
+        """Tells what need not be cached."""
+        self._kinds.forget(effect.sessions)
+        self._cached.difference_update(effect.objects)
+        if self._call is None:
+            self._exchange.clear(self._cached)
+        if self._link is not None and effect.objects:
+            self._link.send(drop_frame(effect.objects))
+
+    def take_back(self) -> None:
+        """A call that was sent counts as started."""
+        self._tell(CallsTakenBack(self.number, 0))
+
+    def kill(self) -> None:
+        """Ends the process and all that it started; `died` follows when it is gone."""
+        self._killed = True
+        if not self._dead:
+            kill_group(self.process)
+
+    # Upwards.
+
+    def look(self) -> None:
+        """Nothing lies about: results are read as they come."""
+
+    def died(self) -> None:
+        """The process has ended and is not waited for yet: reports all that is left of it."""
+        self._dead = True
+        kill_group(self.process)
+        status = self.process.wait()
+        self._connect()
+        if self._link is not None:
+            self._link.drain()
+        tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
+        fault = self._fault or self._broken
+        cause = cause_of_death(self.number, status, self._places, tail, fault)
+        self._tell(ExecutorDied(self.number, cause))
+
+    def close(self) -> None:
+        """Lets go of the channels."""
+        self._timer.cancel()
+        self._stop_listening()
+        if self._link is not None:
+            self._link.close()
+
+    def _connect(self) -> None:
+        """The executor has connected; nobody else may."""
+        if self._watch is None:
+            return
+        with suppress(BlockingIOError, ConnectionAbortedError):
+            connected, _ = self._listener.accept()
+            self._stop_listening()
+            self._link = SocketLink(connected, self._heard, self._hung_up, LARGEST_FRAME)
+
+    def _stop_listening(self) -> None:
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None
+            self._listener.close()
+
+    def _late(self) -> None:
+        self._wrong(f"did not register within {SECONDS_TO_REGISTER:g} seconds")
+
+    def _hung_up(self, cause: str) -> None:
+        """The connection has ended. Usually the process has too, and then that says more."""
+        self._timer.cancel()
+        self._timer = call_later(SECONDS_TO_END, self._outlived)
+        if cause != CLOSED:
+            self._broken = f"broke off its connection ({cause})"
+
+    def _outlived(self) -> None:
+        self._wrong(self._broken or "closed its connection")
+
+    def _heard(self, frames: list[bytes]) -> None:
+        for frame in frames:
+            if self._fault:
+                return
+            try:
+                self._hear(decode_reply(frame))
+            except ProtocolError as error:
+                self._wrong(f"broke the protocol: {error}")
+
+    def _hear(self, said: Registered | Result) -> None:
+        if isinstance(said, Registered):
+            self._register(said)
+        elif not self._registered:
+            raise ProtocolError("its first message is not 'register'")
+        elif self._call is None or self._call.task != said.task:
+            raise ProtocolError("it sends a result of a task that it does not run")
+        else:
+            self._end(self._call, said)
+
+    def _register(self, said: Registered) -> None:
+        if self._registered:
+            raise ProtocolError("it registers twice")
+        if said.protocol != PROTOCOL:
+            raise ProtocolError(f"it speaks {said.protocol!r:.100}, and not {PROTOCOL!r}")
+        # Rain's C++ library tells how many digits the id has instead of the id.
+        if said.executor not in {self.number, len(str(self.number))}:
+            raise ProtocolError(f"it registers as executor {said.executor}, not {self.number}")
+        if said.executor_type != self._runner:
+            raise ProtocolError(
+                f"it registers as a {said.executor_type!r:.100} executor, not {self._runner!r}"
+            )
+        if self._dead:
+            return  # so that its end counts as a failed start
+        self._registered = True
+        self._timer.cancel()
+        self._tell(ExecutorReady(self.number))
+
+    def _end(self, call: Call, result: Result) -> None:
+        foreign = [one for one in result.cached if not call.knows(one)]
+        if foreign:
+            raise ProtocolError("it caches objects that do not belong to its task")
+        self._cached.update(result.cached)
+        if result.success:
+            self._done(call, self._exchange.outputs(call, result), result)
+        else:
+            error = result.error or "the executor reports a failure without a text (info.error)"
+            self._done(call, Failed(error, result.debug), result)
+        if result.cached:
+            self._tell(ObjectsCached(self.number, list(result.cached)))
+
+    def _done(self, call: Call, outcome: Outputs | Failed, result: Result | None = None) -> None:
+        self._call = None
+        self._exchange.clear(self._cached)
+        seconds = time.monotonic() - self._called_at
+        task = TaskId(call.task)
+        done = CallsDone(self.number, [task], [seconds], [outcome])
+        if result is not None and not isinstance(outcome, Failed) and (result.user or result.debug):
+            done.notes.append(TaskNote(task, result.user, result.debug))
+        self._tell(done)
+
+    def _wrong(self, what: str) -> None:
+        self._blame(self.number, what)
+        self._fault = self._fault or what
+        self.kill()
