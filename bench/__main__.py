@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from bench.feel import feel_table, feel_values
+from bench.feel import measure_all as measure_feel
 from bench.machine import describe_machine
 from bench.overhead import choose_systems
 from bench.overhead import measure_all as measure_overhead
@@ -106,6 +108,25 @@ def server(sizes: tuple[int, ...], repeat: int, governors: int, json_file: Path 
                 "machine": describe_machine([OURS.distribution, "pycapnp", "trio"]),
                 "governors": governors,
                 "samples": server_values(samples),
+            },
+        )
+
+
+@main.command()
+@click.option("--repeat", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--json", "json_file", type=WRITABLE, help="Write all measurements to this file.")
+def feel(repeat: int, json_file: Path | None) -> None:
+    """Times that a user notices: a start, a kill, a close."""
+    console = Console()
+    feelings = measure_feel(repeat, console)
+    console.print(feel_table(feelings))
+    if json_file:
+        _write(
+            json_file,
+            {
+                "benchmark": "feel",
+                "machine": describe_machine([OURS.distribution, "pycapnp", "trio"]),
+                "figures": feel_values(feelings),
             },
         )
 

@@ -1,0 +1,158 @@
+"""`python -m bench feel`: three times that a user notices, on a cluster of real processes.
+
+How long twenty governors that start together take until all are ready; how soon the next task has
+run when the ones before were stopped, which costs their executors; and how soon a closed session is
+gone from every governor, as another client sees it.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from time import perf_counter
+from typing import Any
+
+from attrs import frozen
+from rich.console import Console
+from rich.table import Table
+
+from bench.summary import Summary, summarize
+from rain.client import Client, Session, Task, blob, remote, tasks
+from rain.client.local import LocalCluster
+from rain.client.rpc.common import TaskState
+
+GOVERNORS = 20
+CPUS = 2
+
+
+@frozen
+class Feeling:
+    """What was measured, how long it may take, and how long it took in each round."""
+
+    name: str
+    limit: float
+    seconds: tuple[float, ...]
+
+    @property
+    def summary(self) -> Summary:
+        return summarize(self.seconds)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether every round was quick enough."""
+        return self.summary.high <= self.limit
+
+
+@remote()
+def _busy(ctx: Any) -> bytes:
+    time.sleep(600)
+    return b""
+
+
+@remote()
+def _quick(ctx: Any) -> bytes:
+    return b""
+
+
+def _start_governors() -> float:
+    start = perf_counter()
+    cluster = LocalCluster(cpus=1, governors=GOVERNORS)
+    seconds = perf_counter() - start
+    cluster.close()
+    return seconds
+
+
+def _until_running(session: Session, started: list[Task]) -> None:
+    session.submit()
+    while any(task.state is not TaskState.running for task in started):
+        session.update(started)
+
+
+def _next_task_after_a_kill(client: Client) -> float:
+    """All executors are busy and are killed; a task after them needs a new one."""
+    killed = client.new_session("killed")
+    with killed.bind_only():
+        _until_running(killed, [_busy() for _ in range(CPUS)])
+    with client.new_session("next") as session:
+        task = _quick()
+        start = perf_counter()
+        killed.close()
+        session.submit()
+        task.wait()
+        return perf_counter() - start
+
+
+def _closed_everywhere(client: Client, watcher: Client) -> float:
+    """The session has a task that runs and data that is kept."""
+    session = client.new_session("closed")
+    with session.bind_only():
+        kept = tasks.Concat([blob(bytes(100_000))])
+        kept.output.keep()
+        session.submit()
+        kept.wait()
+        _until_running(session, [tasks.Sleep(blob("x"), 600) for _ in range(CPUS)])
+    start = perf_counter()
+    session.close()
+    while any(
+        number.session_id == session.session_id
+        for governor in watcher.get_server_info()["governors"]
+        for number in [*governor["tasks"], *governor["objects"]]
+    ):
+        pass
+    return perf_counter() - start
+
+
+def measure_all(repeat: int, console: Console) -> list[Feeling]:
+    def measured(name: str, limit: float, once: Callable[[], float]) -> Feeling:
+        with console.status(name):
+            return Feeling(name, limit, tuple(once() for _ in range(repeat)))
+
+    feelings = [measured(f"{GOVERNORS} governors are ready", 4.0, _start_governors)]
+    with (
+        closing(LocalCluster(cpus=CPUS)) as cluster,
+        Client(cluster.host, cluster.port) as client,
+        Client(cluster.host, cluster.port) as watcher,
+    ):
+        feelings.append(
+            measured(
+                "the next task has run after a kill", 0.25, lambda: _next_task_after_a_kill(client)
+            )
+        )
+        feelings.append(
+            measured(
+                "a closed session is gone everywhere",
+                0.2,
+                lambda: _closed_everywhere(client, watcher),
+            )
+        )
+    return feelings
+
+
+def feel_table(feelings: list[Feeling]) -> Table:
+    table = Table(title="What users feel")
+    table.add_column("what", no_wrap=True)
+    for name in ("median", "slowest", "limit"):
+        table.add_column(f"{name}, s", justify="right")
+    table.add_column("good")
+    for feeling in feelings:
+        summary = feeling.summary
+        table.add_row(
+            feeling.name,
+            f"{summary.median:.3f}",
+            f"{summary.high:.3f}",
+            f"{feeling.limit:g}",
+            "yes" if feeling.is_good else "no",
+        )
+    return table
+
+
+def feel_values(feelings: list[Feeling]) -> dict[str, object]:
+    """Everything that the table was made of, for `--json`."""
+    return {
+        feeling.name: {
+            "limit": feeling.limit,
+            "seconds": list(feeling.seconds),
+            "median": feeling.summary.median,
+            "good": feeling.is_good,
+        }
+        for feeling in feelings
+    }
