@@ -40,7 +40,7 @@ check: $(VENV)/ready-dev
 	@echo "format"  && $(BIN)/ruff format --diff --quiet .
 	@echo "lint"    && $(BIN)/ruff check --quiet .
 	@echo "mypy"    && $(BIN)/mypy --no-error-summary
-	@echo "pyright" && $(BIN)/pyright
+	@echo "pyright" && $(BIN)/pyright --pythonpath $(BIN)/python
 	@echo "imports" && $(BIN)/lint-imports --no-logo
 
 bench: $(VENV)/ready-bench
