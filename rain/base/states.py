@@ -235,7 +235,7 @@ COPY_TABLE: tuple[CopyFacts, ...] = (
 
 @frozen
 class ObjectFacts:
-    """One row of the seed's object table.
+    """One row of the object table of the original Rain server.
 
     `producer_*` speak of W0, `other_*` of another governor W1; the last four columns say what the
     object itself shows. Objects that a client uploads start in the first finished row with the
@@ -259,7 +259,7 @@ class ObjectFacts:
 def _object_row(
     number: int, facts: str, state: ObjectState, scheduled: str, assigned: str, located: str
 ) -> ObjectFacts:
-    """A row from seven marks in the seed's column order, "x" or "."."""
+    """A row from seven marks in the original's column order, "x" or "."."""
     s0, w0, ready, made, s1, w1a, w1l = (mark == "x" for mark in facts)
     return ObjectFacts(
         number, s0, w0, ready, made, s1, w1a, w1l, state, scheduled, assigned, located

@@ -9,7 +9,7 @@ from rich.console import Console
 from rain.client import Client, RainException
 from rain.demo.corpus import make_corpus
 from rain.demo.pipeline import build
-from rain.demo.report import answer_table, follow, verified_answer
+from rain.demo.report import answer_line, answer_table, follow, verified_answer
 
 INTERRUPTED = 130
 """The exit status of a program that Ctrl-C has ended."""
@@ -49,6 +49,7 @@ def run(console: Console, megabytes: float, parts: int, seed: int, governors: in
             follow(console, session, pipeline.tasks)
             answer = verified_answer(pipeline, text)
     console.print(answer_table(answer))
+    console.print(answer_line(answer))
     console.print("The answer is the same as that of a plain loop; everything is stopped.")
 
 

@@ -57,12 +57,17 @@ def verified_answer(pipeline: Pipeline, text: bytes) -> Answer:
 
 def answer_table(answer: Answer) -> Table:
     """The most frequent words."""
-    table = Table(
-        caption=f"{answer.totals.total():,} words, {len(answer.totals):,} different;\n"
-        f"gzip leaves {answer.packed / answer.plain:.0%} of the bytes"
-    )
+    table = Table()
     table.add_column("word")
     table.add_column("count", justify="right")
     for word, count in answer.totals.most_common(WORDS_SHOWN):
         table.add_row(word.decode(), f"{count:,}")
     return table
+
+
+def answer_line(answer: Answer) -> str:
+    """What the table does not show."""
+    return (
+        f"{answer.totals.total():,} words, {len(answer.totals):,} different;"
+        f" gzip leaves {answer.packed / answer.plain:.0%} of the bytes"
+    )
