@@ -1,4 +1,4 @@
-"""The examples of the guide are run: the blocks of a page in order, in one namespace.
+"""The examples of README and guide are run: the blocks of a page in order, in one namespace.
 
 All pages share one embedded cluster, which each of their `Client()` meets as if it were its own.
 """
@@ -14,8 +14,8 @@ import pytest
 from rain.client import active, client
 from rain.client.local import LocalCluster
 
-GUIDE = Path(__file__).parent.parent.parent / "docs" / "guide"
-PAGES = sorted(GUIDE.glob("*.md"))
+PROJECT = Path(__file__).parent.parent.parent
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 pytestmark = pytest.mark.whole
