@@ -78,7 +78,8 @@ class ZeroService:
         self._ended.ring()
 
     def left(self, cause: str) -> None:
-        self.lost_server = cause or "the connection ended"
+        if not self.told_to_stop:  # else the end was announced, and is in order
+            self.lost_server = cause or "the connection ended"
         self._ended.ring()
 
     def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:

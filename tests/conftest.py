@@ -3,7 +3,12 @@
 Hypothesis runs without deadlines, since a loaded machine is not a fault, and
 prints what reproduces a failure. The profile `long` searches ten times longer:
 `pytest --hypothesis-profile=long`.
+
+Every server and governor that a test starts inherits the debug mode: the consistency checker runs
+after each of its turns.
 """
+
+import os
 
 from hypothesis import HealthCheck, settings
 
@@ -15,3 +20,5 @@ settings.register_profile(
 )
 settings.register_profile("long", settings.get_profile("default"), max_examples=1000)
 settings.load_profile("default")
+
+os.environ["RAIN_DEBUG_MODE"] = "1"

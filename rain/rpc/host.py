@@ -15,8 +15,9 @@ most of what happens is done that way:
   event that may be rung from either side.
 
 Waking the guest costs 100 to 150 microseconds, since trio waits for its sockets in a thread of its
-own; a callback of the host costs 2. That is why whatever happens for every message runs in a
-`Pulse`, and trio keeps what is rare and needs structure: start, end, processes, signals, files.
+own; a callback of the host costs a few at most. That is why whatever happens for every message runs
+in a `Pulse`, and trio keeps what is rare and needs structure: start, end, processes, signals,
+files.
 
 Whatever our own code raises in the host, in a pulse or in a timer ends the program: `fail` cancels
 the trio main and `run` raises that error. Nothing beats any more after a failure, nor after the end

@@ -197,5 +197,5 @@ def test_a_stopped_governor_is_given_up_and_its_late_results_are_refused(
             session.wait_all()
             first.send(signal.SIGCONT)
             # then: the first governor is told that it is not one of ours any more
-            first.process.wait(15)
+            assert first.process.wait(15) == 0
             assert holding.output.fetch().load() == 7
