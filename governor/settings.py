@@ -1,4 +1,4 @@
-"""What the governor program can be told on its command line (see rain/cli.py)."""
+"""What the governor program can be told on its command line (see rain/cli/governor_command.py)."""
 
 from __future__ import annotations
 

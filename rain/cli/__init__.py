@@ -1,0 +1,63 @@
+"""The command line: `rain`, `rain-server`, `rain-governor`.
+
+A command is a file here (or in `rain.start`), and what several of them share is in `options`.
+Nothing heavy is imported before it is known which program runs, so that `--help` answers at once.
+An error that has a name is one line on standard error and exit status 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import click
+
+import rain
+from rain.base.errors import RainError
+from rain.cli.governor_command import governor
+from rain.cli.server_command import server
+from rain.start.commands import start, status, stop
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(rain.__version__, prog_name="rain")
+def cli() -> None:
+    """Rain runs large graphs of tasks on one machine or on many.
+
+    A server plans, governors (one per machine) run the tasks, and Python programs use
+    rain.client.Client to say what there is to do.
+    """
+
+
+for _command in (server, governor, start, stop, status):
+    cli.add_command(_command)
+
+
+def _run(command: click.Command, name: str) -> NoReturn:
+    """Runs a command as a whole program: its exit status, and one line for a named error."""
+    try:
+        status = command.main(prog_name=name, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except RainError as error:
+        print(f"{name}: {error}", file=sys.stderr)  # noqa: T201 -- the one line of a named error
+        sys.exit(1)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def main() -> NoReturn:
+    """`rain COMMAND`."""
+    _run(cli, "rain")
+
+
+def server_main() -> NoReturn:
+    """`rain-server`, the same as `rain server`."""
+    _run(server, "rain-server")
+
+
+def governor_main() -> NoReturn:
+    """`rain-governor`, the same as `rain governor`."""
+    _run(governor, "rain-governor")

@@ -1,0 +1,111 @@
+"""The command `rain governor`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from rain.base.errors import StartError
+from rain.cli.options import PATH, amount, daemon_options, file, listen, seconds
+
+
+def _cpus(text: str) -> int:
+    """A number, `detect`, or minus the number of cpus to leave to others."""
+    if text != "detect":
+        try:
+            wanted = int(text)
+        except ValueError:
+            raise click.BadParameter(
+                f"{text!r} is neither a number nor 'detect'", param_hint="--cpus"
+            ) from None
+        if wanted >= 0 and not text.startswith("-"):
+            return wanted
+    else:
+        wanted = 0
+    detected = len(os.sched_getaffinity(0))
+    if detected + wanted < 1:
+        raise StartError(f"--cpus {text} leaves nothing of the {detected} cpus of this machine")
+    return detected + wanted
+
+
+@click.command()
+@click.argument("server", metavar="SERVER")
+@listen("127.0.0.1:0", "Where other governors fetch data from this one.")
+@amount(
+    "--cpus",
+    "detect",
+    "N",
+    "How many cpus to offer: a number, 'detect', or -K for all but K.",
+)
+@amount(
+    "--memory",
+    "detect",
+    "SIZE",
+    "How much memory to offer: 4G, 512MiB, or 'detect' for what there is.",
+)
+@amount("--gpus", "detect", "N", "How many gpus to offer: a number, or 'detect'.")
+@click.option(
+    "--resource",
+    "named",
+    multiple=True,
+    metavar="NAME=AMOUNT",
+    help="Anything else to offer, for instance licence=2; may be repeated.",
+)
+@click.option("--share", default="0/1", hidden=True, help="I/N: which part of what is detected.")
+@seconds("--monitoring", 5.0, "How often to tell how busy this machine is; 0 for never.")
+@file("--config", "A TOML file that names executors of your own.")
+@click.option("--workdir", type=PATH, help="A new folder for data and sandboxes.")
+@click.option(
+    "--zero",
+    is_flag=True,
+    help="Run nothing and report every task as finished at once: measures the server alone.",
+)
+@daemon_options
+def governor(
+    server: str,
+    listen_at: str,
+    cpus: str,
+    memory: str,
+    gpus: str,
+    named: tuple[str, ...],
+    share: str,
+    monitoring: float,
+    config: Path | None,
+    workdir: Path | None,
+    zero: bool,
+    logdir: Path | None,
+    log_level: str,
+    ready_file: Path | None,
+    ready_fd: int | None,
+    parent_fd: int | None,
+) -> int:
+    """Run a governor that works for the server at SERVER (HOST, PORT or HOST:PORT)."""
+    from rain.daemon.addresses import parse_address
+    from rain.daemon.readiness import Readiness
+    from rain.governor.machine import Machine
+    from rain.governor.main import run_governor
+    from rain.governor.offer import Share, read_offer
+    from rain.governor.settings import GovernorSettings
+
+    server_host, server_port = parse_address(server, "127.0.0.1", 7210)
+    host, port = parse_address(listen_at, "127.0.0.1", 0)
+    offer = read_offer(_cpus(cpus), memory, gpus, named, Machine.this(), Share.read(share))
+    settings = GovernorSettings(
+        server_host=server_host,
+        server_port=server_port,
+        host=host,
+        port=port,
+        resources=offer.resources,
+        gpus=offer.gpus,
+        monitoring_seconds=monitoring,
+        config=config,
+        work_folder=workdir,
+        zero=zero,
+        log_folder=logdir,
+        log_level=log_level,
+        readiness=Readiness(ready_file, ready_fd),
+        parent_fd=parent_fd,
+    )
+    return run_governor(settings)

@@ -1,0 +1,82 @@
+"""Words that options of several commands share, so that each of them is one line.
+
+`seconds`, `file` and `address` make an option of that sort; `daemon_options` is the set that every
+daemon has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., object])
+PATH = click.Path(path_type=Path)
+LEVELS = click.Choice(["debug", "info", "warning", "error"])
+
+
+class Option(Protocol):
+    """Adds an option to the function of a command."""
+
+    def __call__(self, command: F, /) -> F: ...
+
+
+def seconds(name: str, default: float, text: str, least: float = 0.0) -> Option:
+    """An option that is a duration."""
+    return click.option(
+        name,
+        type=click.FloatRange(min=least),
+        default=default,
+        show_default=True,
+        metavar="SECONDS",
+        help=text,
+    )
+
+
+def amount(name: str, default: str, metavar: str, text: str) -> Option:
+    """An option whose text is read later, because it may be a number or a word."""
+    return click.option(name, default=default, show_default=True, metavar=metavar, help=text)
+
+
+def file(name: str, text: str) -> Option:
+    """An option that is the path of a file."""
+    return click.option(name, type=PATH, metavar="FILE", help=text)
+
+
+def address(name: str, default: str, text: str) -> Option:
+    """An option that is PORT, HOST or HOST:PORT."""
+    return click.option(name, default=default, show_default=True, metavar="ADDRESS", help=text)
+
+
+def listen(default: str, text: str) -> Option:
+    """Where a daemon listens: -l, --listen."""
+    return click.option(
+        "-l",
+        "--listen",
+        "listen_at",
+        metavar="ADDRESS",
+        default=default,
+        show_default=True,
+        help=text,
+    )
+
+
+def daemon_options(command: F) -> F:
+    """The options that every daemon has."""
+    for option in (
+        click.option("--logdir", type=PATH, help="Folder of the logs."),
+        click.option(
+            "--log-level", type=LEVELS, default="info", show_default=True, help="What is logged."
+        ),
+        click.option("--ready-file", type=PATH, help='Write "ready" into this file when ready.'),
+        click.option(
+            "--ready-fd", type=int, hidden=True, help='Write "ready ADDRESS" to this descriptor.'
+        ),
+        click.option(
+            "--parent-fd", type=int, hidden=True, help="End when this descriptor reports its end."
+        ),
+    ):
+        command = option(command)
+    return command

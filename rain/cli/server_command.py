@@ -1,0 +1,98 @@
+"""The command `rain server`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from rain.cli.options import address, amount, daemon_options, file, listen, seconds
+
+
+@click.command()
+@listen("127.0.0.1:7210", "Where to listen: PORT, HOST or HOST:PORT; port 0 picks a free one.")
+@amount("--scheduler", "rain", "NAME", "Which scheduler plans: a name, or FILE.py:CLASS.")
+@click.option(
+    "--overbooking",
+    type=click.IntRange(min=1),
+    default=128,
+    show_default=True,
+    help="How many tasks a governor may be told of at once.",
+)
+@seconds("--governor-timeout", 20.0, "A governor that is silent for longer is taken for lost.", 1.0)
+@seconds(
+    "--infeasible-grace",
+    30.0,
+    "How long a task waits for a governor that could run it, when none can.",
+)
+@file("--record", "Write down every event, so that the run can be replayed.")
+@click.option(
+    "--event-log/--no-event-log",
+    default=True,
+    show_default=True,
+    help="Keep every event in LOGDIR/events.db.",
+)
+@click.option(
+    "--event-log-objects",
+    is_flag=True,
+    help="Keep an event for every finished data object too.",
+)
+@address(
+    "--http-listen",
+    "127.0.0.1:7222",
+    "Where to serve events and status over HTTP; port 0 picks a free one.",
+)
+@click.option("--no-http", is_flag=True, help="Serve no HTTP.")
+@daemon_options
+def server(
+    listen_at: str,
+    scheduler: str,
+    overbooking: int,
+    governor_timeout: float,
+    infeasible_grace: float,
+    record: Path | None,
+    event_log: bool,
+    event_log_objects: bool,
+    http_listen: str,
+    no_http: bool,
+    logdir: Path | None,
+    log_level: str,
+    ready_file: Path | None,
+    ready_fd: int | None,
+    parent_fd: int | None,
+) -> int:
+    """Run the server.
+
+    It listens on this machine only; name an address to open it to others, and keep in mind that
+    whoever reaches it can run programs here.
+    """
+    from rain.daemon.addresses import parse_address
+    from rain.daemon.readiness import Readiness
+    from rain.server.http.listener import HttpSettings
+    from rain.server.main import run_server
+    from rain.server.settings import DEFAULT_HOST, DEFAULT_PORT, ServerSettings
+    from rain.server.state import ReactorSettings
+
+    host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        scheduler=scheduler,
+        log_folder=logdir,
+        log_level=log_level,
+        readiness=Readiness(ready_file, ready_fd),
+        parent_fd=parent_fd,
+        record=record,
+        event_log=event_log,
+        event_log_objects=event_log_objects,
+        http=None if no_http else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222)),
+        reactor=ReactorSettings(
+            overbooking=overbooking,
+            governor_silence=governor_timeout,
+            infeasible_grace=infeasible_grace,
+            test_mode=os.environ.get("RAIN_TEST_MODE") == "1",
+            debug=os.environ.get("RAIN_DEBUG_MODE") == "1",
+        ),
+    )
+    return run_server(settings)
