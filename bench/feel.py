@@ -8,13 +8,17 @@ gone from every governor, as another client sees it.
 import time
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import click
 from attrs import frozen
 from rich.console import Console
-from rich.table import Table
 
+from bench.options import Delivery, delivery_options, repeat_option
+from bench.runners import OURS
+from bench.sheet import Sheet
 from bench.summary import Summary, summarize
 from rain.client import Client, Session, Task, blob, remote, tasks
 from rain.client.local import LocalCluster
@@ -127,22 +131,21 @@ def measure_all(repeat: int, console: Console) -> list[Feeling]:
     return feelings
 
 
-def feel_table(feelings: list[Feeling]) -> Table:
-    table = Table(title="What users feel")
-    table.add_column("what", no_wrap=True)
-    for name in ("median", "slowest", "limit"):
-        table.add_column(f"{name}, s", justify="right")
-    table.add_column("good")
-    for feeling in feelings:
-        summary = feeling.summary
-        table.add_row(
-            feeling.name,
-            f"{summary.median:.3f}",
-            f"{summary.high:.3f}",
-            f"{feeling.limit:g}",
-            "yes" if feeling.is_good else "no",
-        )
-    return table
+def feel_sheet(feelings: list[Feeling]) -> Sheet:
+    return Sheet(
+        title="What users feel",
+        columns=("what", "median, s", "slowest, s", "limit, s", "good"),
+        rows=tuple(
+            (
+                feeling.name,
+                f"{feeling.summary.median:.3f}",
+                f"{feeling.summary.high:.3f}",
+                f"{feeling.limit:g}",
+                "yes" if feeling.is_good else "no",
+            )
+            for feeling in feelings
+        ),
+    )
 
 
 def feel_values(feelings: list[Feeling]) -> dict[str, object]:
@@ -156,3 +159,19 @@ def feel_values(feelings: list[Feeling]) -> dict[str, object]:
         }
         for feeling in feelings
     }
+
+
+@click.command(name="feel")
+@repeat_option(5)
+@delivery_options
+def command(repeat: int, json_file: Path | None, markdown: bool) -> None:
+    """Times that a user notices: a start, a kill, a close."""
+    console = Console()
+    feelings = measure_all(repeat, console)
+    Delivery(json_file, markdown).deliver(
+        console,
+        "feel",
+        [feel_sheet(feelings)],
+        {"figures": feel_values(feelings)},
+        [OURS.distribution, "pycapnp", "trio"],
+    )

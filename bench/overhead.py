@@ -8,26 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
-from attrs import frozen
 from rich.console import Console
 
+from bench.options import WRITABLE, Delivery, delivery_options, peers_option, repeat_option
+from bench.plot import draw, require_matplotlib
+from bench.report import overhead_sheet, overhead_values
+from bench.results import Results
 from bench.runners import OURS, PEERS, System
-from bench.shapes import Shape, overhead_shapes
+from bench.shapes import overhead_shapes
 
 # Far longer than any system needs: a turn that takes so long will never end.
 TURN_LIMIT_SECONDS = 1800
-
-
-@frozen
-class Results:
-    """All that was measured: seconds by system and shape, one for each turn."""
-
-    shapes: tuple[Shape, ...]
-    systems: tuple[str, ...]
-    seconds: dict[str, dict[str, list[float]]]
-
-    def of(self, system: str, shape: Shape) -> list[float]:
-        return self.seconds[system][shape.name]
 
 
 def choose_systems(peers: Sequence[str], console: Console) -> tuple[System, ...]:
@@ -83,3 +74,36 @@ def measure_all(
             for shape in shapes:
                 seconds[system.name][shape.name].append(measured[shape.name])
     return Results(shapes, tuple(system.name for system in systems), seconds)
+
+
+@click.command(name="overhead")
+@click.option("--tasks", type=click.IntRange(min=2), default=10_000, show_default=True)
+@repeat_option(3)
+@click.option("--cpus", type=click.IntRange(min=1), default=2, show_default=True)
+@peers_option
+@delivery_options
+@click.option("--plot", "plot_file", type=WRITABLE, help="Draw a plot: .svg, .png or .pdf.")
+def command(
+    tasks: int,
+    repeat: int,
+    cpus: int,
+    peers: tuple[str, ...],
+    json_file: Path | None,
+    markdown: bool,
+    plot_file: Path | None,
+) -> None:
+    """Tiny tasks in five shapes, on Rain and on its peers in turns."""
+    if plot_file:
+        require_matplotlib()
+    console = Console()
+    systems = choose_systems(peers, console)
+    results = measure_all(systems, tasks, repeat, cpus, console)
+    Delivery(json_file, markdown).deliver(
+        console,
+        "overhead",
+        [overhead_sheet(results)],
+        {"cpus_used": cpus, "turns": repeat, "shapes": overhead_values(results)},
+        [system.distribution for system in systems],
+    )
+    if plot_file:
+        draw(results, plot_file)

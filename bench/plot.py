@@ -11,7 +11,7 @@ from typing import Protocol, cast
 
 import click
 
-from bench.overhead import Results
+from bench.results import Results
 from bench.summary import summarize
 
 

@@ -1,10 +1,9 @@
 """Turns measurements into a table to read and into values to keep."""
 
-from rich.table import Table
-
-from bench.overhead import Results
+from bench.results import Results
 from bench.runners import OURS
 from bench.shapes import Shape, Unit
+from bench.sheet import Sheet
 from bench.summary import Summary, summarize, times_faster
 
 
@@ -24,30 +23,28 @@ def ratio(results: Results, shape: Shape) -> float | None:
     return times_faster(ours, medians.values())
 
 
-def overhead_table(results: Results) -> Table:
+def overhead_sheet(results: Results) -> Sheet:
     turns = len(results.of(OURS.name, results.shapes[0]))
-    table = Table(
-        title="Overhead of a task",
-        caption=f"Medians of {turns} turn{'s' if turns > 1 else ''} and half of their range.\n"
-        "ratio: against the better peer; above 1 is faster.",
-        caption_justify="left",
-    )
-    table.add_column("shape", no_wrap=True)
-    table.add_column("tasks", justify="right")
-    table.add_column("unit")
-    for system in results.systems:
-        table.add_column(system, justify="right")
-    table.add_column("ratio", justify="right")
+    rows: list[tuple[str, ...]] = []
     for shape in results.shapes:
         times = ratio(results, shape)
-        table.add_row(
-            shape.name,
-            f"{shape.task_count:,}",
-            shape.unit.value,
-            *(describe(shape, summarize(results.of(name, shape))) for name in results.systems),
-            "-" if times is None else f"{times:.1f}x",
+        rows.append(
+            (
+                shape.name,
+                shape.unit.value,
+                f"{shape.task_count:,}",
+                *(describe(shape, summarize(results.of(name, shape))) for name in results.systems),
+                "-" if times is None else f"{times:.1f}x",
+            )
         )
-    return table
+    return Sheet(
+        title="Overhead of a task",
+        columns=("shape", "unit", "tasks", *results.systems, "ratio"),
+        rows=tuple(rows),
+        caption=f"Medians of {turns} turn{'s' if turns > 1 else ''} and half of their range;"
+        " ratio: against the better peer, above 1 is faster.",
+        words=2,
+    )
 
 
 def overhead_values(results: Results) -> dict[str, object]:

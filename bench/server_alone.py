@@ -6,14 +6,18 @@ data: nothing is pickled.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from time import perf_counter
 
+import click
 from attrs import frozen
 from rich.console import Console
-from rich.table import Table
 
+from bench.options import Delivery, delivery_options, numbers_option, repeat_option
 from bench.processes import Daemon, zero_cluster
+from bench.runners import OURS
 from bench.shapes import Shape, deepest_tree, merge, tree
+from bench.sheet import Sheet
 from bench.summary import Summary, summarize
 from rain.client import Client, Task, tasks
 
@@ -81,24 +85,22 @@ def measure_all(
         return samples
 
 
-def server_table(samples: Sequence[Sample], governors: int) -> Table:
-    table = Table(
+def server_sheet(samples: Sequence[Sample], governors: int) -> Sheet:
+    return Sheet(
         title=f"The server alone, {governors} zero governor{'s' if governors > 1 else ''}",
+        columns=("shape", "tasks", "rounds", "tasks/s", "server CPU a task"),
+        rows=tuple(
+            (
+                sample.shape.name,
+                f"{sample.shape.task_count:,}",
+                str(len(sample.seconds)),
+                f"{sample.tasks_per_second.median:,.0f} ±{sample.tasks_per_second.spread / 2:.0%}",
+                f"{sample.microseconds_per_task:.1f} µs",
+            )
+            for sample in samples
+        ),
         caption="tasks/s: median and half of the range. CPU: the server's, closing included.",
-        caption_justify="left",
     )
-    for column in ("shape", "tasks", "rounds", "tasks/s", "server CPU a task"):
-        table.add_column(column, justify="left" if column == "shape" else "right")
-    for sample in samples:
-        speed = sample.tasks_per_second
-        table.add_row(
-            sample.shape.name,
-            f"{sample.shape.task_count:,}",
-            str(len(sample.seconds)),
-            f"{speed.median:,.0f} ±{speed.spread / 2:.0%}",
-            f"{sample.microseconds_per_task:.1f} us",
-        )
-    return table
 
 
 def server_values(samples: Sequence[Sample]) -> list[dict[str, object]]:
@@ -114,3 +116,23 @@ def server_values(samples: Sequence[Sample]) -> list[dict[str, object]]:
         }
         for sample in samples
     ]
+
+
+@click.command(name="server")
+@numbers_option("--tasks", "sizes", default="1000,10000,100000", explained="How many tasks.")
+@repeat_option(3)
+@click.option("--governors", type=click.IntRange(min=1), default=1, show_default=True)
+@delivery_options
+def command(
+    sizes: tuple[int, ...], repeat: int, governors: int, json_file: Path | None, markdown: bool
+) -> None:
+    """The server alone: its governors answer "finished" at once."""
+    console = Console()
+    samples = measure_all(sizes, governors, repeat, console)
+    Delivery(json_file, markdown).deliver(
+        console,
+        "server",
+        [server_sheet(samples, governors)],
+        {"governors": governors, "samples": server_values(samples)},
+        [OURS.distribution, "pycapnp", "trio"],
+    )

@@ -56,7 +56,7 @@ def test_a_peer_that_is_missing_is_left_out_with_a_line_that_helps(
         (["overhead", "--peers", "dask,spark"], "'spark' is none of dask, ray"),
         (["overhead", "--tasks", "1"], "1 is not in the range"),
         (["server", "--tasks", "10,many"], "'10,many' is no list of numbers"),
-        (["server", "--tasks", "0"], "a size is at least 1"),
+        (["server", "--tasks", "0"], "each is at least 1"),
     ],
 )
 def test_a_wrong_option_is_named(arguments: list[str], words: str) -> None:

@@ -4,7 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from bench.feel import Feeling, feel_table, feel_values
+from bench.feel import Feeling, feel_sheet, feel_values
 
 
 def test_a_figure_is_good_when_every_round_was_quick_enough() -> None:
@@ -13,7 +13,7 @@ def test_a_figure_is_good_when_every_round_was_quick_enough() -> None:
 
     assert (good.is_good, bad.is_good) == (True, False)
     console = Console(width=100, file=StringIO(), record=True)
-    console.print(feel_table([good, bad]))
+    console.print(feel_sheet([good, bad]).table())
     lines = console.export_text().splitlines()
     assert any("a close" in line and "0.150" in line and "yes" in line for line in lines)
     assert any("a kill" in line and "0.300" in line and "no" in line for line in lines)

@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from bench.overhead import Results
 from bench.plot import heights
-from bench.report import overhead_table, overhead_values
+from bench.report import overhead_sheet, overhead_values
+from bench.results import Results
 from bench.shapes import chain, independent
 
 SHAPES = (independent(1000), chain(10))
@@ -32,7 +32,7 @@ def text_of(table: Table) -> str:
 
 
 def test_the_table_shows_medians_spreads_and_ratios() -> None:
-    lines = text_of(overhead_table(BOTH)).splitlines()
+    lines = text_of(overhead_sheet(BOTH).table()).splitlines()
 
     (independent_row,) = (line for line in lines if "independent" in line)
     assert "tasks/s" in independent_row
@@ -45,7 +45,7 @@ def test_the_table_shows_medians_spreads_and_ratios() -> None:
 
 
 def test_without_peers_there_is_no_ratio() -> None:
-    text = text_of(overhead_table(ALONE))
+    text = text_of(overhead_sheet(ALONE).table())
 
     assert "x" not in text.split("chain")[1].splitlines()[0]
     assert "Medians of 1 turn and" in text

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from bench.server_alone import Sample, rounds_for, server_table, server_values, shapes_of
+from bench.server_alone import Sample, rounds_for, server_sheet, server_values, shapes_of
 from bench.shapes import merge
 
 SAMPLE = Sample(merge(999), seconds=(0.1, 0.05), server_cpu_seconds=0.03)
@@ -34,10 +34,10 @@ def test_cpu_time_is_shared_among_the_tasks_of_all_rounds() -> None:
 
 def test_the_table_and_the_values_show_both_figures() -> None:
     console = Console(width=120, record=True, file=StringIO())
-    console.print(server_table([SAMPLE], governors=1))
+    console.print(server_sheet([SAMPLE], governors=1).table())
 
     text = console.export_text()
     assert "15,000 ±33%" in text
-    assert "15.0 us" in text
+    assert "15.0 µs" in text
     (values,) = server_values([SAMPLE])
     assert values["seconds"] == [0.1, 0.05]

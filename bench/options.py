@@ -1,0 +1,102 @@
+"""What all commands have in common: options, and the way in which results leave.
+
+A command is a module with a click command named `command`; `bench/__main__.py` names the module.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import click
+from attrs import frozen
+from rich.console import Console
+
+from bench.machine import describe_machine
+from bench.runners import PEERS
+from bench.sheet import Sheet
+
+F = TypeVar("F", bound=Callable[..., object])
+
+WRITABLE = click.Path(path_type=Path, dir_okay=False, writable=True)
+
+
+@frozen
+class Delivery:
+    """Where results go: always to the console, and to a file when one was named."""
+
+    json_file: Path | None
+    markdown: bool
+
+    def deliver(
+        self,
+        console: Console,
+        benchmark: str,
+        sheets: Sequence[Sheet],
+        values: dict[str, object],
+        distributions: Iterable[str],
+    ) -> None:
+        """Show the tables; write everything that they were made of."""
+        for sheet in sheets:
+            if self.markdown:
+                print(f"\n{sheet.markdown()}")
+            else:
+                console.print(sheet.table())
+        if self.json_file:
+            whole = {"benchmark": benchmark, "machine": describe_machine(distributions), **values}
+            self.json_file.write_text(json.dumps(whole, indent=2) + "\n")
+
+
+def delivery_options(command: F) -> F:
+    """`--json` and `--markdown`: `Delivery(json_file, markdown)`."""
+    command = click.option(
+        "--json", "json_file", type=WRITABLE, help="Write all measurements to this file."
+    )(command)
+    return click.option(
+        "--markdown", is_flag=True, help="Print the tables as docs/performance.md has them."
+    )(command)
+
+
+def repeat_option(default: int) -> Callable[[F], F]:
+    return click.option(
+        "--repeat",
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=True,
+        help="How often everything is measured.",
+    )
+
+
+def read_peers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+    """Names of peers with commas between them."""
+    names = tuple(name.strip() for name in value.split(",") if name.strip())
+    for name in names:
+        if name not in PEERS:
+            raise click.BadParameter(f"{name!r} is none of {', '.join(PEERS)}", ctx, param)
+    return names
+
+
+peers_option = click.option(
+    "--peers",
+    callback=read_peers,
+    default=",".join(PEERS),
+    show_default=True,
+    help="Whom to compare with; empty for nobody.",
+)
+
+
+def read_numbers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
+    """Numbers of at least 1 with commas between them."""
+    try:
+        numbers = tuple(int(number) for number in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no list of numbers", ctx, param) from error
+    if min(numbers) < 1:
+        raise click.BadParameter("each is at least 1", ctx, param)
+    return numbers
+
+
+def numbers_option(*names: str, default: str, explained: str) -> Callable[[F], F]:
+    return click.option(
+        *names, callback=read_numbers, default=default, show_default=True, help=explained
+    )
