@@ -7,19 +7,29 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rain.base import executor_protocol as protocol
 from tests.executor.child import PLAIN, Child, number
+from tests.support.pipes import NamedPipe, named_pipe
 
 
-def wait_for_file(path: Path) -> None:
-    """Until a task has written it."""
-    deadline = time.monotonic() + 20
-    while not path.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+@pytest.fixture
+def go(tmp_path: Path) -> Generator[NamedPipe]:
+    """Where a task waits until it is told to go on."""
+    with named_pipe(tmp_path / "go") as pipe:
+        yield pipe
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Generator[NamedPipe]:
+    """Where a task says that it runs."""
+    with named_pipe(tmp_path / "running") as pipe:
+        yield pipe
 
 
 def test_a_function_gets_its_arguments_and_returns_a_value(executor: Child) -> None:
@@ -100,32 +110,31 @@ def test_calls_are_answered_in_their_order(executor: Child) -> None:
     assert [executor.answer()[0] for _ in rows] == [row[0] for row in rows]
 
 
-def test_calls_whose_tokens_were_taken_back_are_not_run(executor: Child, tmp_path: Path) -> None:
+def test_calls_whose_tokens_were_taken_back_are_not_run(
+    executor: Child, tmp_path: Path, running: NamedPipe, go: NamedPipe
+) -> None:
     # Given a call that runs, and two that wait
-    def touch_and_wait(ctx: Any, folder: str, name: str) -> None:
-        Path(folder, name).touch()
-        while not Path(folder, "go").exists():
-            time.sleep(0.005)
+    def tell_and_wait(ctx: Any, folder: str, name: str) -> None:
+        Path(folder, "running").write_text(f"{name}\n")
+        if name == "one":
+            with Path(folder, "go").open() as pipe:
+                pipe.readline()
 
-    function_id = executor.remember(touch_and_wait)
+    function_id = executor.remember(tell_and_wait)
     calls = [executor.row(function_id, str(tmp_path), name) for name in ("one", "two", "three")]
     executor.post(3)
     kinds, rows = [kind for kind, _ in calls], [row for _, row in calls]
     executor.say(protocol.CALLS, 1, kinds, [], [], rows, None)
-    wait_for_file(tmp_path / "one")
+    assert running.hear() == "one"
     # When they are taken back, and another one comes in a new epoch
     assert executor.take_back() == 2
     kind, row = executor.row(function_id, str(tmp_path), "four")
     executor.post(1, epoch=2)
     executor.say(protocol.CALLS, 2, [kind], [], [], [row], None)
-    (tmp_path / "go").touch()
+    go.say()
     # Then only the first and the last one are run
     assert [executor.answer()[0], executor.answer()[0]] == [rows[0][0], row[0]]
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
-        "four",
-        "go",
-        "one",
-    ]
+    assert running.hear() == "four"
 
 
 def test_tokens_tell_which_calls_a_dead_executor_had_started(executor: Child) -> None:
@@ -142,20 +151,20 @@ def test_tokens_tell_which_calls_a_dead_executor_had_started(executor: Child) ->
     assert executor.take_back() == 1
 
 
-def test_an_answer_is_there_before_anybody_asks(executor: Child, tmp_path: Path) -> None:
+def test_an_answer_is_there_before_anybody_asks(executor: Child, go: NamedPipe) -> None:
     # Given a short call and a long one behind it
-    def wait(ctx: Any, folder: str) -> None:
-        while not Path(folder, "go").exists():
-            time.sleep(0.005)
+    def wait(ctx: Any, go: str) -> None:
+        with Path(go).open() as pipe:
+            pipe.readline()
 
     short, long = executor.remember(lambda ctx: 1), executor.remember(wait)
-    calls = [executor.row(short), executor.row(long, str(tmp_path))]
+    calls = [executor.row(short), executor.row(long, go.path)]
     executor.post(2)
     kinds, rows = [kind for kind, _ in calls], [row for _, row in calls]
     executor.say(protocol.CALLS, 1, kinds, [], [], rows, None)
     # Then the short one is answered while the long one runs
     assert executor.answer()[0] == rows[0][0]
-    (tmp_path / "go").touch()
+    go.say()
     assert executor.answer()[0] == rows[1][0]
 
 

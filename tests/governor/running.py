@@ -178,12 +178,6 @@ class Running:
             while not holds():
                 await self.server.news.wait()
 
-    async def until_true(self, holds: Callable[[], object]) -> None:
-        """Waits for something that is no news."""
-        with trio.fail_after(PATIENCE):
-            while not holds():  # noqa: ASYNC110 # what it waits for tells nobody
-                await trio.sleep(0.002)
-
     async def outputs(self, number: int) -> list[tuple[int, bytes]]:
         """Sizes and inline bytes of what a task has made."""
         task = task_id(number)

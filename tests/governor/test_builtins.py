@@ -12,6 +12,7 @@ from rain.common.fs import pack_tree
 from rain.governor.store import MEMORY_LIMIT
 from tests.governor.running import BLOB, FOLDER, Running, governed, is_alive
 from tests.governor.world import task_id
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.whole
 
@@ -371,12 +372,12 @@ def test_nothing_that_a_program_has_started_outlives_it(tmp_path: Path, way: str
         wait = "wait" if way == "stopped" else "true"
         line = f"sleep 60 & echo $! > {pid}.draft; mv {pid}.draft {pid}; {wait}"
         run = governor.builtin("run", shell(line))
-        await governor.until_true(pid.exists)
+        await until(pid.exists)
         child = int(pid.read_text())
         if way == "stopped":
             governor.stop(run)
         else:
             await governor.outputs(run)
-        await governor.until_true(lambda: not is_alive(child))
+        await until(lambda: not is_alive(child))
 
     governed(tmp_path, scenario)

@@ -10,6 +10,7 @@ from rain.governor.store import MEMORY_LIMIT
 from tests.governor.foreign import program, wild
 from tests.governor.running import BLOB, FOLDER, PICKLED, Running, governed
 from tests.governor.world import object_id, task_id
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.whole
 
@@ -168,7 +169,7 @@ def test_cached_objects_are_not_sent_again_until_they_are_dropped(tmp_path: Path
             call = governor.task("wild/x", b"", (kept,))
             assert await governor.outputs(call) == [(6, expected)]
         governor.order(Orders(drops=[object_id(kept)]))
-        await governor.until_true(lambda: governor.reactor.find(object_id(kept)) is None)
+        await until(lambda: governor.reactor.find(object_id(kept)) is None)
         call = governor.task("wild/dropped", b"")
         assert await governor.outputs(call) == [(11, f"[[1, {kept}]]".encode())]
 
@@ -273,7 +274,7 @@ def test_an_idle_executor_beyond_one_per_cpu_ends(tmp_path: Path) -> None:
         function = governor.function(lambda ctx: 1)
         assert await governor.value(governor.call(function)) == 1
         # When they have been idle for a while, only one is left
-        await governor.until_true(lambda: len(governor.executors) == 1)
+        await until(lambda: len(governor.executors) == 1)
         # And when both are needed again, both work
         assert await governor.value(governor.call(function)) == 1
         await governor.outputs(governor.task("wild/x", b""))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from tests.governor.running import (
     is_alive,
 )
 from tests.governor.world import object_id, task_id
+from tests.support.pipes import NamedPipe, named_pipe
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.whole
 
@@ -52,7 +55,7 @@ def test_large_results_are_stored_and_read_in_pieces(tmp_path: Path) -> None:
             assert governor.read(call + 2) == b"x" * size
         # And they go with their objects
         governor.order(Orders(drops=[object_id(call + 2) for call in calls]))
-        await governor.until_true(lambda: not list(governor.folder.data.iterdir()))
+        await until(lambda: not list(governor.folder.data.iterdir()))
 
     governed(tmp_path, scenario)
 
@@ -144,11 +147,11 @@ def test_stopping_a_task_ends_all_that_it_has_started(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
         function = governor.function(start_and_wait)
         call = governor.call(function, str(tmp_path / "pid"))
-        await governor.until_true((tmp_path / "pid").exists)
+        await until((tmp_path / "pid").exists)
         child = int((tmp_path / "pid").read_text())
         assert is_alive(child)
         governor.stop(call)
-        await governor.until_true(lambda: not is_alive(child))
+        await until(lambda: not is_alive(child))
         # And the executor is replaced
         assert await governor.value(governor.call(governor.function(lambda ctx: 1))) == 1
         assert not governor.server.failed
@@ -164,45 +167,50 @@ def start_and_wait(ctx: Any, path: str) -> None:
     child.wait()
 
 
-def test_what_waits_behind_a_task_that_hangs_runs_elsewhere(tmp_path: Path) -> None:
-    async def scenario(governor: Running) -> None:
-        go = tmp_path / "go"
+@pytest.fixture
+def go(tmp_path: Path) -> Generator[NamedPipe]:
+    """Where a task waits until it is told to go on."""
+    with named_pipe(tmp_path / "go") as pipe:
+        yield pipe
 
+
+def test_what_waits_behind_a_task_that_hangs_runs_elsewhere(tmp_path: Path, go: NamedPipe) -> None:
+    async def scenario(governor: Running) -> None:
         def work(ctx: Any, path: str) -> bool:
-            while path and not Path(path).exists():
-                time.sleep(0.002)
+            if path:
+                with Path(path).open() as pipe:
+                    pipe.readline()
             return True
 
         function = governor.function(work)
         for _ in range(4):  # now both executors know that it is quick
             await governor.value(governor.call(function, ""))
-        hanging = governor.call(function, str(go))
+        hanging = governor.call(function, go.path)
         others = [governor.call(function, "") for _ in range(100)]
         for other in others:
             await governor.value(other)
         assert task_id(hanging) not in governor.server.finished
-        go.touch()
+        go.say()
         assert await governor.value(hanging)
 
     governed(tmp_path, scenario)
 
 
-def test_an_answer_does_not_wait_for_a_long_task_behind_it(tmp_path: Path) -> None:
+def test_an_answer_does_not_wait_for_a_long_task_behind_it(tmp_path: Path, go: NamedPipe) -> None:
     async def scenario(governor: Running) -> None:
-        go = tmp_path / "go"
-
         def work(ctx: Any, path: str) -> bool:
-            while path and not Path(path).exists():
-                time.sleep(0.002)
+            if path:
+                with Path(path).open() as pipe:
+                    pipe.readline()
             return True
 
         function = governor.function(work)
         await governor.value(governor.call(function, ""))
         quick = governor.call(function, "")
-        hanging = governor.call(function, str(go))
+        hanging = governor.call(function, go.path)
         assert await governor.value(quick)
         assert task_id(hanging) not in governor.server.finished
-        go.touch()
+        go.say()
         assert await governor.value(hanging)
 
     governed(tmp_path, scenario, cpus=1)
@@ -291,9 +299,9 @@ def test_a_copy_that_is_not_wanted_any_more_is_not_fetched_to_its_end(tmp_path: 
         listener = listen_data("127.0.0.1", 0, there)
         try:
             governor.place(500, BLOB, listener.address)
-            await governor.until_true(lambda: list(governor.folder.data.iterdir()))
+            await until(lambda: list(governor.folder.data.iterdir()))
             governor.order(Orders(drops=[object_id(500)]))
-            await governor.until_true(lambda: not list(governor.folder.data.iterdir()))
+            await until(lambda: not list(governor.folder.data.iterdir()))
             assert not governor.server.located
         finally:
             listener.close()
@@ -348,10 +356,10 @@ def test_a_forgotten_session_is_over_at_once(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
         call = governor.call(governor.function(start_and_wait), str(tmp_path / "pid"))
         governor.builtin("sleep", 60.0, (governor.give(b""),))
-        await governor.until_true((tmp_path / "pid").exists)
+        await until((tmp_path / "pid").exists)
         child = int((tmp_path / "pid").read_text())
         governor.order(Orders(forget_sessions=[session_of(task_id(call))]))
-        await governor.until_true(lambda: not is_alive(child))
+        await until(lambda: not is_alive(child))
         report = governor.service.report()
         assert (report.tasks, report.objects) == ((), ())
 

@@ -5,8 +5,7 @@ import select
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from rain.governor.zero import ZeroService
 from rain.rpc import host
 from tests.governor.running import PlayedServer, is_alive
 from tests.governor.world import add_task, object_id, python_kind, task_id
+from tests.support.waiting import until_now
 
 pytestmark = pytest.mark.whole
 
@@ -84,13 +84,6 @@ def running(tmp_path: Path) -> Generator[tuple[Program, Program]]:
         server.process.wait()
 
 
-def until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 def processes_of(folder: Path) -> list[int]:
     """All processes that work in a folder."""
     found: list[int] = []
@@ -127,7 +120,7 @@ def busy(server: Program, pid_file: Path) -> Generator[int]:
     with session.bind_only():
         start_and_wait(str(pid_file))
         session.submit()
-    until(pid_file.exists)
+    until_now(pid_file.exists)
     yield int(pid_file.read_text())
 
 
@@ -155,8 +148,8 @@ def test_nothing_is_left_however_a_busy_governor_ends(tmp_path: Path, how: signa
         assert is_alive(child)
         status = governor.end(how)
         assert status == (-how if how is signal.SIGKILL else 0)
-        until(lambda: not any(map(is_alive, (child, *executors))))
-        until(lambda: not work.exists())
+        until_now(lambda: not any(map(is_alive, (child, *executors))))
+        until_now(lambda: not work.exists())
 
 
 def test_a_governor_that_has_lost_its_server_cleans_up_and_says_so(tmp_path: Path) -> None:

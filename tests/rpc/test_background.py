@@ -3,6 +3,7 @@
 Each program here is a process of its own where every warning is an error, beside a server in ours.
 """
 
+import os
 import sys
 import textwrap
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.rpc.fakes import FakeServer
 ROOT = Path(__file__).parents[2]
 
 PRELUDE = """
-import os, signal, sys, threading, time
+import os, signal, sys, threading
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import ObjectId, SessionId
 from rain.rpc.client_endpoint import ClientConnection
@@ -26,17 +27,22 @@ port = int(sys.argv[1])
 
 
 def run_script(script: str) -> FakeServer:
-    """Runs a program that finds a server at the port in its first argument."""
+    """Runs a program that finds a server at the port in its first argument.
+
+    No wait is answered; of each the program can read a line from its standard input.
+    """
     servers: list[FakeServer] = []
     source = PRELUDE + textwrap.dedent(script)
+    heard, tell = os.pipe()
 
     async def main() -> int:
-        server = FakeServer(rules={"wait": lambda reply: None})
+        server = FakeServer(rules={"wait": lambda reply: os.write(tell, b"a wait\n")})
         servers.append(server)
         listener = listen("127.0.0.1", 0, server)
         with trio.fail_after(60):
             done = await trio.run_process(
                 [sys.executable, "-W", "error", "-X", "dev", "-c", source, str(listener.port)],
+                stdin=heard,
                 cwd=ROOT,
                 check=False,
                 capture_stdout=True,
@@ -49,7 +55,11 @@ def run_script(script: str) -> FakeServer:
         assert (done.returncode, done.stdout.decode()) == (0, "done\n")
         return 0
 
-    host.run(main)
+    try:
+        host.run(main)
+    finally:
+        os.close(heard)
+        os.close(tell)
     return servers[0]
 
 
@@ -61,7 +71,7 @@ def test_a_script_may_end_without_closing_anything() -> None:
         client = ClientConnection("127.0.0.1", port)
         client.open_session("x")
         threading.Thread(target=lambda: client.wait(1, [], [], "session"), daemon=True).start()
-        time.sleep(0.05)
+        sys.stdin.readline()
         print("done")
     """)
     assert len(server.journal.named("abandoned")) == 1
@@ -85,7 +95,10 @@ def test_a_client_works_beside_a_running_asyncio_loop() -> None:
 def test_ctrl_c_ends_a_wait_at_once_and_the_server_hears_of_it() -> None:
     server = run_script("""
         client = ClientConnection("127.0.0.1", port)
-        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        def interrupt():
+            sys.stdin.readline()
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
         try:
             client.wait(1, [], [], "session")
         except KeyboardInterrupt:

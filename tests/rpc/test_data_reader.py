@@ -16,6 +16,7 @@ from rain.rpc.data_reader import DataReader, NotHereError, UnreachableError
 from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import listen
 from tests.rpc.fakes import FakeServer, FakeStore
+from tests.support.waiting import turns_of_the_host, until
 
 OBJECT = ObjectId(10)
 Scene = Callable[[DataReader, Listener, FakeStore], Awaitable[None]]
@@ -77,7 +78,7 @@ def test_an_object_that_is_not_there_is_named() -> None:
 def test_a_holder_that_is_not_there_is_named_and_may_come_back() -> None:
     async def scene(reader: DataReader, listener: Listener, store: FakeStore) -> None:
         listener.close()
-        await trio.sleep(0.01)
+        await turns_of_the_host()
         for _ in range(2):
             with pytest.raises(UnreachableError, match=f"{listener.address}: Connection refused"):
                 await reader.read(listener.address, OBJECT, Collected())
@@ -120,8 +121,7 @@ def test_readers_share_one_connection_which_closes_when_it_is_idle() -> None:
             for _ in range(5):
                 nursery.start_soon(reader.read, listener.address, OBJECT, Collected())
         assert listener.accepted == 1
-        while listener.open_connections:  # noqa: ASYNC110  # the listener has no event for it
-            await trio.sleep(0.005)
+        await until(lambda: not listener.open_connections)
         await reader.read(listener.address, OBJECT, Collected())
         assert listener.accepted == 2
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc import host
 from rain.rpc.frames import FrameParser, SocketLink
+from tests.support.waiting import turns_of_the_host
 
 
 def framed(*frames: bytes) -> bytes:
@@ -218,7 +219,7 @@ def test_a_watch_calls_back_until_it_is_stopped() -> None:
             await bell.wait()
             watch.stop()
             theirs.send(b"two")
-            await trio.sleep(0.01)
+            await turns_of_the_host()
             assert calls == [b"one"]
         return 0
 

@@ -22,6 +22,7 @@ from rain.rpc import host
 from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import listen
 from tests.rpc.fakes import FakeControl, FakeServer, join
+from tests.support.waiting import turns_of_the_host
 
 Scene = Callable[[FakeServer, Listener], Awaitable[None]]
 
@@ -213,7 +214,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
     async def scene(server: FakeServer, listener: Listener) -> None:
         listener.close()
         expected = f"cannot reach the server at 127.0.0.1:{listener.port}: Connection refused"
-        await trio.sleep(0.01)
+        await turns_of_the_host()
         with pytest.raises(StartError, match=re.escape(expected)):
             await join(listener, FakeControl())
 

@@ -11,6 +11,7 @@ import trio.lowlevel
 
 from rain.base.errors import InvariantError
 from rain.rpc import host
+from tests.support.waiting import turns_of_the_host
 
 
 def test_the_status_of_the_trio_main_comes_out() -> None:
@@ -67,9 +68,9 @@ def test_a_pulse_beats_once_however_often_it_is_poked() -> None:
         for _ in range(5):
             pulse.poke()
         assert beats == []
-        await trio.sleep(0.01)
+        await turns_of_the_host()
         pulse.poke()
-        await trio.sleep(0.01)
+        await turns_of_the_host()
         return len(beats)
 
     assert host.run(main) == 2
@@ -82,7 +83,7 @@ def test_a_stopped_pulse_forgets_its_poke() -> None:
         pulse = host.Pulse(lambda: beats.append(True))
         pulse.poke()
         pulse.stop()
-        await trio.sleep(0.01)
+        await turns_of_the_host()
         return len(beats)
 
     assert host.run(main) == 0
@@ -136,7 +137,7 @@ def test_a_timer_fires_unless_it_is_cancelled() -> None:
 
 def test_a_trio_task_waits_for_a_coroutine_of_the_host() -> None:
     async def add(left: int, right: int) -> int:
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0)
         return left + right
 
     async def main() -> int:
@@ -161,15 +162,18 @@ def test_an_error_of_the_host_coroutine_reaches_the_waiting_task() -> None:
 def test_cancelling_the_trio_task_cancels_the_coroutine_of_the_host() -> None:
     seen: list[str] = []
 
-    async def long() -> None:
-        try:
-            await asyncio.sleep(1000)
-        except asyncio.CancelledError:
-            seen.append("cancelled")
-            raise
-
     async def main() -> int:
-        with trio.move_on_after(0.01) as scope:
+        scope = trio.CancelScope()
+
+        async def long() -> None:
+            host.in_trio(scope.cancel)
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                seen.append("cancelled")
+                raise
+
+        with scope:
             await host.in_host(long)
         assert scope.cancelled_caught
         return 0
@@ -184,9 +188,11 @@ def test_a_bell_keeps_a_ring_that_came_before_the_wait() -> None:
         bell.ring()
         bell.ring()
         await bell.wait()
-        with trio.move_on_after(0.01) as scope:
-            await bell.wait()
-        assert scope.cancelled_caught
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(bell.wait)
+            await turns_of_the_host()
+            assert len(nursery.child_tasks) == 1
+            nursery.cancel_scope.cancel()
         return 0
 
     host.run(main)

@@ -9,6 +9,7 @@ import trio
 
 from rain.rpc import host
 from rain.rpc.loop import PAUSE_ABOVE, Stream
+from tests.support.waiting import turns_of_the_host
 
 
 class Listening(asyncio.BufferedProtocol):
@@ -66,7 +67,7 @@ def play(scene: Scene) -> list[str]:
             with trio.fail_after(30):
                 await scene(stream, protocol, theirs)
             stream.abort()
-            await trio.sleep(0.01)
+            await turns_of_the_host()
         seen.extend(protocol.seen)
         return 0
 
@@ -82,7 +83,7 @@ def test_what_is_said_in_a_turn_leaves_together() -> None:
         theirs.setblocking(False)
         with pytest.raises(BlockingIOError):
             theirs.recv(100)
-        await trio.sleep(0.01)
+        await turns_of_the_host()
         assert theirs.recv(100) == b"one two three"
 
     assert play(scene) == ["made", "lost NoneType"]
@@ -94,7 +95,7 @@ def test_nothing_is_read_while_reading_is_paused() -> None:
         await protocol.until(lambda: bytes(protocol.data) == b"one")
         stream.pause_reading()
         theirs.send(b"two")
-        await trio.sleep(0.01)
+        await turns_of_the_host()
         assert bytes(protocol.data) == b"one"
         assert not stream.is_reading()
         stream.resume_reading()

@@ -12,6 +12,7 @@ from rain.rpc.codec.border import Capability
 from rain.rpc.connection import Connection, dial, reason_of
 from rain.rpc.server_endpoint import listen
 from tests.rpc.fakes import FakeServer
+from tests.support.waiting import turns_of_the_host
 
 Scene = Callable[[Connection, Capability], Awaitable[None]]
 
@@ -33,7 +34,7 @@ def play(scene: Scene) -> FakeServer:
         with trio.fail_after(30):
             await host.in_host(raw)
         listener.close()
-        await trio.sleep(0.01)
+        await turns_of_the_host()
         return 0
 
     host.run(main)

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from rain.client import Client, Output, Program, TaskException, blob, remote, tasks
 from rain.client.rpc.common import TaskState
 from rain.start.status import ask
+from tests.support.waiting import until_now
 from tests.whole.daemons import governor, server
 
 pytestmark = pytest.mark.whole
@@ -42,15 +42,6 @@ def hold_gpu(ctx: Any, seconds: float) -> list[Any]:
 @remote(outputs=[Output(encode="json")], cpus=4)
 def wide(ctx: Any) -> int:
     return 4
-
-
-def until(answer: Callable[[], Any]) -> Any:
-    """What is answered as soon as it is something."""
-    deadline = time.monotonic() + PATIENCE
-    while not (found := answer()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found
 
 
 def http_address(folder: Path) -> str:
@@ -225,7 +216,7 @@ def test_samples_of_the_machine_are_in_the_event_log(tmp_path: Path) -> None:
     ):
         http_at = http_address(tmp_path)
         query = {"event_types": [{"value": "Monitoring", "mode": "="}]}
-        event = until(lambda: post(http_at, query))[0]["event"]
+        event = until_now(lambda: post(http_at, query))[0]["event"]
         assert event["governor"] == working.address
         assert len(event["cpu_usage"]) == os.cpu_count()
         assert all(0 <= percent <= 100 for percent in (*event["cpu_usage"], event["mem_usage"]))

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 import trio
@@ -25,7 +25,7 @@ from rain.base.errors import StartError
 from rain.server.beside import beside
 from rain.server.happenings import Happenings
 from rain.server.history.reader import EventReader
-from rain.server.history.store import FILE, lock_log, open_store
+from rain.server.history.store import FILE, open_lock, open_store, take_lock
 from rain.server.history.writer import packed
 from rain.server.state import State
 
@@ -38,6 +38,7 @@ PART = 5000
 PATIENCE = 5.0
 """Seconds that the writer is given to end, here and by the server that comes next."""
 
+_WAIT_FOR_LOCK = "import fcntl, sys; fcntl.flock(int(sys.argv[1]), fcntl.LOCK_EX)"
 _PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
 
@@ -82,11 +83,37 @@ async def open_history(
 
 async def _lock(path: Path) -> int:
     """The lock, for which the writer of a server that was killed is waited for."""
-    with trio.move_on_after(PATIENCE):
-        while (lock := lock_log(path)) is None:  # noqa: ASYNC110 -- nobody tells of its end
-            await trio.sleep(0.02)
-        return lock
-    raise StartError(f"the event log {path} is written by another server; choose another --logdir")
+    with ExitStack() as opened:
+        lock = open_lock(path)
+        opened.callback(os.close, lock)
+        if not take_lock(lock):
+            with trio.move_on_after(PATIENCE):
+                await wait_for_lock(lock)
+            if not take_lock(lock):
+                raise StartError(
+                    f"the event log {path} is written by another server; choose another --logdir"
+                )
+        opened.pop_all()
+    return lock
+
+
+async def wait_for_lock(lock: int) -> None:
+    """Returns when the lock was given to this descriptor; can be cancelled.
+
+    The system calls nobody back about locks, and a thread that waits for one cannot be stopped. A
+    process can, and what it is given belongs to every copy of the descriptor.
+    """
+    try:
+        await trio.run_process(
+            [sys.executable, "-I", "-S", "-c", _WAIT_FOR_LOCK, str(lock)],
+            pass_fds=(lock,),
+            start_new_session=True,  # Ctrl-C is for the server, which then ends it
+            check=False,
+        )
+    except OSError as error:
+        raise StartError(
+            f"the lock of the event log cannot be waited for: {error.strerror}"
+        ) from error
 
 
 async def start_writer(path: Path, lock: int) -> trio.Process:

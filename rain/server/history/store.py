@@ -123,21 +123,24 @@ def open_store(path: Path) -> EventStore:
     return EventStore(database)
 
 
-def lock_log(path: Path) -> int | None:
-    """Takes the lock of an event log, until the descriptor is closed; None when it is taken.
+def open_lock(path: Path) -> int:
+    """The lock of an event log as a descriptor, for `take_lock`.
 
     It is a file of its own, since closing SQLite's file would drop SQLite's own locks.
     """
     beside = path.with_suffix(".lock")
     try:
-        lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        return os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise StartError(
             f"the event log {path} cannot be locked: {beside}: {error.strerror}"
         ) from error
+
+
+def take_lock(lock: int) -> bool:
+    """Takes the lock if nobody else has it, until the last copy of the descriptor is closed."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(lock)
-        return None
-    return lock
+        return False
+    return True

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from rain.base.errors import RefusedError, StartError
 from rain.base.ids import ClientId, SessionId
@@ -18,9 +19,10 @@ from rain.server.history import keeper
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.history.query import Query
 from rain.server.history.reader import EventReader
-from rain.server.history.store import FILE, lock_log
+from rain.server.history.store import FILE, open_lock, take_lock
 from rain.server.state import State
 from tests.support.logs import capturing_logger
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.whole
 
@@ -65,8 +67,7 @@ def test_an_event_can_be_read_while_the_server_runs(tmp_path: Path) -> None:
             async with open_history(HistorySettings(tmp_path), state, _now, log) as reader:
                 assert reader is not None
                 _new(state)
-                while not _types(reader):  # noqa: ASYNC110 -- as any other reader would
-                    await trio.sleep(0.05)
+                await until(lambda: _types(reader))
                 assert _types(reader) == ["SessionNew"]
 
     trio.run(main)
@@ -138,11 +139,8 @@ def test_the_log_is_finished_when_the_server_is_cancelled_or_breaks(tmp_path: Pa
 
 
 def test_a_writer_that_is_stuck_holds_up_neither_the_server_nor_its_end(
-    tmp_path: Path, started: list[trio.Process], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, started: list[trio.Process]
 ) -> None:
-    monkeypatch.setattr(keeper, "PATIENCE", 0.05)
-    monkeypatch.setattr(keeper, "INTERVAL", 0.01)
-
     async def main() -> None:
         state = State()
         log, entries = capturing_logger()
@@ -155,13 +153,13 @@ def test_a_writer_that_is_stuck_holds_up_neither_the_server_nor_its_end(
             for _ in range(20):
                 for _ in range(1000):
                     _new(state)
-                await trio.sleep(0.02)
+                await trio.sleep(1)  # by a clock that jumps as soon as everybody waits
             assert 200_000 < happenings.bytes < 201_000
         assert [entry["event"] for entry in entries.entries] == [
             "event log is incomplete: the disk does not answer"
         ]
 
-    trio.run(main)
+    trio.run(main, clock=MockClock(autojump_threshold=0))
     assert started[0].returncode == -signal.SIGKILL
 
 
@@ -177,9 +175,7 @@ def test_a_writer_that_is_killed_ends_the_log_and_not_the_server(
             os.kill(started[0].pid, signal.SIGKILL)
             await started[0].wait()
             _new(state)
-            with trio.fail_after(60):
-                while state.happenings is not None:  # noqa: ASYNC110 -- the state has no events
-                    await trio.sleep(0.01)
+            await until(lambda: state.happenings is None)
             _new(state)
         assert [entry["event"] for entry in entries.entries] == ["event log writer has failed"]
         assert entries.entries[0]["status"] == -signal.SIGKILL
@@ -197,8 +193,7 @@ def test_the_writer_hears_no_signals_for_the_whole_group(
             async with open_history(HistorySettings(tmp_path), state, _now, log) as reader:
                 assert reader is not None
                 _new(state)
-                while not _types(reader):  # noqa: ASYNC110 -- as any other reader would
-                    await trio.sleep(0.05)
+                await until(lambda: _types(reader))
                 assert os.getsid(started[0].pid) != os.getsid(0)
                 os.kill(started[0].pid, signal.SIGTERM)
                 os.kill(started[0].pid, signal.SIGINT)
@@ -217,8 +212,8 @@ def test_two_servers_cannot_write_one_log(tmp_path: Path, monkeypatch: pytest.Mo
         async with open_history(HistorySettings(tmp_path), State(), _now, log):
             pass
 
-    lock = lock_log(tmp_path / FILE)
-    assert lock is not None
+    lock = open_lock(tmp_path / FILE)
+    assert take_lock(lock)
     try:
         with pytest.raises(StartError, match="is written by another server; choose another --lo"):
             trio.run(main)
@@ -226,17 +221,26 @@ def test_two_servers_cannot_write_one_log(tmp_path: Path, monkeypatch: pytest.Mo
         os.close(lock)
 
 
-def test_the_writer_of_a_server_that_was_killed_is_waited_for(tmp_path: Path) -> None:
-    lock = lock_log(tmp_path / FILE)
-    assert lock is not None
+def test_the_writer_of_a_server_that_was_killed_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = open_lock(tmp_path / FILE)
+    assert take_lock(lock)
+    wait = keeper.wait_for_lock
 
     async def main() -> None:
         log, _ = capturing_logger()
+        waiting = trio.Event()
+
+        async def tell_and_wait(lock: int) -> None:
+            waiting.set()
+            await wait(lock)
 
         async def release() -> None:
-            await trio.sleep(0.1)
+            await waiting.wait()
             os.close(lock)
 
+        monkeypatch.setattr(keeper, "wait_for_lock", tell_and_wait)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(release)
             async with open_history(HistorySettings(tmp_path), State(), _now, log) as reader:

@@ -25,7 +25,7 @@ from rain.server.happenings import (
 )
 from rain.server.history import query, reader
 from rain.server.history.reader import EventReader
-from rain.server.history.store import FILE, EventStore, lock_log, open_store
+from rain.server.history.store import FILE, EventStore, open_lock, open_store, take_lock
 
 
 def _write(store: EventStore, *happenings: Happening) -> None:
@@ -161,15 +161,14 @@ def test_a_log_is_continued_and_sessions_without_an_end_get_it(tmp_path: Path) -
 
 def test_the_lock_of_a_log_is_had_once(tmp_path: Path) -> None:
     path = tmp_path / "events.db"
-    lock = lock_log(path)
-    assert lock is not None
-    assert lock_log(path) is None
+    lock, other = open_lock(path), open_lock(path)
+    assert take_lock(lock)
+    assert not take_lock(other)
 
     os.close(lock)
 
-    again = lock_log(path)
-    assert again is not None
-    os.close(again)
+    assert take_lock(other)
+    os.close(other)
 
 
 def test_a_file_that_is_no_event_log_is_refused_by_name(tmp_path: Path) -> None:
@@ -187,7 +186,7 @@ def test_a_file_that_is_no_event_log_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="cannot be locked"):
-        lock_log(tmp_path / "nowhere" / "events.db")
+        open_lock(tmp_path / "nowhere" / "events.db")
     with pytest.raises(StartError, match="cannot be used: unable to open"):
         open_store(tmp_path / "nowhere" / "events.db")
 
