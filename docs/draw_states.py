@@ -42,6 +42,9 @@ The design notes of the original Rain server have the same facts without names f
 is ours:
 
 * *queued* is a row of its own, with the queue that the original calls "W.sched_ready".
+* *ahead* did not exist either: a task whose missing inputs are all made on its governor is sent
+  there before they are finished, and the governor starts it by itself. *recall* takes it back to
+  *planned* when one of those inputs will not be made there after all (decisions/0015).
 * A finished task is not scheduled any more. The original leaves the mark S on it; but a plan is
   something to be done, and a finished task would have to be taken out of its governor's lists
   again.

@@ -46,6 +46,7 @@ class TaskRow(_Word):
     PLANNED = "planned"
     READY = "ready"
     QUEUED = "queued"
+    AHEAD = "ahead"
     ASSIGNED = "assigned"
     RUNNING = "running"
     FINISHED = "finished"
@@ -103,6 +104,15 @@ TASK_TABLE: tuple[TaskFacts, ...] = (
         "it waits in its governor's scheduled-ready queue for room",
     ),
     TaskFacts(
+        TaskRow.AHEAD,
+        TaskState.ASSIGNED,
+        True,
+        False,
+        True,
+        False,
+        "its governor was told to run it after the tasks there that make its missing inputs",
+    ),
+    TaskFacts(
         TaskRow.ASSIGNED,
         TaskState.ASSIGNED,
         True,
@@ -149,6 +159,7 @@ class TaskMove(_Word):
     INPUTS_FINISHED = "inputs finished"
     INPUT_LOST = "input lost"  # a finished input has no copy left and is made anew
     ASSIGN = "assign"  # the reactor sends it to its governor
+    RECALL = "recall"  # a task that should have made its input there will not
     START = "start"
     FINISH = "finish"
     FAIL = "fail"
@@ -171,12 +182,18 @@ TASK_STEPS: tuple[Step, ...] = (
     Step(TaskRow.PLANNED, TaskMove.TAKE_BACK, TaskRow.WAITING),
     Step(TaskRow.PLANNED, TaskMove.INPUTS_FINISHED, TaskRow.QUEUED),
     Step(TaskRow.PLANNED, TaskMove.GOVERNOR_LOST, TaskRow.WAITING),
+    Step(TaskRow.PLANNED, TaskMove.ASSIGN, TaskRow.AHEAD),
     Step(TaskRow.READY, TaskMove.PLAN, TaskRow.QUEUED),
     Step(TaskRow.READY, TaskMove.INPUT_LOST, TaskRow.WAITING),
     Step(TaskRow.QUEUED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.QUEUED, TaskMove.INPUT_LOST, TaskRow.PLANNED),
     Step(TaskRow.QUEUED, TaskMove.ASSIGN, TaskRow.ASSIGNED),
     Step(TaskRow.QUEUED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
+    Step(TaskRow.AHEAD, TaskMove.INPUTS_FINISHED, TaskRow.ASSIGNED),
+    Step(TaskRow.AHEAD, TaskMove.RECALL, TaskRow.PLANNED),
+    Step(TaskRow.AHEAD, TaskMove.FAIL, TaskRow.FAILED),
+    Step(TaskRow.AHEAD, TaskMove.TAKE_BACK, TaskRow.WAITING),
+    Step(TaskRow.AHEAD, TaskMove.GOVERNOR_LOST, TaskRow.WAITING),
     Step(TaskRow.ASSIGNED, TaskMove.START, TaskRow.RUNNING),
     Step(TaskRow.ASSIGNED, TaskMove.FINISH, TaskRow.FINISHED),
     Step(TaskRow.ASSIGNED, TaskMove.FAIL, TaskRow.FAILED),

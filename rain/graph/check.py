@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rain.base.errors import InvariantError
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
+from rain.graph import planning
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
@@ -66,6 +67,8 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         claim(task.is_done or data_object.state is not ObjectState.REMOVED, f"{data_object} needed")
     for data_object in task.outputs:
         claim(data_object.producer is task, f"{data_object} names another producer")
+    if task.row is TaskRow.AHEAD and governor is not None:
+        claim(planning.can_go_ahead(task, governor), f"its inputs are not made on {governor}")
     if task.row is TaskRow.FINISHED:
         claim(
             all(output.state is not ObjectState.UNFINISHED for output in task.outputs),
@@ -138,8 +141,10 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
     for task in governor.queue:
         claim(task in governor.scheduled, f"{task} is queued but not scheduled")
         claim(task.row is TaskRow.QUEUED, f"{task} is in the queue")
-    active = sum(task.cpus for task in governor.scheduled if task.row is not TaskRow.PLANNED)
+    active = sum(task.cpus for task in governor.scheduled if not task.missing)
     claim(active == governor.active_cpus, f"{governor.active_cpus} cpus active, counted {active}")
+    ahead = sum(task.row is TaskRow.AHEAD for task in governor.assigned)
+    claim(ahead == governor.ahead, f"{governor.ahead} tasks ahead, counted {ahead}")
     for data_object in governor.objects:
         claim(
             governor in (*data_object.scheduled, *data_object.assigned, *data_object.located),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define, field
@@ -28,6 +29,9 @@ class Governor:
     scheduled: dict[Task, None] = Factory(dict)  # every task that is planned here
     queue: ReadyQueue = Factory(ReadyQueue)  # those of them that are ready and not assigned
     assigned: dict[Task, None] = Factory(dict)  # those of them that it was told to run
+    ahead: int = 0  # how many of those it was told before their inputs exist
+    # Planned here, and perhaps next to be told ahead: whoever takes one out looks again.
+    followers: deque[Task] = Factory(deque)
     active_cpus: int = 0  # cpus of the tasks that are planned here and ready
     objects: dict[DataObject, None] = Factory(dict)  # every object that names it in any set
     kinds_told: set[KindId] = Factory(set)

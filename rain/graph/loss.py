@@ -22,7 +22,7 @@ from rain.graph.task import Task
 class Losses:
     """What a loss has led to, for the reactor to pass on."""
 
-    stopped: list[tuple[Governor, Task, int]] = Factory(list)  # assignments taken back: attempt
+    stopped: list[planning.Stopped] = Factory(list)  # assignments that were taken back
     unplanned: dict[Task, None] = Factory(dict)  # tasks that need a plan again
     failed: dict[Session, str] = Factory(dict)  # sessions that cannot go on, and why
     dropped: list[tuple[DataObject, Governor]] = Factory(list)  # copies that nobody counts on
@@ -89,6 +89,7 @@ def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:
         if task.is_done:
             continue
         if task.assigned is not None:
+            losses.stopped += planning.recall_followers(task)
             losses.stopped.append((task.assigned, task, task.attempt))
             planning.withdraw(task)
             losses.unplanned[task] = None

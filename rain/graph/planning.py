@@ -2,15 +2,27 @@
 
 A governor's `active_cpus` is the sum over its tasks that are planned and ready (queued, assigned or
 running); it changes here and where tasks end.
+
+**Ahead.** A task whose missing inputs are all being made on its governor can be sent there before
+they are finished: the governor starts it by itself, without a trip to the server in between. What
+must stay true: every missing input of such a task has a producer that is assigned to the same
+governor. So whoever takes an assigned task away from its governor recalls its followers first.
 """
 
 from __future__ import annotations
 
 from rain.base.errors import InvariantError
-from rain.base.states import TaskMove, TaskRow
+from rain.base.states import ObjectState, TaskMove, TaskRow
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.task import Task
+
+LOOKED_AT = 16
+"""A task with more inputs than these waits for the server: to look at all of them each time that
+one more is on its way would cost more than a trip."""
+
+Stopped = tuple[Governor, Task, int]
+"""An assignment that was undone, with its attempt."""
 
 
 def plan(task: Task, governor: Governor, priority: int = 0) -> None:
@@ -24,6 +36,20 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
             output.schedule_on(governor)
     if task.row is TaskRow.QUEUED:
         _enter_queue(task, governor)
+    elif can_go_ahead(task, governor):
+        governor.followers.append(task)
+
+
+def can_go_ahead(task: Task, governor: Governor) -> bool:
+    """Whether the governor makes all that the task misses, or was told to."""
+    if len(task.inputs) > LOOKED_AT:
+        return False
+    for data_object in task.inputs:
+        if data_object.state is ObjectState.UNFINISHED:
+            producer = data_object.producer
+            if producer is None or producer.assigned is not governor:
+                return False
+    return True
 
 
 def inputs_finished(task: Task) -> None:
@@ -31,6 +57,10 @@ def inputs_finished(task: Task) -> None:
     task.move(TaskMove.INPUTS_FINISHED)
     if task.row is TaskRow.QUEUED:
         _enter_queue(task, _governor_of(task))
+    elif task.row is TaskRow.ASSIGNED:
+        governor = _governor_of(task)
+        governor.ahead -= 1
+        governor.active_cpus += task.cpus
 
 
 def input_lost(task: Task) -> None:
@@ -43,9 +73,14 @@ def input_lost(task: Task) -> None:
 
 
 def assign(task: Task) -> Governor:
-    """Its governor is being told to run it. The caller has taken it out of the queue."""
+    """Its governor is being told to run it, at once or ahead.
+
+    The caller has taken it out of the queue, or has seen that it can go ahead.
+    """
     task.move(TaskMove.ASSIGN)
     governor = _governor_of(task)
+    if task.row is TaskRow.AHEAD:
+        governor.ahead += 1
     task.assigned = governor
     task.attempt += 1
     task.started = 0.0
@@ -57,26 +92,58 @@ def assign(task: Task) -> Governor:
 
 
 def withdraw(task: Task, why: TaskMove = TaskMove.TAKE_BACK) -> None:
-    """Undoes the choice of a governor, and the assignment too if there is one."""
+    """Undoes the choice of a governor, and the assignment too if there is one.
+
+    The followers of an assigned task must be recalled before.
+    """
     governor = _governor_of(task)
-    queued = task.row is TaskRow.QUEUED
-    was_active = task.row is not TaskRow.PLANNED
+    row = task.row
     task.move(why)
-    if queued:
+    if row is TaskRow.QUEUED:
         governor.queue.remove(task)
-    if was_active:
-        governor.active_cpus -= task.cpus
+    _vacate(task, governor, row)
     _detach(task, governor)
     for output in task.outputs:
         if not output.is_finished:
             output.leave(governor)
 
 
+def recall_followers(task: Task) -> list[Stopped]:
+    """The task will not make its outputs on its governor now: who counts on that cannot go ahead.
+
+    The followers stay planned. Returns the assignments that were undone, those of the followers of
+    followers too.
+    """
+    recalled: list[Stopped] = []
+    pending = [task]
+    while pending:
+        for output in pending.pop().outputs:
+            for follower in output.consumers:
+                if follower.row is TaskRow.AHEAD and not output.is_finished:
+                    recalled.append(_recall(follower))
+                    pending.append(follower)
+    return recalled
+
+
+def _recall(task: Task) -> Stopped:
+    governor = _governor_of(task)
+    task.move(TaskMove.RECALL)
+    task.assigned = None
+    governor.ahead -= 1
+    del governor.assigned[task]
+    for output in task.outputs:
+        if not output.is_finished:
+            output.leave(governor)
+            output.schedule_on(governor)
+    return governor, task, task.attempt
+
+
 def end(task: Task, how: TaskMove) -> Governor:
     """An assigned task has finished or failed: its governor's resources are vacated."""
     governor = _governor_of(task)
+    row = task.row
     task.move(how)
-    governor.active_cpus -= task.cpus
+    _vacate(task, governor, row)
     _detach(task, governor)
     return governor
 
@@ -104,6 +171,14 @@ def expect(data_object: DataObject) -> tuple[Governor, ...]:
 def order_copy(data_object: DataObject, governor: Governor) -> None:
     """The scheduler wants a copy of a finished object on a governor."""
     data_object.schedule_on(governor)
+
+
+def _vacate(task: Task, governor: Governor, row: TaskRow) -> None:
+    """The task has left this row, and the governor's sums with it."""
+    if row is TaskRow.AHEAD:
+        governor.ahead -= 1
+    elif row is not TaskRow.PLANNED:
+        governor.active_cpus -= task.cpus
 
 
 def _detach(task: Task, governor: Governor) -> None:

@@ -37,7 +37,9 @@ def clear(graph: Graph, session: Session) -> list[Governor]:
         governor = task.scheduled
         if governor is not None:
             del governor.scheduled[task]
-            if task.row is not TaskRow.PLANNED:
+            if task.row is TaskRow.AHEAD:
+                governor.ahead -= 1
+            elif task.row is not TaskRow.PLANNED:
                 governor.active_cpus -= task.cpus
             if task.row is TaskRow.QUEUED:
                 governor.queue.remove(task)

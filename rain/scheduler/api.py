@@ -56,7 +56,7 @@ class Plan:
 
     graph: Graph
     touched: dict[Governor, None] = Factory(dict)  # whose queue or copies have changed
-    stopped: list[tuple[Governor, Task, int]] = Factory(list)  # with the attempt taken back
+    stopped: list[planning.Stopped] = Factory(list)
     copies: list[tuple[DataObject, Governor]] = Factory(list)
     drops: list[tuple[DataObject, Governor]] = Factory(list)
 
@@ -78,11 +78,15 @@ class Plan:
         self.touched[governor] = None
 
     def take_back(self, task: Task) -> None:
-        """Withdraws the task from its governor, even when it runs there already."""
+        """Withdraws the task from its governor, even when it runs there already.
+
+        Tasks that were to follow it there stay planned, and wait for their inputs again.
+        """
         governor = task.scheduled
         if governor is None:
             raise PlanError(f"{task!r} cannot be taken back: it is {task.row.value}")
         if task.assigned is not None:
+            self.stopped += planning.recall_followers(task)
             self.stopped.append((governor, task, task.attempt))
         planning.withdraw(task)
         self.touched[governor] = None

@@ -1,13 +1,15 @@
 """Step four of a turn: telling governors what to run, fetch and drop.
 
 A governor is told more than it can run at once, up to a limit, so that it never waits for the
-server between two tasks. With every task goes what the governor does not know yet: kinds, and
-where its inputs are.
+server between two tasks. Tasks whose missing inputs it makes itself go along ahead of these, up to
+another limit. With every task goes what the governor does not know yet: kinds, and where its inputs
+are.
 """
 
 from __future__ import annotations
 
 from rain.base.ids import KindId
+from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT, SERVER, Orders
 from rain.graph import DataObject, Governor, Session, Task, planning
 from rain.scheduler.api import Plan
@@ -34,13 +36,29 @@ def distribute(state: State) -> None:
     state.to_place.clear()
     limit = state.settings.overbooking
     for governor in state.touched:
-        queue, assigned = governor.queue, governor.assigned
-        room = limit - len(assigned)
+        queue = governor.queue
+        room = limit - len(governor.assigned) + governor.ahead
         if room > 0 and len(queue):
             orders = state.orders(governor)
             for _ in range(min(room, len(queue))):
                 _assign(state, orders, queue.pop())
+        if governor.followers:
+            _assign_ahead(state, governor)
     state.touched.clear()
+
+
+def _assign_ahead(state: State, governor: Governor) -> None:
+    """Tells what can follow without the server; every task that is told may have followers too."""
+    limit = state.settings.overbooking_ahead
+    followers = governor.followers
+    while followers and governor.ahead < limit:
+        task = followers.popleft()
+        if (
+            task.row is TaskRow.PLANNED
+            and task.scheduled is governor
+            and planning.can_go_ahead(task, governor)
+        ):
+            _assign(state, state.orders(governor), task)
 
 
 def place(state: State, data_object: DataObject, governor: Governor, tries: int = 0) -> None:
@@ -94,7 +112,10 @@ def _assign(state: State, orders: Orders, task: Task) -> None:
     columns.configs.append(task.config)
     columns.input_counts.append(len(task.inputs))
     columns.inputs.extend([data_object.id for data_object in task.inputs])
-    columns.outputs.extend([data_object.id for data_object in task.outputs])
+    for output in task.outputs:
+        columns.outputs.append(output.id)
+        if output.consumers:
+            governor.followers.extend(output.consumers)
 
 
 def _tell_object_kind(

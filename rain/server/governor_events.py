@@ -50,18 +50,16 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     """All the news of one governor, in the order in which things happen to a task."""
     for object_id in update.located:
         _located(state, governor, object_id)
-    for task_id, attempt in zip(update.started_ids, update.started_attempts, strict=True):
-        task = _current(state, governor, task_id, attempt)
-        if task is not None and task.row is TaskRow.ASSIGNED:
-            progress.start(task, state.now)
-            if state.happenings is not None:
-                state.happenings.task_started(state.now, governor, task)
+    ahead = _started(state, governor, update)
     for task_note in update.task_notes:
         task = state.graph.tasks.get(task_note.task)
         if task is not None and task.assigned is governor:
             task.user, task.debug = task_note.user, task_note.debug
     if update.finished.ids:
         _finished(state, governor, update)
+    for task in ahead:
+        if task.row is TaskRow.ASSIGNED:
+            _start(state, governor, task)
     for failure in update.failed:
         _failed(state, governor, failure)
     for object_id in update.unfetched:
@@ -111,6 +109,26 @@ def _current(state: State, governor: Governor, task_id: TaskId, attempt: int) ->
     return task
 
 
+def _started(state: State, governor: Governor, update: Update) -> list[Task]:
+    """Starts; returns those whose inputs are only finished by this very update."""
+    ahead: list[Task] = []
+    for task_id, attempt in zip(update.started_ids, update.started_attempts, strict=True):
+        task = _current(state, governor, task_id, attempt)
+        if task is None:
+            continue
+        if task.row is TaskRow.ASSIGNED:
+            _start(state, governor, task)
+        elif task.row is TaskRow.AHEAD:
+            ahead.append(task)
+    return ahead
+
+
+def _start(state: State, governor: Governor, task: Task) -> None:
+    progress.start(task, state.now)
+    if state.happenings is not None:
+        state.happenings.task_started(state.now, governor, task)
+
+
 def _finished(state: State, governor: Governor, update: Update) -> None:
     finished = update.finished
     sizes, data = finished.sizes, finished.data
@@ -127,6 +145,8 @@ def _finished(state: State, governor: Governor, update: Update) -> None:
             raise ProtocolError(
                 f"{spell(task_id)} finished with {count} outputs, it has {len(task.outputs)}"
             )
+        if task.row is TaskRow.AHEAD:
+            raise ProtocolError(f"{spell(task_id)} finished before its inputs")
         _finish(state, governor, task, duration)
         for index, output in enumerate(task.outputs, start):
             note = notes.get(output.id) if notes else None

@@ -27,6 +27,7 @@ SEED_TASKS = {
     (False, True, False): {TaskState.READY, TaskState.FINISHED, TaskState.FAILED},
     (True, True, False): {TaskState.READY},
     (True, True, True): {TaskState.ASSIGNED, TaskState.RUNNING},
+    (True, False, True): {TaskState.ASSIGNED},  # ahead: a row of ours
 }
 
 
@@ -84,6 +85,10 @@ def test_moves_change_only_the_facts_that_they_speak_of(step: object) -> None:
             assert before.ready == after.ready
         case TaskMove.ASSIGN:
             assert (before.assigned, after.assigned) == (False, True)
+        case TaskMove.RECALL:
+            assert (before.assigned, after.assigned) == (True, False)
+            assert before.scheduled == after.scheduled
+            assert before.ready == after.ready
         case TaskMove.START:
             assert before.assigned
             assert after.assigned

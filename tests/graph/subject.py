@@ -13,7 +13,7 @@ class Subject:
     """A graph with a task in every row, and objects in every state.
 
     done -> held (kept, two copies); removed; small (kept, at the server); running; sent; queued;
-    planned reads what running makes; waiting reads it, too; ready.
+    planned reads what queued makes; ahead reads what running makes; waiting reads it, too; ready.
     """
 
     def __init__(self) -> None:
@@ -23,15 +23,16 @@ class Subject:
         short, (small,) = s.draft.task(keep=True)
         running, (coming,) = s.draft.task(held)
         sent, _ = s.draft.task()
-        queued, _ = s.draft.task()
-        planned, (later,) = s.draft.task(coming)
+        queued, (quiet,) = s.draft.task()
+        planned, (later,) = s.draft.task(quiet)
+        ahead, _ = s.draft.task(coming)
         waiting, _ = s.draft.task(coming)
         ready, _ = s.draft.task()
         s.submit()
         s.run(done)
         s.assign(short)
         s.governors[0].finish(short, data=b"small")
-        s.assign(running, sent, queued, planned)
+        s.assign(running, sent, queued, planned, ahead)
         s.governors[0].start(running)
         s.copy(held, to=1)
         s.governors[1].locate(held)
@@ -39,7 +40,7 @@ class Subject:
         self.graph = world.state.graph
         self.done, self.running, self.sent = map(world.task, (done, running, sent))
         self.queued, self.planned = map(world.task, (queued, planned))
-        self.waiting, self.ready = map(world.task, (waiting, ready))
+        self.ahead, self.waiting, self.ready = map(world.task, (ahead, waiting, ready))
         self.held, self.removed, self.small = map(world.object, (held, removed, small))
         self.coming, self.later = world.object(coming), world.object(later)
         self.first, self.second = s.node(0), s.node(1)

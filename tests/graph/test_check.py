@@ -9,7 +9,7 @@ import pytest
 from rain.base.errors import InvariantError
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import SessionFailure
-from rain.graph import Session, check
+from rain.graph import Session, check, planning
 from tests.graph.subject import Subject
 
 
@@ -57,6 +57,14 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     "a planned task without a plan": (
         _set(of("planned"), "scheduled", None),
         "planned>: scheduled on None",
+    ),
+    "a governor that counts the tasks ahead wrongly": (
+        _set(of("first"), "ahead", 0),
+        "0 tasks ahead, counted 1",
+    ),
+    "a task ahead of what nobody makes there": (
+        lambda subject: planning.withdraw(subject.running),
+        "ahead>: its inputs are not made on",
     ),
     "a ready task that misses inputs": (_set(of("ready"), "missing", 1), "1 inputs missing"),
     "a waiting task that misses nothing": (_set(of("waiting"), "missing", 0), "0 inputs missing"),
@@ -251,7 +259,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     ),
     "unfinished tasks that are counted wrongly": (
         _set(of("session"), "unfinished", 3),
-        "3 unfinished, 6",
+        "3 unfinished, 7",
     ),
     "a failed session that is not empty": (
         _set(of("session"), "failure", SessionFailure("x")),

@@ -79,11 +79,11 @@ def test_a_chain_stays_on_one_governor_and_never_waits_for_the_scheduler() -> No
     # when
     s.submit()
 
-    # then: everything is planned ahead
+    # then: everything is sent ahead
     for chain in chains:
         homes = {s.world.task(task).scheduled for task in chain}
         assert len(homes) == 1
-        assert {s.world.task(task).row for task in chain[1:]} == {TaskRow.PLANNED}
+        assert {s.world.task(task).row for task in chain[1:]} == {TaskRow.AHEAD}
     assert placed(s) == [10, 10, 10]
     for step in range(10):
         for governor in s.governors:
@@ -182,7 +182,7 @@ def test_consumers_of_a_task_that_fits_nowhere_wait_with_it() -> None:
     s.submit()
     assert s.world.task(after).row is TaskRow.WAITING
     fitting = s.world.governor(1, gpus=1)
-    assert s.world.task(after).row is TaskRow.PLANNED
+    assert s.world.task(after).row is TaskRow.AHEAD
     fitting.finish(special, size=LARGE)
     assert after in fitting.tasks
 
@@ -210,7 +210,7 @@ def test_work_that_a_lost_governor_had_is_planned_with_inputs_before_consumers()
 
     # then: all of it has a plan again
     assert placed(s) == [7]
-    assert s.world.task(root).row is TaskRow.PLANNED
+    assert s.world.task(root).row is TaskRow.AHEAD
 
 
 def test_a_closed_session_leaves_nothing_to_plan() -> None:

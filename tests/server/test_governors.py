@@ -72,7 +72,7 @@ def test_queue_and_work_wait_for_a_governor_and_go_on_when_one_joins() -> None:
     late = s.world.governor(1)
 
     # then
-    assert late.tasks == {first: 2}
+    assert late.tasks == {first: 2, second: 2}
     late.finish(first)
     late.finish(second)
     assert s.world.task(second).state is TaskState.FINISHED

@@ -6,7 +6,7 @@ from attrs import evolve
 
 from rain.base.ids import GovernorId
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire import AssignedTasks, Orders, WaitAnswer
+from rain.base.wire import AssignedTasks, WaitAnswer
 from rain.scheduler.throttle import Thresholds
 from rain.server.messages import (
     AnswerDone,
@@ -92,11 +92,11 @@ def test_an_input_that_is_named_twice_is_needed_once() -> None:
 
 
 def test_a_planned_task_is_sent_in_the_turn_in_which_it_becomes_ready() -> None:
-    # given: a planned chain, and a scheduler that is not due for a long time
-    s = scene(1, settings=SELDOM)
+    # given: a planned chain over two governors, and a scheduler that is not due for a long time
+    s = scene(1, 1, settings=SELDOM)
     first, (a,) = s.draft.task()
     second, (b,) = s.draft.task(a, keep=True)
-    s.scripted.script += [s.assigning(first), s.assigning(second)]
+    s.scripted.script += [s.assigning(first), s.assigning(second, to=1)]
     s.world.now += 1e7
     s.submit()
     runs = len(s.scripted.heard)
@@ -105,14 +105,14 @@ def test_a_planned_task_is_sent_in_the_turn_in_which_it_becomes_ready() -> None:
     # when
     effects = s.governors[0].finish(first)
 
-    # then: the whole turn is one batch with the second task; the governor knows its input
+    # then: the whole turn is one batch with the second task, and where its input is
+    (effect,) = effects
+    assert isinstance(effect, OrderGovernor)
+    assert effect.governor == GovernorId(2)
     kind = s.world.task(second).kind.id
-    assert effects == [
-        OrderGovernor(
-            GovernorId(1),
-            Orders(tasks=AssignedTasks([second], [1], [kind], [0], [b""], [1], [a], [b])),
-        )
-    ]
+    assert effect.orders.tasks == AssignedTasks([second], [1], [kind], [0], [b""], [1], [a], [b])
+    assert effect.orders.objects.ids == [a]
+    assert effect.orders.objects.sources == [s.governors[0].address]
     assert len(s.scripted.heard) == runs
 
 
