@@ -30,6 +30,10 @@ struct TaskKind {
   inputLabels @4 :List(Text);   # empty, or one per input
   outputs @5 :List(Int64);      # object kinds
   user @6 :Text;
+  durationHint @7 :Float64;     # seconds, 0 for unknown
+  pin @8 :List(Text);           # constraints: only on these governors
+  spread @9 :Text;              # groups of tasks, empty for none
+  apart @10 :Text;
 }
 
 struct TaskColumns {

@@ -41,6 +41,8 @@ class Execute(Task):
         session: "Session | None" = None,
         cpus: int = 1,
         resources: Mapping[str, int | str] | None = None,
+        duration: float | None = None,
+        constraints: Mapping[str, object] | None = None,
     ) -> None:
         folder = _Folder()
         if stdin is not None:
@@ -65,6 +67,8 @@ class Execute(Task):
             session=session,
             cpus=cpus,
             resources=resources,
+            duration=duration,
+            constraints=constraints,
         )
 
 

@@ -28,6 +28,8 @@ class Program:
         name: str | None = None,
         cpus: int = 1,
         resources: Mapping[str, int | str] | None = None,
+        duration: float | None = None,
+        constraints: Mapping[str, object] | None = None,
     ) -> None:
         words = shlex.split(args) if isinstance(args, str) else list(args)
         for word in words:
@@ -45,6 +47,8 @@ class Program:
         self.name = name
         self.cpus = cpus
         self.resources = resources
+        self.duration = duration
+        self.constraints = constraints
 
     def __call__(self, name: str | None = None, **data: Any) -> Task:
         """The task that runs the program on these data objects."""
@@ -65,6 +69,8 @@ class Program:
             name=name or self.name,
             cpus=self.cpus,
             resources=self.resources,
+            duration=self.duration,
+            constraints=self.constraints,
         )
 
     def __repr__(self) -> str:

@@ -13,7 +13,13 @@ from rain.client.arguments import PROTOCOL, InputCollector, pickle_argument
 from rain.client.data import DataObject, constant_object
 from rain.client.input import InputBase
 from rain.client.output import OutputSpec, is_outputs
-from rain.client.shapes import ObjectShape, TaskShape, checked_resources
+from rain.client.shapes import (
+    ObjectShape,
+    TaskShape,
+    checked_constraints,
+    checked_duration,
+    checked_resources,
+)
 from rain.client.task import PYTHON_TASK, Task, quick_task
 from rain.common.errors import RainException
 
@@ -48,6 +54,8 @@ class Remote:
         name: str | None = None,
         cpus: int = 1,
         resources: Mapping[str, int | str] | None = None,
+        duration: float | None = None,
+        constraints: Mapping[str, object] | None = None,
     ) -> None:
         if not inspect.isfunction(fn):
             raise RainException(f"remote: a plain function is expected, not {fn!r}")
@@ -63,10 +71,14 @@ class Remote:
             "name": name,
             "cpus": cpus,
             "resources": resources,
+            "duration": duration,
+            "constraints": constraints,
         }
         annotations = _annotations(fn)
         self._outputs = OutputSpec(_chosen_outputs(fn, outputs, annotations), auto_encode)
         self._resources = checked_resources(self.name, {CPUS: cpus, **(resources or {})})
+        self._duration = checked_duration(self.name, duration)
+        self._constraints = checked_constraints(self.name, constraints)
         self._shapes: dict[object, TaskShape] = {}
         self._signature = inspect.signature(fn)
         parameters = list(self._signature.parameters.values())
@@ -155,6 +167,9 @@ class Remote:
                 self._resources,
                 labels if len(labels) > 1 else (),
                 made.shapes,
+                "",
+                self._duration,
+                self._constraints,
             )
         return shape
 
@@ -185,6 +200,8 @@ def remote(
     name: str | None = None,
     cpus: int = 1,
     resources: Mapping[str, int | str] | None = None,
+    duration: float | None = None,
+    constraints: Mapping[str, object] | None = None,
 ) -> Callable[[Function], Remote]:
     """Makes a function a remote one: `@remote()` before its definition."""
     if misplaced:
@@ -200,6 +217,8 @@ def remote(
             name=name,
             cpus=cpus,
             resources=resources,
+            duration=duration,
+            constraints=constraints,
         )
 
     return decorate

@@ -6,8 +6,11 @@ function hold ten thousand references to one shape.
 
 import json
 from collections.abc import Mapping
+from math import inf
 from typing import Any, NamedTuple
 
+from rain.base import constraints as base_constraints
+from rain.base.constraints import Constraints
 from rain.base.resources import CPUS, Resources, checked_amount
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
@@ -24,7 +27,7 @@ class ObjectShape(NamedTuple):
 
 
 class TaskShape(NamedTuple):
-    """Type, name, resources, labels of the inputs, shapes of the outputs, user's notes."""
+    """Type, name, resources, labels of inputs, shapes of outputs, notes, hint and constraints."""
 
     task_type: str
     name: str | None = None
@@ -32,6 +35,8 @@ class TaskShape(NamedTuple):
     labels: tuple[str | None, ...] = ()  # empty when no input has one, else one for each input
     outputs: tuple[ObjectShape, ...] = ()
     user: str = ""  # JSON
+    duration: float = 0.0  # expected seconds, 0 for unknown
+    constraints: Constraints | None = None
 
 
 PLAIN_BLOB = ObjectShape()
@@ -58,3 +63,20 @@ def checked_resources(what: str, amounts: Mapping[str, Any]) -> tuple[tuple[str,
         return tuple(sorted((name, checked_amount(name, value)) for name, value in amounts.items()))
     except ValueError as error:
         raise RainException(f"{what}: {error}") from None
+
+
+def checked_constraints(what: str, given: Mapping[str, object] | None) -> Constraints | None:
+    """Where a task may run, as the user says; RainException when that means nothing."""
+    try:
+        return base_constraints.checked_constraints(given or {})
+    except ValueError as error:
+        raise RainException(f"{what}: {error}") from None
+
+
+def checked_duration(what: str, seconds: object) -> float:
+    """How long the user expects a task to take, 0 when nothing is said."""
+    if seconds is None:
+        return 0.0
+    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < inf:
+        return float(seconds)
+    raise RainException(f"{what}: duration is a number of seconds above 0, not {seconds!r}")

@@ -55,6 +55,8 @@ class KindTable:
             tuple(label or "" for label in shape.labels),
             tuple(self.object_kind(output) for output in shape.outputs),
             shape.user,
+            shape.duration,
+            shape.constraints,
         )
         self._tasks[shape] = kind.id
         self._new_tasks.append((shape, kind))

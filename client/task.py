@@ -18,6 +18,8 @@ from rain.client.shapes import (
     PLAIN_BLOB,
     ObjectShape,
     TaskShape,
+    checked_constraints,
+    checked_duration,
     checked_resources,
     notes_as_json,
 )
@@ -97,6 +99,8 @@ class Task(metaclass=TaskMeta):
         name: str | None = None,
         user_spec: Mapping[str, Any] | None = None,
         resources: Mapping[str, int | str] | None = None,
+        duration: float | None = None,
+        constraints: Mapping[str, object] | None = None,
     ) -> None:
         task_type = task_type or self.TASK_TYPE
         if task_type is None:
@@ -114,6 +118,8 @@ class Task(metaclass=TaskMeta):
             labels,
             tuple(obj.wire_shape for obj in made),
             notes_as_json(f"task {task_type!r}", user_spec or {}),
+            checked_duration(task_type, duration),
+            checked_constraints(task_type, constraints),
         )
         _fill(self, session, shape, _encoded(task_type, config), objects, made)
         session.add_task(self)
@@ -221,6 +227,8 @@ class Task(metaclass=TaskMeta):
                 shape.labels,
                 outputs,
                 notes_as_json(repr(self), spec.user),
+                shape.duration,
+                shape.constraints,
             )
         self.wire_shape = shape
         return shape

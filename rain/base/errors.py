@@ -33,6 +33,10 @@ class RefusedError(RainError):
 class PlanError(RainError):
     """A scheduler planned what the rules of planning forbid; nothing of that step was applied."""
 
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule  # its name, in a word or two
+
 
 class StartError(RainError):
     """A program cannot start (or go on) in this environment: says what, where and what to do."""

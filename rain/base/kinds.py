@@ -10,6 +10,7 @@ import enum
 
 from attrs import field, frozen
 
+from rain.base.constraints import Constraints
 from rain.base.ids import KindId
 from rain.base.resources import ONE_CPU, Resources
 
@@ -44,3 +45,5 @@ class TaskKind:
     input_labels: tuple[str, ...] = ()  # empty when no input has a label, else one per input
     outputs: tuple[KindId, ...] = field(default=())  # one object kind per output, in order
     user: str = ""  # JSON of the user's own attributes, "" for none
+    duration_hint: float = 0.0  # expected seconds, 0 for unknown
+    constraints: Constraints | None = None

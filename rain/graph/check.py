@@ -6,6 +6,8 @@ can be counted again is counted again. Runs after every turn in tests and with R
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rain.base.errors import InvariantError
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
 from rain.graph import planning
@@ -145,6 +147,13 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
     claim(active == governor.active_cpus, f"{governor.active_cpus} cpus active, counted {active}")
     ahead = sum(task.row is TaskRow.AHEAD for task in governor.assigned)
     claim(ahead == governor.ahead, f"{governor.ahead} tasks ahead, counted {ahead}")
+    groups = Counter(
+        (task.session, *group)
+        for task in governor.scheduled
+        if task.kind.constraints is not None
+        for group in task.kind.constraints.groups()
+    )
+    claim(groups == governor.groups, f"{governor.groups} tasks of groups, counted {groups}")
     for data_object in governor.objects:
         claim(
             governor in (*data_object.scheduled, *data_object.assigned, *data_object.located),

@@ -13,6 +13,7 @@ from rain.graph.ready_queue import ReadyQueue
 
 if TYPE_CHECKING:
     from rain.graph.data_object import DataObject
+    from rain.graph.session import Session
     from rain.graph.task import Task
 
 
@@ -34,6 +35,7 @@ class Governor:
     followers: deque[Task] = Factory(deque)
     active_cpus: int = 0  # cpus of the tasks that are planned here and ready
     objects: dict[DataObject, None] = Factory(dict)  # every object that names it in any set
+    groups: dict[tuple[Session, str, str], int] = Factory(dict)  # planned tasks, by constraint
     kinds_told: set[KindId] = Factory(set)
     alone: tuple[Governor, ...] = field(init=False, default=())  # itself, for objects to share
     sched: object = None  # the scheduler's own

@@ -6,11 +6,15 @@ from attrs import Factory, define
 
 from rain.base.errors import InvariantError
 from rain.base.ids import ClientId, GovernorId, ObjectId, SessionId, TaskId
+from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
-from rain.graph.session import Client, Session
+from rain.graph.session import Client, Learned, Session
 from rain.graph.task import Task
+
+NAMES_REMEMBERED = 10_000
+"""What was learned of names that were not used for longest is forgotten first."""
 
 
 @define(eq=False, repr=False)
@@ -22,6 +26,7 @@ class Graph:
     tasks: dict[TaskId, Task] = Factory(dict)
     objects: dict[ObjectId, DataObject] = Factory(dict)
     governors: dict[GovernorId, Governor] = Factory(dict)
+    learned: dict[tuple[str, str], Learned] = Factory(dict)  # by task type and name
     last_session: int = 0
     last_governor: int = 0
     last_order: int = 0  # of tasks
@@ -57,3 +62,12 @@ class Graph:
         governor = Governor(governor_id, self.last_governor, address, resources, now)
         self.governors[governor_id] = governor
         return governor
+
+    def learned_of(self, kind: TaskKind) -> Learned:
+        """What tasks of this name have shown, in whichever session; the name is used again."""
+        name = (kind.task_type, kind.name)
+        learned = self.learned.pop(name, Learned())
+        self.learned[name] = learned  # at the end again
+        if len(self.learned) > NAMES_REMEMBERED:
+            del self.learned[next(iter(self.learned))]
+        return learned

@@ -11,7 +11,7 @@ from rain.base.states import ObjectMove, TaskMove
 from rain.base.wire import Submission
 from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
-from rain.graph.session import Learned, Session
+from rain.graph.session import Session
 from rain.graph.task import Task
 
 
@@ -141,8 +141,8 @@ class _Draft:
         graph, session = self.graph, self.session
         session.task_kinds |= self.task_kinds
         session.object_kinds |= self.object_kinds
-        for kind_id in self.task_kinds:
-            session.learned[kind_id] = Learned()
+        for kind in self.task_kinds.values():
+            session.learned[kind.id] = graph.learned_of(kind)
         graph.objects |= self.objects
         session.objects += self.objects.values()
         for data_object in self.kept:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from rain.base.errors import InvariantError
 from rain.base.states import ObjectState, TaskMove, TaskRow
+from rain.graph import rules
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.task import Task
@@ -31,6 +32,7 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
     task.scheduled = governor
     task.priority = priority
     governor.scheduled[task] = None
+    rules.enter_groups(task, governor)
     for output in task.outputs:
         if not output.is_finished:  # else it is only made again for the sake of another output
             output.schedule_on(governor)
@@ -185,6 +187,7 @@ def _detach(task: Task, governor: Governor) -> None:
     task.scheduled = None
     task.assigned = None
     del governor.scheduled[task]
+    rules.leave_groups(task, governor)
     governor.assigned.pop(task, None)
 
 

@@ -6,7 +6,7 @@ Every function returns what governors must be told; it never tells them itself.
 from __future__ import annotations
 
 from rain.base.states import ObjectMove, TaskRow
-from rain.graph import planning
+from rain.graph import planning, rules
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
@@ -37,6 +37,7 @@ def clear(graph: Graph, session: Session) -> list[Governor]:
         governor = task.scheduled
         if governor is not None:
             del governor.scheduled[task]
+            rules.leave_groups(task, governor)
             if task.row is TaskRow.AHEAD:
                 governor.ahead -= 1
             elif task.row is not TaskRow.PLANNED:

@@ -15,18 +15,34 @@ if TYPE_CHECKING:
     from rain.graph.task import Task
     from rain.graph.wait import Wait
 
+TRUSTED = 8
+"""From so many tasks on their mean says what is normal,"""
+
+OUTLIER = 10
+"""and a longer one counts as so many times the mean."""
+
 
 @define
 class Learned:
-    """What the finished tasks of one kind have shown."""
+    """What the finished tasks of one name have shown."""
 
     finished: int = 0
     seconds: float = 0.0  # all of them together
+    bytes: int = 0  # of all their outputs together
 
     @property
     def mean_seconds(self) -> float | None:
         """Their mean duration, None before the first one."""
         return self.seconds / self.finished if self.finished else None
+
+    def note(self, seconds: float, size: int) -> None:
+        """One more has finished. A task that hung for once must not change the mean by much."""
+        finished = self.finished
+        if finished >= TRUSTED:
+            seconds = min(seconds, OUTLIER * self.seconds / finished)
+        self.finished = finished + 1
+        self.seconds += seconds
+        self.bytes += size
 
 
 @define(eq=False, repr=False)

@@ -17,7 +17,8 @@ from attrs import Factory, define
 
 from rain.base.errors import PlanError
 from rain.base.states import TaskRow
-from rain.graph import DataObject, Governor, Graph, Session, Task, planning
+from rain.graph import DataObject, Governor, Graph, Session, Task, planning, rules
+from rain.scheduler.estimates import Estimates
 
 
 @define
@@ -55,6 +56,7 @@ class Plan:
     """
 
     graph: Graph
+    estimates: Estimates = Factory(Estimates)  # durations, sizes, bandwidth
     touched: dict[Governor, None] = Factory(dict)  # whose queue or copies have changed
     stopped: list[planning.Stopped] = Factory(list)
     copies: list[tuple[DataObject, Governor]] = Factory(list)
@@ -63,17 +65,16 @@ class Plan:
     def assign(self, task: Task, governor: Governor, priority: int = 0) -> None:
         """The task shall run on this governor. Larger priorities go first there."""
         if task.row is not TaskRow.WAITING and task.row is not TaskRow.READY:
-            raise PlanError(f"{task!r} cannot be planned: it is {task.row.value}")
-        if self.graph.tasks.get(task.id) is not task:
-            raise PlanError(f"{task!r} is not in the graph any more")
-        if self.graph.governors.get(governor.id) is not governor:
-            raise PlanError(f"{governor!r} is not in the graph any more")
-        resources = task.kind.resources
-        if not resources.fits(governor.resources):
-            raise PlanError(
-                f"{task!r} needs {resources.as_dict()}, but {governor!r} has only"
-                f" {governor.resources.as_dict()}"
-            )
+            rule = "finished task" if task.is_done else "planned task"
+            raise PlanError(rule, f"{task!r} cannot be planned: it is {task.row.value}")
+        graph = self.graph
+        if graph.tasks.get(task.id) is not task:
+            raise PlanError("unknown task", f"{task!r} is not in the graph any more")
+        if graph.governors.get(governor.id) is not governor:
+            raise PlanError("unknown governor", f"{governor!r} is not in the graph any more")
+        broken = rules.broken_rule(task, governor, graph.governors.values())
+        if broken is not None:
+            raise PlanError(*broken)
         planning.plan(task, governor, priority)
         self.touched[governor] = None
 
@@ -84,7 +85,9 @@ class Plan:
         """
         governor = task.scheduled
         if governor is None:
-            raise PlanError(f"{task!r} cannot be taken back: it is {task.row.value}")
+            raise PlanError(
+                "unplanned task", f"{task!r} cannot be taken back: it is {task.row.value}"
+            )
         if task.assigned is not None:
             self.stopped += planning.recall_followers(task)
             self.stopped.append((governor, task, task.attempt))
@@ -94,11 +97,13 @@ class Plan:
     def copy(self, data_object: DataObject, governor: Governor) -> None:
         """The governor shall have a copy of a finished object, before any task there asks."""
         if not data_object.is_finished:
-            raise PlanError(f"{data_object!r} cannot be copied: it is not finished")
+            raise PlanError(
+                "unfinished object", f"{data_object!r} cannot be copied: it is not finished"
+            )
         if self.graph.objects.get(data_object.id) is not data_object:
-            raise PlanError(f"{data_object!r} is not in the graph any more")
+            raise PlanError("unknown object", f"{data_object!r} is not in the graph any more")
         if self.graph.governors.get(governor.id) is not governor:
-            raise PlanError(f"{governor!r} is not in the graph any more")
+            raise PlanError("unknown governor", f"{governor!r} is not in the graph any more")
         planning.order_copy(data_object, governor)
         self.copies.append((data_object, governor))
         self.touched[governor] = None
@@ -106,17 +111,23 @@ class Plan:
     def drop(self, data_object: DataObject, governor: Governor) -> None:
         """The governor need not have its copy any more."""
         if governor not in data_object.scheduled:
-            raise PlanError(f"{data_object!r} is not scheduled on {governor!r}")
+            raise PlanError("no copy", f"{data_object!r} is not scheduled on {governor!r}")
         if not data_object.is_finished:
-            raise PlanError(f"{data_object!r} cannot be dropped: it is being made")
+            raise PlanError(
+                "unfinished object", f"{data_object!r} cannot be dropped: it is being made"
+            )
         others = [other for other in data_object.located if other is not governor]
         if not others and data_object.data is None:
-            raise PlanError(f"{data_object!r} cannot be dropped: it is the last copy")
+            raise PlanError("last copy", f"{data_object!r} cannot be dropped: it is the last copy")
         if any(task.assigned is governor for task in data_object.consumers):
-            raise PlanError(f"{data_object!r} cannot be dropped: a task on {governor!r} reads it")
+            raise PlanError(
+                "copy in use", f"{data_object!r} cannot be dropped: a task on {governor!r} reads it"
+            )
         producer = data_object.producer
         if producer is not None and producer.assigned is governor:
-            raise PlanError(f"{data_object!r} cannot be dropped: {governor!r} makes it again")
+            raise PlanError(
+                "copy in use", f"{data_object!r} cannot be dropped: {governor!r} makes it again"
+            )
         was_told = governor in data_object.assigned
         data_object.leave(governor)
         if was_told:

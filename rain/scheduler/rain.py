@@ -9,7 +9,7 @@ a governor has run out of work and others have tasks waiting.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from heapq import heapify, heapreplace
 from itertools import islice
@@ -17,6 +17,7 @@ from itertools import islice
 from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import Governor, Graph, Task
+from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 
 LOOKED_AT = 64
@@ -71,8 +72,7 @@ class RainScheduler:
         local = _bytes_by_governor(task)
         if local is None:
             return None  # a producer has no place yet
-        resources = task.kind.resources
-        fitting = [governor for governor in local if resources.fits(governor.resources)]
+        fitting = [found for found in local if allows(task, found, loads.governors)]
         least = loads.least(task)
         if not fitting or least is None:
             return least
@@ -113,7 +113,8 @@ def _scarce_load(task: Task, governor: Governor) -> float:
 class _Loads:
     """Governors by load, as a heap whose entries are corrected when they surface."""
 
-    def __init__(self, governors: Iterable[Governor]) -> None:
+    def __init__(self, governors: list[Governor]) -> None:
+        self.governors = governors
         self._heap = [(_load(governor), governor.number, governor) for governor in governors]
         heapify(self._heap)
 
@@ -121,9 +122,9 @@ class _Loads:
         """The least loaded governor that could run the task."""
         resources = task.kind.resources
         governor = self._top()
-        if not resources.others and resources.fits(governor.resources):
+        if not resources.others and allows(task, governor, self.governors):
             return governor
-        fitting = [entry[2] for entry in self._heap if resources.fits(entry[2].resources)]
+        fitting = [entry[2] for entry in self._heap if allows(task, entry[2], self.governors)]
         load = partial(_scarce_load, task) if resources.others else _load
         return min(fitting, key=lambda found: (load(found), found.number), default=None)
 
@@ -171,6 +172,7 @@ def _to_move(donor: Governor, governor: Governor) -> list[Task]:
         if (
             task.cpus  # those without do not wait for cpus
             and (moved + task.cpus <= share or alone)
+            and task.kind.constraints is None  # which were weighed when it was planned
             and task.kind.resources.fits(governor.resources)
             and _evens_out(task, donor, governor, len(chosen))
         ):

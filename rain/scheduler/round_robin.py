@@ -7,6 +7,7 @@ yours with `--scheduler ./mine.py:RoundRobinScheduler`.
 from __future__ import annotations
 
 from rain.graph import Graph, Task
+from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 
 
@@ -27,7 +28,7 @@ class RoundRobinScheduler:
                 continue  # its session has ended, or it was planned before
             for step in range(len(governors)):
                 governor = governors[(self._turn + step) % len(governors)]
-                if task.kind.resources.fits(governor.resources):
+                if allows(task, governor, governors):
                     plan.assign(task, governor)
                     self._turn += step + 1
                     break

@@ -91,6 +91,8 @@ def _bring(state: State, data_object: DataObject, governor: Governor) -> None:
         data_object.schedule_on(governor)
         data_object.assign_to(governor)
         place(state, data_object, governor)
+        if data_object.size > INLINE_LIMIT:
+            state.estimates.ordered(governor, data_object, state.now)
 
 
 def _assign(state: State, orders: Orders, task: Task) -> None:

@@ -13,6 +13,7 @@ from rain.base.ids import KindId, spell
 from rain.base.kinds import TaskKind
 from rain.base.wire import SessionFailure
 from rain.graph import Session, Task
+from rain.graph.rules import suits
 from rain.server.messages import Notice
 from rain.server.sessions import fail_session
 from rain.server.state import State
@@ -24,7 +25,7 @@ def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
     if not governors:
         return
     for kind in kinds:
-        if any(kind.resources.fits(governor.resources) for governor in governors):
+        if any(suits(kind, governor) for governor in governors):
             continue
         key = (session, kind.id)
         if key not in state.infeasible:
@@ -37,8 +38,8 @@ def governors_changed(state: State) -> None:
     governors = state.graph.governors.values()
     for key in list(state.infeasible):
         session, kind_id = key
-        resources = session.task_kinds[kind_id].resources
-        if not governors or any(resources.fits(governor.resources) for governor in governors):
+        kind = session.task_kinds[kind_id]
+        if not governors or any(suits(kind, governor) for governor in governors):
             del state.infeasible[key]
     for session in state.graph.sessions.values():
         look_at(state, session, session.task_kinds.values())
@@ -89,6 +90,13 @@ def _first_waiting(session: Session, kind_id: KindId) -> Task | None:
 def _why(state: State, kind: TaskKind) -> str:
     governors = list(state.graph.governors.values())
     name = f" {kind.name!r}" if kind.name else ""
+    wishes = kind.constraints
+    if wishes is not None and not any(wishes.admits(found.address) for found in governors):
+        there = sorted(found.address for found in governors)
+        return (
+            f"{kind.task_type}{name} is pinned to {', '.join(wishes.pin)}, which is none of the"
+            f" {len(governors)} governors ({', '.join(there[:3])}{', ...' if there[3:] else ''})"
+        )
     needs = _spelled(kind.resources.items())
     has = sorted({_spelled(governor.resources.items()) for governor in governors})
     return (

@@ -74,6 +74,7 @@ def left(state: State, governor_id: GovernorId, cause: str) -> None:
     if governor is None:
         return
     state.forget_orders(governor)
+    state.estimates.forget(governor)
     state.touched.pop(governor, None)
     state.unfetched = {key: n for key, n in state.unfetched.items() if key[1] is not governor}
     state.news.left.append(governor)
@@ -148,6 +149,8 @@ def _finished(state: State, governor: Governor, update: Update) -> None:
         if task.row is TaskRow.AHEAD:
             raise ProtocolError(f"{spell(task_id)} finished before its inputs")
         _finish(state, governor, task, duration)
+        learned = task.session.learned[task.kind.id]
+        state.estimates.finished(learned, duration, sum(sizes[start:end]))
         for index, output in enumerate(task.outputs, start):
             note = notes.get(output.id) if notes else None
             if note is not None:
@@ -167,9 +170,6 @@ def _finish(state: State, governor: Governor, task: Task, duration: float) -> No
         task.started = state.now - duration
     if state.happenings is not None:
         state.happenings.task_finished(state.now, governor, task, sudden=sudden)
-    learned = task.session.learned[task.kind.id]
-    learned.finished += 1
-    learned.seconds += duration
     state.news.finished.append(task)
     state.touched[governor] = None
     for data_object in progress.consumed(task):
@@ -224,6 +224,7 @@ def _located(state: State, governor: Governor, object_id: ObjectId) -> None:
         state.ignored += 1  # made anew right there: it is the end of that which counts
         return
     data_object.locate_on(governor)
+    state.estimates.arrived(governor, data_object, state.now)
     state.unfetched.pop((data_object, governor), None)
     state.news.located.append((data_object, governor))
 

@@ -70,7 +70,7 @@ class Reactor:
         if state.now < self._scheduler_due():
             return False
         news, state.news = state.news, News()
-        plan = Plan(state.graph)
+        plan = Plan(state.graph, state.estimates)
         self.scheduler.schedule(state.graph, news, plan)
         state.throttle.run(state.now)
         distribution.apply_plan(state, plan)

@@ -8,6 +8,7 @@ from rain.base.ids import GovernorId, KindId, RequestId
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.scheduler.api import News
+from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Thresholds, Throttle
 from rain.server.happenings import Happening, Happenings
 from rain.server.messages import Effect, OrderGovernor, Refuse
@@ -36,6 +37,7 @@ class State:
     graph: Graph = Factory(Graph)
     news: News = Factory(News)
     throttle: Throttle = Factory(lambda self: Throttle(self.settings.thresholds), takes_self=True)
+    estimates: Estimates = Factory(Estimates)
     now: float = 0.0
     waits: dict[RequestId, Wait] = Factory(dict)
     touched: dict[Governor, None] = Factory(dict)  # may be able to take tasks

@@ -50,5 +50,5 @@ def test_what_finished_tasks_of_a_kind_have_shown_is_remembered() -> None:
     for task in tasks:
         s.run(task)
     # then
-    assert session.learned[kind] == Learned(2, 1.0)
+    assert session.learned[kind] == Learned(2, 1.0, 200_000)
     assert session.learned[kind].mean_seconds == 0.5

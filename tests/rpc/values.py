@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from rain.base.constraints import Constraints
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
@@ -64,6 +65,11 @@ task_kinds = st.builds(
     st.lists(texts, max_size=3).map(tuple),
     st.lists(kind_ids, max_size=3).map(tuple),
     texts,
+    seconds,
+    st.none()
+    | st.builds(Constraints, st.lists(texts, max_size=2).map(tuple), texts, texts).filter(
+        lambda wishes: wishes != Constraints()
+    ),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
+from rain.base.constraints import Constraints
 from rain.base.ids import FIRST_NUMBER, KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
@@ -18,7 +19,7 @@ class Draft:
     number: int = FIRST_NUMBER
     submission: Submission = Factory(lambda self: Submission(self.session), takes_self=True)
     object_kind: KindId | None = None
-    task_kinds: dict[tuple[int, int, int], KindId] = Factory(dict)
+    task_kinds: dict[tuple[int, int, int, Constraints | None], KindId] = Factory(dict)
 
     def next_id(self) -> int:
         self.number += 1
@@ -30,14 +31,24 @@ class Draft:
             self.submission.object_kinds.append(ObjectKind(self.object_kind, "blob"))
         return self.object_kind
 
-    def task_kind(self, outputs: int, cpus: int, gpus: int = 0) -> KindId:
-        kind = self.task_kinds.get((outputs, cpus, gpus))
+    def task_kind(
+        self, outputs: int, cpus: int, gpus: int = 0, constraints: Constraints | None = None
+    ) -> KindId:
+        kind = self.task_kinds.get((outputs, cpus, gpus, constraints))
         if kind is None:
             blob = self.blob_kind()
-            kind = self.task_kinds[outputs, cpus, gpus] = KindId(self.next_id())
+            kind = self.task_kinds[outputs, cpus, gpus, constraints] = KindId(self.next_id())
             resources = Resources.of({"cpus": cpus, "gpus": gpus})
             self.submission.task_kinds.append(
-                TaskKind(kind, "py/", "work", resources, (), (blob,) * outputs)
+                TaskKind(
+                    kind,
+                    "py/",
+                    "work",
+                    resources,
+                    (),
+                    (blob,) * outputs,
+                    constraints=constraints,
+                )
             )
         return kind
 
@@ -59,8 +70,9 @@ class Draft:
         gpus: int = 0,
         keep: bool = False,
         config: bytes = b"",
+        constraints: Constraints | None = None,
     ) -> tuple[TaskId, list[ObjectId]]:
-        kind = self.task_kind(outputs, cpus, gpus)
+        kind = self.task_kind(outputs, cpus, gpus, constraints)
         task_id = TaskId(self.next_id())
         made = [ObjectId(self.next_id()) for _ in range(outputs)]
         columns = self.submission.tasks

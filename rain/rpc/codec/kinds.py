@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+from rain.base.constraints import Constraints
 from rain.base.ids import KindId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.rpc.codec.border import Builder, Reader
 
 _DATA_TYPES = (DataType.BLOB, DataType.DIRECTORY)  # in the order of the schema's numbers
+_NO_CONSTRAINTS = Constraints()
 _DATA_TYPE_NAMES = {DataType.BLOB: "blob", DataType.DIRECTORY: "directory"}
 
 
@@ -66,6 +68,12 @@ def write_task_kinds(builder: Builder, field: str, kinds: Sequence[TaskKind]) ->
         row.inputLabels = kind.input_labels
         row.outputs = kind.outputs
         row.user = kind.user
+        row.durationHint = kind.duration_hint
+        wishes = kind.constraints
+        if wishes is not None:
+            row.pin = wishes.pin
+            row.spread = wishes.spread
+            row.apart = wishes.apart
 
 
 def read_task_kinds(rows: Reader) -> list[TaskKind]:
@@ -78,6 +86,13 @@ def read_task_kinds(rows: Reader) -> list[TaskKind]:
             input_labels=tuple(row.inputLabels),
             outputs=tuple(row.outputs),
             user=row.user,
+            duration_hint=row.durationHint,
+            constraints=_read_constraints(row),
         )
         for row in rows
     ]
+
+
+def _read_constraints(row: Reader) -> Constraints | None:
+    read = Constraints(tuple(row.pin), row.spread, row.apart)
+    return None if read == _NO_CONSTRAINTS else read

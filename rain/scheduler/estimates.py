@@ -1,0 +1,111 @@
+"""What schedulers may expect: how long tasks take, how large objects get, how fast data travels.
+
+What the user has said counts first, then what tasks of the same name have shown, then the mean of
+everything that was measured, and at last a guess. Speeds are measured from real transfers.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from rain.base.wire import INLINE_LIMIT
+from rain.graph import DataObject, Governor, Learned, Task
+
+UNKNOWN_SECONDS = 1.0
+"""A task's duration while nothing is known of any task."""
+
+UNKNOWN_BYTES = 1024
+"""An output's size while nothing is known of it."""
+
+FIRST_BANDWIDTH = 125e6
+"""Bytes per second, before anything was transferred: a network of one gigabit."""
+
+FORGET = 0.98
+"""How much of what was measured before still counts after one more transfer."""
+
+WATCHED = 64
+"""Transfers per governor that are timed at once; more would tell nothing new."""
+
+_NOTHING: dict[DataObject, float] = {}
+
+
+@define
+class Speed:
+    """The pace of transfers: bytes and seconds, older ones count less and less."""
+
+    bytes: float = 0.0
+    seconds: float = 0.0
+
+    def note(self, size: int, seconds: float) -> None:
+        """One more transfer has ended."""
+        self.bytes = self.bytes * FORGET + size
+        self.seconds = self.seconds * FORGET + seconds
+
+
+@define(eq=False)
+class Estimates:
+    """Durations, sizes and speeds. Asking changes nothing."""
+
+    all_tasks: Learned = Factory(Learned)  # over every name
+    speed: Speed = Factory(Speed)
+    _ordered: dict[Governor, dict[DataObject, float]] = Factory(dict)
+    _last_arrival: dict[Governor, float] = Factory(dict)
+
+    def duration(self, task: Task) -> float:
+        """Seconds that the task will take on one governor, without its transfers."""
+        kind = task.kind
+        if kind.duration_hint:
+            return kind.duration_hint
+        learned = task.session.learned.get(kind.id)
+        if learned is not None and learned.finished:
+            return learned.seconds / learned.finished
+        mean = self.all_tasks.mean_seconds
+        return UNKNOWN_SECONDS if mean is None else mean
+
+    def size(self, data_object: DataObject) -> int:
+        """Bytes of the object: its own when it is finished."""
+        known = data_object.expected_size
+        if known or data_object.is_finished:
+            return known
+        producer = data_object.producer
+        if producer is None:
+            return UNKNOWN_BYTES
+        learned = producer.session.learned.get(producer.kind.id)
+        if learned is not None and learned.finished:
+            return learned.bytes // (learned.finished * len(producer.outputs))
+        return UNKNOWN_BYTES
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes per second that one governor has lately received."""
+        speed = self.speed
+        return speed.bytes / speed.seconds if speed.seconds else FIRST_BANDWIDTH
+
+    def transfer(self, size: int) -> float:
+        """Seconds until that many bytes have come from another governor."""
+        return 0.0 if size <= INLINE_LIMIT else size / self.bandwidth
+
+    def finished(self, learned: Learned, seconds: float, size: int) -> None:
+        """A task has taken so long and made so many bytes."""
+        learned.note(seconds, size)
+        self.all_tasks.note(seconds, size)
+
+    def ordered(self, governor: Governor, data_object: DataObject, now: float) -> None:
+        """A governor is told to fetch a copy."""
+        ordered = self._ordered.setdefault(governor, {})
+        ordered[data_object] = now
+        if len(ordered) > WATCHED:  # some never arrive, because nobody needs them any more
+            del ordered[next(iter(ordered))]
+
+    def arrived(self, governor: Governor, data_object: DataObject, now: float) -> None:
+        """A copy has come. While several are under way, each counts from the one before it."""
+        since = self._ordered.get(governor, _NOTHING).pop(data_object, None)
+        if since is not None:
+            since = max(since, self._last_arrival.get(governor, since))
+            self._last_arrival[governor] = now
+            self.speed.note(data_object.size, now - since)
+
+    def forget(self, governor: Governor) -> None:
+        """A governor has left."""
+        self._ordered.pop(governor, None)
+        self._last_arrival.pop(governor, None)
