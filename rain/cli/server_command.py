@@ -14,6 +14,16 @@ from rain.cli.options import address, amount, daemon_options, file, listen, seco
 @listen("127.0.0.1:7210", "Where to listen: PORT, HOST or HOST:PORT; port 0 picks a free one.")
 @amount("--scheduler", "rain", "NAME", "Which scheduler plans: a name, or FILE.py:CLASS.")
 @click.option(
+    "--scheduler-option",
+    "scheduler_options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the scheduler; may be given several times.",
+)
+@seconds(
+    "--scheduler-limit", 10.0, "When the scheduler takes longer, the default plans instead.", 0.001
+)
+@click.option(
     "--overbooking",
     type=click.IntRange(min=1),
     default=128,
@@ -48,6 +58,8 @@ from rain.cli.options import address, amount, daemon_options, file, listen, seco
 def server(
     listen_at: str,
     scheduler: str,
+    scheduler_options: tuple[str, ...],
+    scheduler_limit: float,
     overbooking: int,
     governor_timeout: float,
     infeasible_grace: float,
@@ -71,6 +83,7 @@ def server(
     from rain.daemon.readiness import Readiness
     from rain.server.http.listener import HttpSettings
     from rain.server.main import run_server
+    from rain.server.plugins import with_options
     from rain.server.settings import DEFAULT_HOST, DEFAULT_PORT, ServerSettings
     from rain.server.state import ReactorSettings
 
@@ -78,7 +91,7 @@ def server(
     settings = ServerSettings(
         host=host,
         port=port,
-        scheduler=scheduler,
+        scheduler=with_options(scheduler, scheduler_options),
         log_folder=logdir,
         log_level=log_level,
         readiness=Readiness(ready_file, ready_fd),
@@ -91,6 +104,7 @@ def server(
             overbooking=overbooking,
             governor_silence=governor_timeout,
             infeasible_grace=infeasible_grace,
+            scheduler_limit=scheduler_limit,
             test_mode=os.environ.get("RAIN_TEST_MODE") == "1",
             debug=os.environ.get("RAIN_DEBUG_MODE") == "1",
         ),

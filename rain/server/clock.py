@@ -34,8 +34,10 @@ class TimedScheduler:
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         started = self.clock.stopwatch()
-        self.scheduler.schedule(graph, news, plan)
-        self._took = self.clock.stopwatch() - started
+        try:
+            self.scheduler.schedule(graph, news, plan)
+        finally:
+            self._took = self.clock.stopwatch() - started
 
     def take(self) -> float:
         """How long the last run took, told once; 0 when there was none."""

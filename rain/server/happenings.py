@@ -135,6 +135,15 @@ class ClientInvalidRequest:
 
 
 @frozen
+class SchedulerFailed:
+    """The scheduler could not plan, and the default did it in its place."""
+
+    time: float
+    scheduler: str
+    error_msg: str
+
+
+@frozen
 class TaskNotes:
     """What a task said about itself; `user` is JSON."""
 
@@ -199,6 +208,7 @@ Happening = (
     | ClientSubmit
     | ClientUnkeep
     | ClientInvalidRequest
+    | SchedulerFailed
     | TasksStarted
     | TasksFinished
     | TaskFailed

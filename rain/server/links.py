@@ -38,6 +38,7 @@ from rain.server.messages import (
     OrderGovernor,
     Refuse,
     RequestAbandoned,
+    SchedulerFailed,
     SessionClosed,
     SessionOpened,
     StatesAsked,
@@ -88,6 +89,8 @@ class Links:
                     link.stop(reason)
             case Notice(session, text):
                 self.log.warning("session held up", session=session, why=text)
+            case SchedulerFailed(scheduler, cause, trace):
+                self.log.error("scheduler failed", scheduler=scheduler, cause=cause, trace=trace)
             case _:
                 self._reply(effect)
 

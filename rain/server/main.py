@@ -42,6 +42,7 @@ async def _serve(
     settings: ServerSettings, scheduler: Scheduler, folder: Path, log: FilteringBoundLogger
 ) -> int:
     state = State(settings.reactor)
+    state.status.name = settings.scheduler
     clock = Clock()
     async with AsyncExitStack() as stack:
         history = (

@@ -242,5 +242,14 @@ class Notice:
     text: str
 
 
+@frozen
+class SchedulerFailed:
+    """The scheduler could not plan, and the default did it in its place."""
+
+    scheduler: str
+    cause: str
+    trace: str  # where it raised, if it did
+
+
 AnyAnswer = AnswerDone | AnswerSession | AnswerWait | AnswerFetch | AnswerStates | Refuse
-Effect = OrderGovernor | DismissGovernor | Notice | AnyAnswer
+Effect = OrderGovernor | DismissGovernor | Notice | SchedulerFailed | AnyAnswer

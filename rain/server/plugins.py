@@ -1,28 +1,30 @@
-"""Finding a scheduler by its name.
+"""Finding a scheduler by its name, and making it with the options that the user gives.
 
 A name is one of ours, one that an installed package announces under the entry point group
-`rain.schedulers`, or `FILE.py:CLASS` for a class in a file of the user's.
+`rain.schedulers`, or `FILE.py:CLASS` for a class in a file of the user's. Options follow the name
+as in `blevel?seed=3&spread=true`; they are the keyword arguments of the class, and its annotations
+(or defaults) say of which type they are.
 """
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 from rain.base.errors import StartError
+from rain.scheduler import shipped
 from rain.scheduler.api import Scheduler
-from rain.scheduler.rain import RainScheduler
-from rain.scheduler.round_robin import RoundRobinScheduler
 
 GROUP = "rain.schedulers"
-DEFAULT = "rain"
+DEFAULT = shipped.DEFAULT
+SHIPPED = shipped.SCHEDULERS
 
-SHIPPED: dict[str, Callable[[], Scheduler]] = {
-    "rain": RainScheduler,
-    "round-robin": RoundRobinScheduler,
-}
+Factory = Callable[..., Scheduler]
 
 
 def names() -> list[str]:
@@ -30,18 +32,34 @@ def names() -> list[str]:
     return [*SHIPPED, *sorted({point.name for point in entry_points(group=GROUP)} - set(SHIPPED))]
 
 
+def with_options(name: str, options: Iterable[str]) -> str:
+    """The name with more options, each of them KEY=VALUE."""
+    for option in options:
+        name += ("&" if "?" in name else "?") + option
+    return name
+
+
 def make_scheduler(name: str) -> Scheduler:
-    """A new scheduler of this name."""
-    if name in SHIPPED:
-        return SHIPPED[name]()
-    factory = _from_file(name) if ".py:" in name else _from_package(name)
+    """A new scheduler of this name, with the options behind it."""
+    plain, _, options = name.partition("?")
+    factory = _find(plain)
     if not callable(getattr(factory, "schedule", None)):
-        raise StartError(f"the scheduler {name!r} has no method schedule(graph, news, plan)")
-    made: Scheduler = factory()
+        raise StartError(f"the scheduler {plain!r} has no method schedule(graph, news, plan)")
+    try:
+        arguments = _read_options(plain, factory, options)
+        made: Scheduler = factory(**arguments)
+    except ValueError as error:
+        raise StartError(f"the scheduler {plain!r}: {error}") from error
     return made
 
 
-def _from_package(name: str) -> Callable[[], Scheduler]:
+def _find(name: str) -> Factory:
+    if name in SHIPPED:
+        return SHIPPED[name]
+    return _from_file(name) if ".py:" in name else _from_package(name)
+
+
+def _from_package(name: str) -> Factory:
     found = [point for point in entry_points(group=GROUP) if point.name == name]
     if not found:
         raise StartError(
@@ -49,26 +67,82 @@ def _from_package(name: str) -> Callable[[], Scheduler]:
             " and FILE.py:CLASS names one of your own"
         )
     try:
-        loaded: Callable[[], Scheduler] = found[0].load()
+        loaded: Factory = found[0].load()
     except (ImportError, AttributeError) as error:
         raise StartError(f"the scheduler {name!r} cannot be loaded: {error}") from error
     return loaded
 
 
-def _from_file(name: str) -> Callable[[], Scheduler]:
+def _from_file(name: str) -> Factory:
     file, _, attribute = name.rpartition(":")
     path = Path(file)
     if not path.is_file():
         raise StartError(f"the scheduler file {file} does not exist")
-    spec = importlib.util.spec_from_file_location(f"rain_scheduler_{path.stem}", path)
+    module_name = f"rain_scheduler_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise StartError(f"the scheduler file {file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module  # where attrs and dataclasses look for annotations
     try:
         spec.loader.exec_module(module)
     except (ImportError, SyntaxError, AttributeError, NameError) as error:
         raise StartError(f"the scheduler file {file} cannot be loaded: {error}") from error
-    found: Callable[[], Scheduler] | None = getattr(module, attribute, None)
+    found: Factory | None = getattr(module, attribute, None)
     if found is None:
         raise StartError(f"the scheduler file {file} has no class {attribute!r}")
     return found
+
+
+def _read_options(name: str, factory: Factory, given: str) -> dict[str, object]:
+    """The keyword arguments that `a=1&b=x` stands for."""
+    known = _parameters(factory)
+    read: dict[str, object] = {}
+    for option in given.split("&") if given else ():
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise ValueError(f"the option {option!r} is not KEY=VALUE")
+        if key not in known:
+            there = f"it knows {', '.join(known)}" if known else "it has none"
+            raise ValueError(f"there is no option {key!r}; {there}")
+        kind = known[key]
+        try:
+            read[key] = kind(value)
+        except ValueError:
+            raise ValueError(f"the option {key} wants {_KINDS[kind]}, not {value!r}") from None
+    return read
+
+
+def _parameters(factory: Factory) -> Mapping[str, Callable[[str], object]]:
+    """What may be given by name, and how its text is read."""
+    # A class that says nothing about how it is made has the signature of `object`.
+    signature = inspect.signature(factory, eval_str=True)
+    return {
+        parameter.name: _reader(parameter)
+        for parameter in signature.parameters.values()
+        if parameter.kind in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}
+    }
+
+
+def _reader(parameter: inspect.Parameter) -> Callable[[str], object]:
+    kind: Any = parameter.annotation
+    if kind is parameter.empty:
+        kind = str if parameter.default in {None, parameter.empty} else type(parameter.default)
+    readers: dict[Any, Callable[[str], object]] = {bool: _truth, int: int, float: float}
+    return readers.get(kind, str)
+
+
+def _truth(text: str) -> bool:
+    """A yes or a no."""
+    found = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if text.lower() not in found:
+        raise ValueError(text)
+    return found[text.lower()]
+
+
+_KINDS: dict[Callable[[str], object], str] = {
+    _truth: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+}

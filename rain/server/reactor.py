@@ -6,12 +6,14 @@ decides depends only on the state and on its `TurnInput`, so that a recorded run
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import Factory, define, field
 
 from rain.graph import check
-from rain.scheduler.api import News, Plan, Scheduler
+from rain.scheduler.api import Scheduler
+from rain.scheduler.rain import RainScheduler
 from rain.server import client_events, distribution, feasibility, governor_events, test_mode
 from rain.server.messages import Effect, TurnInput
+from rain.server.scheduling import Scheduling
 from rain.server.state import State
 
 
@@ -30,6 +32,10 @@ class Reactor:
 
     scheduler: Scheduler
     state: State = Factory(State)
+    scheduling: Scheduling = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.scheduling = Scheduling(self.scheduler, RainScheduler)
 
     def turn(self, given: TurnInput) -> TurnOutput:
         """Takes in what happened and returns what to do."""
@@ -37,6 +43,7 @@ class Reactor:
         state.now = given.now
         if given.scheduling_took:
             state.throttle.took = given.scheduling_took
+            self.scheduling.took(state, given.scheduling_took)
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
         for client_event in given.from_clients:
@@ -69,11 +76,7 @@ class Reactor:
         state = self.state
         if state.now < self._scheduler_due():
             return False
-        news, state.news = state.news, News()
-        plan = Plan(state.graph, state.estimates)
-        self.scheduler.schedule(state.graph, news, plan)
-        state.throttle.run(state.now)
-        distribution.apply_plan(state, plan)
+        self.scheduling.run(state)
         return True
 
     def _scheduler_due(self) -> float:

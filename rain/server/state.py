@@ -25,8 +25,21 @@ class ReactorSettings:
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
+    scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
     thresholds: Thresholds = Factory(Thresholds)
     debug: bool = False  # run the consistency checker after every turn
+
+
+@define
+class SchedulerStatus:
+    """What people may want to know of the scheduler."""
+
+    name: str = ""
+    runs: int = 0
+    seconds: float = 0.0  # of all runs together
+    faults: int = 0  # runs that failed, so that the default took over
+    fault: str = ""  # why, the last time that it was told
+    complained: float = 0.0  # and when that was
 
 
 @define(eq=False)
@@ -38,6 +51,7 @@ class State:
     news: News = Factory(News)
     throttle: Throttle = Factory(lambda self: Throttle(self.settings.thresholds), takes_self=True)
     estimates: Estimates = Factory(Estimates)
+    status: SchedulerStatus = Factory(SchedulerStatus)
     now: float = 0.0
     waits: dict[RequestId, Wait] = Factory(dict)
     touched: dict[Governor, None] = Factory(dict)  # may be able to take tasks

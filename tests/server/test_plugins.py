@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from rain.base.errors import StartError
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
 from rain.server import plugins
-from rain.server.plugins import make_scheduler, names
+from rain.server.plugins import make_scheduler, names, with_options
 
 MINE = """
 class Mine:
@@ -83,3 +84,79 @@ def test_a_file_that_is_no_plugin_is_told(
         file.write_text(content)
     with pytest.raises(StartError, match=complaint):
         make_scheduler(f"{file}:Mine")
+
+
+OPTIONS = """
+from attrs import define
+
+@define
+class Mine:
+    seed: int = 3
+    share: float = 0.5
+    eager: bool = False
+    label: str = "x"
+
+    def schedule(self, graph, news, plan): ...
+
+
+class Plain:
+    def __init__(self, limit=4, *, mode="fast"):
+        self.limit, self.mode = limit, mode
+
+    def schedule(self, graph, news, plan): ...
+
+
+class Bare:
+    def schedule(self, graph, news, plan): ...
+
+
+class Strict:
+    def __init__(self, limit: int = 1) -> None:
+        if limit < 1:
+            raise ValueError("limit is at least 1")
+
+    def schedule(self, graph, news, plan): ...
+"""
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Path:
+    file = tmp_path / "options.py"
+    file.write_text(OPTIONS)
+    return file
+
+
+def test_options_are_read_by_the_types_of_an_attrs_class(options: Path) -> None:
+    made: Any = make_scheduler(f"{options}:Mine?seed=7&share=0.25&eager=yes&label=a=b")
+    assert (made.seed, made.share, made.eager, made.label) == (7, 0.25, True, "a=b")
+
+
+def test_options_are_read_by_the_defaults_of_keyword_arguments(options: Path) -> None:
+    made: Any = make_scheduler(f"{options}:Plain?limit=9&mode=slow")
+    assert (made.limit, made.mode) == (9, "slow")
+
+
+def test_options_from_the_command_line_are_added_to_the_name() -> None:
+    assert with_options("a", []) == "a"
+    assert with_options("a", ["b=1", "c=2"]) == "a?b=1&c=2"
+    assert with_options("a?b=1", ["c=2"]) == "a?b=1&c=2"
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("Mine?sed=1", "no option 'sed'; it knows seed, share, eager, label"),
+        ("Mine?seed=many", "the option seed wants a whole number, not 'many'"),
+        ("Mine?share=half", "the option share wants a number, not 'half'"),
+        ("Mine?eager=maybe", "the option eager wants true or false, not 'maybe'"),
+        ("Mine?seed", "the option 'seed' is not KEY=VALUE"),
+        ("Bare?seed=1", "no option 'seed'; it has none"),
+        ("Strict?limit=0", "limit is at least 1"),
+    ],
+)
+def test_an_option_that_means_nothing_is_told_in_one_line(
+    options: Path, name: str, complaint: str
+) -> None:
+    with pytest.raises(StartError, match=complaint) as caught:
+        make_scheduler(f"{options}:{name}")
+    assert "\n" not in str(caught.value)

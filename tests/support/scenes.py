@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from attrs import Factory, define
 
+from rain.base.errors import PlanError
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.wire import Orders
 from rain.graph import Governor, Graph
@@ -26,12 +27,16 @@ class ScriptedScheduler:
 
     script: list[Step] = Factory(list)
     heard: list[News] = Factory(list)
+    refused: list[PlanError] = Factory(list)
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         self.heard.append(news)
         script, self.script = self.script, []
         for step in script:
-            step(plan)
+            try:
+                step(plan)
+            except PlanError as error:
+                self.refused.append(error)
 
 
 @define(eq=False)
@@ -52,9 +57,12 @@ class Scene:
         return self.governors[index].node
 
     def plan(self, *steps: Step) -> list[Effect]:
-        """One turn in which the scheduler does this."""
+        """One turn in which the scheduler does this; raises what the rules forbid."""
         self.scripted.script += steps
-        return self.world.turn()
+        effects = self.world.turn()
+        if self.scripted.refused:
+            raise self.scripted.refused.pop()
+        return effects
 
     def assign(self, *tasks: TaskId, to: int = 0, priority: int = 0) -> list[Effect]:
         """One turn in which the scheduler plans these tasks on one governor."""

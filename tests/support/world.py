@@ -26,6 +26,7 @@ from rain.server.messages import (
     Notice,
     OrderGovernor,
     Refuse,
+    SchedulerFailed,
     TurnInput,
 )
 from rain.server.reactor import Reactor
@@ -48,6 +49,7 @@ class World:
     clients: list[FakeClient] = Factory(list)
     dismissed: dict[GovernorId, str] = Factory(dict)
     notices: list[Notice] = Factory(list)
+    scheduler_failures: list[SchedulerFailed] = Factory(list)
     last_request: int = 0
     last_governor: int = 0
     last_client: int = 0
@@ -66,6 +68,10 @@ class World:
             else:
                 given.from_clients.append(event)
         return self.run(given)
+
+    def took(self, seconds: float) -> None:
+        """One turn that hears how long the scheduler ran in the last one."""
+        self.run(TurnInput(self.now, scheduling_took=seconds))
 
     def run(self, given: TurnInput) -> list[Effect]:
         self.turns.append(given)
@@ -92,6 +98,8 @@ class World:
                 self.answer(Refuse(request, encoded(reason)))
             case Notice():
                 self.notices.append(effect)
+            case SchedulerFailed():
+                self.scheduler_failures.append(effect)
             case _:
                 self.answer(effect)
 

@@ -23,6 +23,7 @@ from rain.server.happenings import (
     Happening,
     Monitoring,
     ObjectsFinished,
+    SchedulerFailed,
     SessionClosed,
     SessionNew,
     TaskFailed,
@@ -98,12 +99,19 @@ def _session(happening: SessionNew | SessionClosed, time: str) -> Rows:
 
 
 def _peer(
-    happening: GovernorNew | GovernorRemoved | ClientNew | ClientRemoved | ClientInvalidRequest,
+    happening: GovernorNew
+    | GovernorRemoved
+    | ClientNew
+    | ClientRemoved
+    | ClientInvalidRequest
+    | SchedulerFailed,
     time: str,
 ) -> Rows:
     event_type = type(happening).__name__
     if isinstance(happening, GovernorNew | GovernorRemoved):
         event = f'{{"type":"{event_type}","governor":{forms.quoted(happening.governor)}'
+    elif isinstance(happening, SchedulerFailed):
+        event = f'{{"type":"{event_type}","scheduler":{forms.quoted(happening.scheduler)}'
     else:
         event = f'{{"type":"{event_type}","client":"{happening.client}"'
     if not isinstance(happening, GovernorNew | ClientNew):

@@ -7,7 +7,7 @@ from typing import TypedDict
 import rain
 from rain.graph import Governor, Session
 from rain.server import feasibility
-from rain.server.state import State
+from rain.server.state import SchedulerStatus, State
 
 
 class GovernorStatus(TypedDict):
@@ -34,6 +34,16 @@ class SessionStatus(TypedDict):
     held_up: str  # why a task waits for a governor that nobody has started
 
 
+class SchedulerReport(TypedDict):
+    """Who plans, and how that goes."""
+
+    name: str
+    runs: int
+    seconds: float  # that all runs took
+    faults: int  # runs that failed, so that the default took over
+    last_fault: str
+
+
 class Status(TypedDict):
     """The server."""
 
@@ -42,6 +52,7 @@ class Status(TypedDict):
     clients: int
     tasks: int
     objects: int
+    scheduler: SchedulerReport
     governors: list[GovernorStatus]
     sessions: list[SessionStatus]
 
@@ -55,8 +66,19 @@ def gather_status(state: State, now: float) -> Status:
         clients=len(graph.clients),
         tasks=len(graph.tasks),
         objects=len(graph.objects),
+        scheduler=_scheduler(state.status),
         governors=[_governor(governor, now) for governor in graph.governors.values()],
         sessions=[_session(state, session, now) for session in graph.sessions.values()],
+    )
+
+
+def _scheduler(status: SchedulerStatus) -> SchedulerReport:
+    return SchedulerReport(
+        name=status.name,
+        runs=status.runs,
+        seconds=round(status.seconds, 3),
+        faults=status.faults,
+        last_fault=status.fault,
     )
 
 

@@ -57,6 +57,7 @@ def test_the_page_names_every_event_type() -> None:
         "GovernorRemoved",
         "Monitoring",
         "ClientNew",
+        "SchedulerFailed",
         "ClientRemoved",
         "ClientInvalidRequest",
         "SessionNew",

@@ -1,0 +1,149 @@
+"""A scheduler that fails is told about and replaced for that turn; the server lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from attrs import Factory, define
+
+from rain.base.errors import InvariantError
+from rain.base.states import TaskRow
+from rain.graph import Graph, Task
+from rain.scheduler.api import News, Plan
+from rain.server.happenings import Happenings, SchedulerFailed
+from rain.server.scheduling import QUIET
+from tests.support.scenes import Scene, scene_with
+
+Script = Callable[[Graph, News, Plan], None]
+
+
+@define(eq=False)
+class Naughty:
+    """Does what the test says once, and afterwards nothing."""
+
+    script: Script | None = None
+    heard: list[News] = Factory(list)
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        self.heard.append(news)
+        script, self.script = self.script, None
+        if script is not None:
+            script(graph, news, plan)
+
+
+def naughty(script: Script, *cpus: int) -> tuple[Scene, Naughty]:
+    scheduler = Naughty()
+    s = scene_with(scheduler, *(cpus or (1,)))
+    s.world.state.status.name = "mine"
+    s.world.state.happenings = Happenings()
+    scheduler.script = script
+    return s, scheduler
+
+
+def assign_all_twice(graph: Graph, news: News, plan: Plan) -> None:
+    governor = next(iter(graph.governors.values()))
+    for task in news.submitted:
+        plan.assign(task, governor)
+        plan.assign(task, governor)
+
+
+def crash(graph: Graph, news: News, plan: Plan) -> None:
+    raise ZeroDivisionError("by accident")
+
+
+def test_a_plan_that_breaks_a_rule_is_refused_by_name_and_the_default_goes_on() -> None:
+    # given
+    s, _ = naughty(assign_all_twice)
+    tasks = [s.draft.task()[0] for _ in range(3)]
+    # when
+    s.submit()
+    # then: what was right of it stays, the default did the rest
+    assert list(s.governors[0].tasks) == tasks
+    (failure,) = s.world.scheduler_failures
+    assert failure.scheduler == "mine"
+    assert "its plan breaks the rule 'planned task'" in failure.cause
+    assert s.world.state.status.faults == 1
+
+
+def test_a_scheduler_that_raises_is_told_about_with_its_trace() -> None:
+    s, _ = naughty(crash)
+    task, _ = s.draft.task()
+    s.submit()
+    assert task in s.governors[0].tasks
+    (failure,) = s.world.scheduler_failures
+    assert failure.cause == "it raised ZeroDivisionError: by accident"
+    assert "in crash" in failure.trace
+    happenings = s.world.state.happenings
+    assert happenings is not None
+    told = [h for h in happenings.take().happenings if isinstance(h, SchedulerFailed)]
+    assert [h.error_msg for h in told] == [failure.cause]
+
+
+def test_the_same_complaint_is_told_once_a_minute_and_counted_always() -> None:
+    # given
+    s, scheduler = naughty(crash)
+    for _ in range(3):
+        s.draft.task()
+        s.submit()
+        scheduler.script = crash
+    assert len(s.world.scheduler_failures) == 1
+    assert s.world.state.status.faults == 3
+    # when
+    s.world.turn(after=QUIET)
+    # then
+    assert len(s.world.scheduler_failures) == 2
+
+
+def test_a_scheduler_that_took_too_long_has_its_next_turn_planned_by_the_default() -> None:
+    # given: a scheduler that plans nothing, and whose last run was too long
+    s, scheduler = naughty(lambda graph, news, plan: None)
+    task, _ = s.draft.task()
+    s.submit()
+    assert s.world.task(task).row is TaskRow.READY
+    runs = len(scheduler.heard)
+    # when
+    s.world.took(s.world.state.settings.scheduler_limit + 1)
+    s.world.turn(after=100.0)
+    # then
+    assert len(scheduler.heard) == runs
+    assert task in s.governors[0].tasks
+    (failure,) = s.world.scheduler_failures
+    assert failure.cause == "it took 11.0 seconds, and 10 are allowed"
+    # and then it gets another chance
+    s.world.turn()
+    assert len(scheduler.heard) == runs + 1
+
+
+def test_what_the_default_could_not_plan_either_the_scheduler_hears_of_again() -> None:
+    # given: a task for which there is no governor yet
+    s, scheduler = naughty(crash)
+    tall, _ = s.draft.task(cpus=4)
+    small, _ = s.draft.task()
+    s.submit()
+    # when
+    s.world.turn()
+    # then: the one that was planned meanwhile is not mentioned
+    assert list(scheduler.heard[-1].unplanned) == [s.world.task(tall)]
+    assert small in s.governors[0].tasks
+
+
+def test_an_error_of_ours_stops_the_server_whoever_called() -> None:
+    def find_ours(graph: Graph, news: News, plan: Plan) -> None:
+        raise InvariantError("the graph contradicts itself")
+
+    s, _ = naughty(find_ours)
+    s.draft.task()
+    with pytest.raises(InvariantError):
+        s.submit()
+
+
+def test_the_consistency_checker_finds_a_scheduler_that_changes_nodes_by_itself() -> None:
+    def cheat(graph: Graph, news: News, plan: Plan) -> None:
+        task: Task = news.submitted[0]
+        task.scheduled = next(iter(graph.governors.values()))
+
+    s, _ = naughty(cheat)
+    s.draft.task()
+    with pytest.raises(InvariantError, match="scheduled on"):
+        s.submit()
