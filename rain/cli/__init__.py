@@ -15,6 +15,7 @@ import click
 import rain
 from rain.base.errors import RainError
 from rain.cli.governor_command import governor
+from rain.cli.lab_command import lab
 from rain.cli.server_command import server
 from rain.start.commands import start, status, stop
 
@@ -29,7 +30,7 @@ def cli() -> None:
     """
 
 
-for _command in (server, governor, start, stop, status):
+for _command in (server, governor, start, stop, status, lab):
     cli.add_command(_command)
 
 

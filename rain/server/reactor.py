@@ -33,6 +33,9 @@ class Reactor:
     scheduler: Scheduler
     state: State = Factory(State)
     scheduling: Scheduling = field(init=False)
+    # No governor can have been silent for too long before this time: what they say, and new ones,
+    # only make it later.
+    _silence_due: float = field(init=False, default=float("-inf"))
 
     def __attrs_post_init__(self) -> None:
         self.scheduling = Scheduling(self.scheduler, RainScheduler)
@@ -60,7 +63,10 @@ class Reactor:
         return TurnOutput(effects, scheduled, self._next_due())
 
     def _dismiss_silent(self) -> None:
+        """Looks at all governors only when one of them can have been silent for long enough."""
         state = self.state
+        if state.now < self._silence_due:
+            return
         limit = state.settings.governor_silence
         silent = [
             governor
@@ -71,6 +77,8 @@ class Reactor:
             governor_events.dismiss(
                 state, governor, f"nothing was heard of it for more than {limit:g} seconds"
             )
+        heard = min((g.heard for g in state.graph.governors.values()), default=state.now)
+        self._silence_due = heard + limit
 
     def _schedule_if_due(self) -> bool:
         state = self.state
@@ -87,6 +95,5 @@ class Reactor:
         state = self.state
         due = self._scheduler_due()
         if state.graph.governors:
-            heard = min(governor.heard for governor in state.graph.governors.values())
-            due = min(due, heard + state.settings.governor_silence)
+            due = min(due, self._silence_due)
         return min(due, feasibility.next_deadline(state))

@@ -1,0 +1,137 @@
+"""The command `rain lab`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from rain.cli.options import file, seconds
+
+
+def words(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+    """Words with commas between them."""
+    return tuple(word.strip() for word in value.split(",") if word.strip())
+
+
+def estimates_of(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+    """What schedulers know, in one word each."""
+    found = words(ctx, param, value)
+    for word in found:
+        if word not in ESTIMATES:
+            raise click.BadParameter(f"{word!r} is none of {', '.join(ESTIMATES)}", ctx, param)
+    return found
+
+
+def speeds(ctx: click.Context, param: click.Parameter, value: str) -> tuple[float, ...]:
+    """Numbers above 0."""
+    try:
+        found = tuple(float(word) for word in words(ctx, param, value))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no list of numbers", ctx, param) from None
+    if not all(0 < number < float("inf") for number in found):
+        raise click.BadParameter("a bandwidth is above 0", ctx, param)
+    return found
+
+
+ESTIMATES = ("exact", "user", "learned", "mean", "none")
+COUNT = click.IntRange(min=1)
+
+
+@click.command()
+@click.argument("graphs", nargs=-1, metavar="[GRAPH|FILE]...")
+@click.option(
+    "-s",
+    "--scheduler",
+    "schedulers",
+    multiple=True,
+    default=("rain",),
+    show_default=True,
+    metavar="NAME",
+    help="A scheduler to judge: a name, or FILE.py:CLASS; may be repeated.",
+)
+@click.option(
+    "--cluster",
+    "clusters",
+    callback=words,
+    default="8x4",
+    show_default=True,
+    metavar="LIST",
+    help="Clusters: 8x4 is 8 governors with 4 cpus each; 8x4+2x16 mixes two sorts.",
+)
+@click.option(
+    "--bandwidth",
+    "bandwidths",
+    callback=speeds,
+    default="128",
+    show_default=True,
+    metavar="LIST",
+    help="MiB per second that each governor can send, and receive.",
+)
+@click.option(
+    "--estimates",
+    callback=estimates_of,
+    default="user",
+    show_default=True,
+    metavar="LIST",
+    help="What schedulers know of durations and sizes: exact, user, learned, mean, none.",
+)
+@seconds("--latency", 0.0005, "How long every message is under way.")
+@click.option(
+    "--downloads",
+    type=click.IntRange(1, 8),
+    default=8,
+    show_default=True,
+    help="How many objects a governor fetches at once.",
+)
+@seconds("--turn", 0.0, "What each turn of the server takes.")
+@seconds("--scheduler-cost", 0.0, "What a scheduler takes for each piece of news.")
+@seconds("--task-overhead", 0.0, "What each task takes beyond its duration.")
+@click.option("--repeat", type=COUNT, default=1, show_default=True, help="How many seeds.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The first seed.")
+@click.option("-j", "--jobs", type=COUNT, help="Processes at once; one per cpu unless said.")
+@file("--json", "Write every result to this file.")
+@click.option("--list", "listed", is_flag=True, help="Show the graphs that the lab can make.")
+def lab(
+    graphs: tuple[str, ...],
+    schedulers: tuple[str, ...],
+    clusters: tuple[str, ...],
+    bandwidths: tuple[float, ...],
+    estimates: tuple[str, ...],
+    latency: float,
+    downloads: int,
+    turn: float,
+    scheduler_cost: float,
+    task_overhead: float,
+    repeat: int,
+    seed: int,
+    jobs: int | None,
+    json: Path | None,
+    listed: bool,
+) -> None:
+    """Judge schedulers in virtual time.
+
+    Runs the server's and the governors' real decisions on simulated machines. A GRAPH is one that
+    the lab can make (see --list; "elementary" is a set of them), or a JSON file.
+    """
+    from rich.console import Console
+
+    from rain.lab.asking import Question, answer
+    from rain.lab.workload import Overheads
+
+    question = Question(
+        graphs=graphs,
+        schedulers=schedulers,
+        clusters=clusters,
+        bandwidths=bandwidths,
+        estimates=estimates,
+        latency=latency,
+        downloads=downloads,
+        overheads=Overheads(task_overhead, turn, scheduler_cost),
+        seeds=tuple(range(seed, seed + repeat)),
+        jobs=jobs or len(os.sched_getaffinity(0)),
+        json=json,
+        listed=listed,
+    )
+    answer(question, Console())

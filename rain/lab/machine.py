@@ -1,0 +1,89 @@
+"""A simulated governor: the real state machine, with stand-ins for executors and for the store.
+
+The machine decides what runs when, what is fetched and what is told to the server, just as it does
+in production. The lab carries its effects out: a task takes its time, a fetch goes through the
+simulated network, and a file is only a number with a size.
+"""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from rain.base.ids import GovernorId, TaskId
+from rain.base.resources import Resources
+from rain.base.wire import INLINE_LIMIT
+from rain.governor.messages import Event, Fetch, Made, Outputs, Stored
+from rain.governor.reactor import Reactor
+
+LINGER_SECONDS = 5.0
+
+
+@define
+class Run:
+    """A task that is running."""
+
+    task: TaskId
+    started: float
+
+
+@define(eq=False)
+class Governor:
+    """One governor of the cluster."""
+
+    number: int
+    id: GovernorId
+    address: str
+    resources: Resources
+    checking: bool = False
+    events: list[Event] = field(init=False, factory=list)  # since its last turn
+    runs: dict[int, Run] = field(init=False, factory=dict)
+    fetches: dict[int, Fetch] = field(init=False, factory=dict)  # waiting or under way
+    queue: list[int] = field(init=False, factory=list)  # fetches beyond the limit, oldest first
+    pulling: int = field(init=False, default=0)
+    files: dict[int, int] = field(init=False, factory=dict)  # sizes
+    stored: int = field(init=False, default=0)  # bytes in files
+    wakes_at: float = field(init=False, default=float("inf"))
+    reactor: Reactor = field(init=False)
+    _file_count: int = field(init=False, default=0)
+
+    def __attrs_post_init__(self) -> None:
+        self.reactor = Reactor(
+            self.resources,
+            frozenset(),
+            linger_seconds=LINGER_SECONDS,
+            now=0.0,
+            checking=self.checking,
+        )
+
+    def content(self, size: int) -> bytes | Stored:
+        """New data of so many bytes: small ones are bytes, others a file."""
+        if size <= INLINE_LIMIT:
+            return _zeros(size)
+        self._file_count += 1
+        self.files[self._file_count] = size
+        self.stored += size
+        return Stored(self._file_count, size)
+
+    def delete(self, files: list[int]) -> None:
+        """Nobody needs these files any more."""
+        for file in files:
+            self.stored -= self.files.pop(file)
+
+    def make(self, sizes: list[int]) -> Outputs:
+        """The outputs of a task that has run here."""
+        outputs: Outputs = []
+        for size in sizes:
+            content = self.content(size)
+            outputs.append(content if isinstance(content, bytes) else Made(content))
+        return outputs
+
+
+_ZEROS: dict[int, bytes] = {}
+
+
+def _zeros(size: int) -> bytes:
+    """Small contents, each length made once."""
+    found = _ZEROS.get(size)
+    if found is None:
+        found = _ZEROS[size] = bytes(size)
+    return found

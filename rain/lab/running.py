@@ -1,0 +1,56 @@
+"""Runs entries, one after the other or in several processes: the one place with a clock."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+
+from rain.lab.bounds import bounds
+from rain.lab.estimates import expect
+from rain.lab.families import make
+from rain.lab.league import Entry, Result
+from rain.lab.simulation import Setup, Simulation
+from rain.lab.watched import WatchedScheduler
+from rain.lab.workload import Cluster, LabError, Workload
+from rain.server.plugins import make_scheduler
+
+
+def load(graph: str, seed: int) -> Workload:
+    """The graph of a family, or that of a file."""
+    return make(graph, seed)
+
+
+def run_entry(entry: Entry) -> Result:
+    """Runs one entry in this process."""
+    instance = entry.instance
+    workload = load(instance.graph, instance.seed)
+    check_fits(workload, instance.cluster)
+    least = bounds(workload, instance.cluster)  # and so a cycle is noticed
+    setup = Setup(workload, instance.cluster, expect(workload, instance.estimates), entry.overheads)
+    scheduler = WatchedScheduler(make_scheduler(entry.scheduler), time.perf_counter)
+    outcome = Simulation(setup, scheduler).run()
+    return Result(entry, workload.name, len(workload.tasks), least, outcome)
+
+
+def check_fits(workload: Workload, cluster: Cluster) -> None:
+    """Every task must fit some governor, or it would never run."""
+    sorts = list(dict.fromkeys(cluster.governors))
+    for number, task in enumerate(workload.tasks):
+        if not any(task.resources.fits(sort) for sort in sorts):
+            needs = ", ".join(f"{name}={amount}" for name, amount in task.resources.items())
+            raise LabError(
+                f"the task {workload.id_of(number)!r} of {workload.name!r} needs {needs},"
+                f" which no governor of the cluster {cluster.name!r} has"
+            )
+
+
+def run_all(entries: Sequence[Entry], jobs: int) -> Iterator[Result]:
+    """Runs all entries, in their order, with so many processes at once."""
+    if jobs < 2 or len(entries) < 2:
+        yield from map(run_entry, entries)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(entries)), context) as pool:
+        yield from pool.map(run_entry, entries)

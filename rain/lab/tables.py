@@ -1,0 +1,99 @@
+"""The tables of `rain lab`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rain.base.sizes import spell_size
+from rain.lab.league import Instance, Result, standings
+
+SHOWN = 60
+"""With more instances than this, only the standings are shown."""
+
+
+def print_results(results: Sequence[Result], console: Console) -> None:
+    """Makespans of every instance, if they are few, and then the schedulers."""
+    instances = list(dict.fromkeys(result.entry.instance for result in results))
+    if len(instances) <= SHOWN:
+        console.print(_makespans(instances, results))
+    console.print(_standings(results))
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _makespans(instances: Sequence[Instance], results: Sequence[Result]) -> Table:
+    found = {(result.entry.instance, result.entry.scheduler): result for result in results}
+    schedulers = list(dict.fromkeys(result.entry.scheduler for result in results))
+    first = {result.entry.instance: result for result in reversed(results)}
+    alike = {"seed": 1, "cluster": 1, "estimates": 1}
+    for what in alike:
+        alike[what] = len({str(getattr(instance, what)) for instance in instances})
+    shown = [what for what, count in alike.items() if count > 1]
+    said = [instances[0].cluster.name] if "cluster" not in shown else []
+    said += [f"estimates: {instances[0].estimates}"] if "estimates" not in shown else []
+    table = _table(", ".join(["Makespans in seconds", *said]))
+    for name in ("graph", *shown):
+        table.add_column(name, no_wrap=True)
+    for name in ("tasks", "chain", "work", *schedulers):
+        table.add_column(Text(name), justify="right")
+    for instance in instances:
+        result = first[instance]
+        spans = [found[instance, name].outcome.makespan for name in schedulers]
+        values = {
+            "seed": str(instance.seed),
+            "cluster": instance.cluster.name,
+            "estimates": str(instance.estimates),
+        }
+        table.add_row(
+            Text(result.graph),
+            *(Text(values[what]) for what in shown),
+            str(result.tasks),
+            spell_seconds(result.bounds.critical_path),
+            spell_seconds(result.bounds.work),
+            *(
+                Text(spell_seconds(span), style="bold" if span == min(spans) else "")
+                for span in spans
+            ),
+        )
+    return table
+
+
+def _standings(results: Sequence[Result]) -> Table:
+    rows = standings(results)
+    several = len({row.estimates for row in rows}) > 1
+    table = _table("Schedulers, the best first")
+    table.add_column("scheduler", no_wrap=True)
+    if several:
+        table.add_column("estimates")
+    for name in ("score", "worst", "bound", "moved", "peak", "turns", "cost"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            Text(row.scheduler),
+            *([str(row.estimates)] if several else []),
+            f"{row.score:.3f}",
+            f"{row.worst:.2f}",
+            f"{row.to_bound:.2f}",
+            spell_size(row.moved),
+            spell_size(row.peak_stored),
+            str(row.turns),
+            f"{row.scheduler_seconds:.2f} s",
+        )
+    table.caption = (
+        "score, worst: makespan / best of its instance; bound: makespan / bound; moved: bytes"
+        " fetched; peak: bytes stored at once; cost: seconds in the scheduler"
+    )
+    table.caption_justify = "left"
+    return table
+
+
+def spell_seconds(seconds: float) -> str:
+    """As many digits as tell results apart."""
+    return f"{seconds:.1f}" if seconds >= 10 else f"{seconds:.4g}"

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rain.base.errors import RainError
+from rain.cli import cli
+
+RUNNER = CliRunner()
+
+
+def lab(*words: str) -> Result:
+    return RUNNER.invoke(cli, ["lab", "--jobs", "1", *words])
+
+
+def refusal(*words: str) -> str:
+    """The one line that a wrong command line gets."""
+    result = lab(*words)
+    assert result.exit_code
+    if isinstance(result.exception, RainError):
+        text = str(result.exception)
+    else:
+        text = result.output.splitlines()[-1]
+    assert "\n" not in text
+    return text
+
+
+def test_schedulers_are_compared_on_graphs_and_the_results_can_be_read_by_programs(
+    tmp_path: Path,
+) -> None:
+    # when
+    file = tmp_path / "results.json"
+    result = lab("fork1", "conflux", "-s", "rain", "-s", "round-robin", "--json", str(file))
+    # then
+    assert result.exit_code == 0, result.output
+    assert "Makespans in seconds" in result.output
+    assert "Schedulers, the best first" in result.output
+    values = json.loads(file.read_text())
+    assert [row["scheduler"] for row in values["standings"]] == ["rain", "round-robin"]
+    assert len(values["runs"]) == 4
+    assert min(run["ratio"] for run in values["runs"]) == 1.0
+    for run in values["runs"]:
+        assert run["makespan"] >= max(run["critical_path"], run["work"])
+
+
+def test_several_processes_have_the_results_of_one(tmp_path: Path) -> None:
+    digests: list[list[str]] = []
+    for jobs in ("1", "2"):
+        file = tmp_path / f"{jobs}.json"
+        words = ["lab", "fork1", "--repeat", "2", "--jobs", jobs, "--json", str(file)]
+        assert RUNNER.invoke(cli, words).exit_code == 0
+        digests.append([run["digest"] for run in json.loads(file.read_text())["runs"]])
+    assert digests[0] == digests[1]
+    assert len(set(digests[0])) == 2
+
+
+def test_the_graphs_are_listed() -> None:
+    assert "merge_neighbours: A ring: every merge reads two neighbours." in lab("--list").output
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "name a graph or a file; --list shows the graphs that the lab can make"),
+        (["nonsense"], "there is no graph 'nonsense'; known are elementary, plain1n"),
+        (["fork1", "-s", "clever"], "there is no scheduler 'clever'; known are rain"),
+        (["fork1", "--cluster", "8"], "'8' is not a cluster: write GOVERNORSxCPUS"),
+        (["fork1", "--cluster", "8x4:gpus=x"], "the cluster '8x4:gpus=x': the resource 'gpus'"),
+        (["fork1", "--estimates", "exact,no"], "'no' is none of exact, user"),
+        (["fork1", "--bandwidth", "0"], "a bandwidth is above 0"),
+        (["fork1", "--bandwidth", "fast"], "'fast' is no list of numbers"),
+        (["fork1", "--fast"], "No such option"),
+        (["triplets", "--cluster", "8x2"], "needs cpus=4, which no governor of the cluster"),
+    ],
+)
+def test_what_makes_no_sense_gets_one_line(words: list[str], text: str) -> None:
+    assert text in refusal(*words)
