@@ -4,7 +4,8 @@
 using Common = import "common.capnp";
 
 interface ClientService {
-  openSession @0 (name :Text, user :Text) -> (session :Int64, refusal :Common.Refusal);
+  openSession @0 (name :Text, user :Text, onFailure :Common.OnFailure)
+       -> (session :Int64, refusal :Common.Refusal);
   closeSession @1 (session :Int64) -> (refusal :Common.Refusal);
 
   upload @2 (object :Int64, offset :Int64, data :Data) -> (refusal :Common.Refusal);

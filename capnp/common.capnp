@@ -34,6 +34,7 @@ struct TaskKind {
   pin @8 :List(Text);           # constraints: only on these governors
   spread @9 :Text;              # groups of tasks, empty for none
   apart @10 :Text;
+  tries @11 :UInt32;             # how often it may be tried before it has failed
 }
 
 struct TaskColumns {
@@ -101,11 +102,26 @@ struct FinishedTasks {
   outputCounts @5 :List(UInt32);
 }
 
+enum FailureCause {
+  task @0;          # the task itself: an exception, an exit code
+  executor @1;      # the process that ran it has ended under it
+  governor @2;      # its governor was lost; only the server says so
+}
+
 struct TaskFailure {
   task @0 :Int64;
   attempt @1 :UInt32;
   message @2 :Text;
   debug @3 :Text;
+  cause @4 :FailureCause;
+}
+
+struct FailedAttempt {
+  attempt @0 :UInt32;
+  governor @1 :Text;
+  cause @2 :FailureCause;
+  message @3 :Text;
+  debug @4 :Text;
 }
 
 struct TaskNote {
@@ -141,10 +157,17 @@ struct Update {
   monitoring @8 :List(Monitoring);
 }
 
+# What a task that has failed for good means for its session.
+enum OnFailure {
+  stop @0;          # the session fails with it
+  continue @1;      # only what depends on it fails
+}
+
 struct SessionFailure {
   message @0 :Text;
   debug @1 :Text;
   task @2 :Int64;         # -1 when no task is to blame
+  attempts @3 :List(FailedAttempt);     # all of them, when there was more than one
 }
 
 struct Delivery {
@@ -158,6 +181,7 @@ struct WaitAnswer {
   tasks @0 :List(Int64);
   objects @1 :List(Int64);
   delivery @2 :Delivery;
+  failed @3 :List(Int64);       # those of the tasks and objects that have failed
 }
 
 enum TaskState {
@@ -173,6 +197,7 @@ enum ObjectState {
   unfinished @0;
   finished @1;
   removed @2;
+  failed @3;
 }
 
 struct TaskReport {
@@ -184,6 +209,7 @@ struct TaskReport {
   error @5 :Text;
   debug @6 :Text;
   user @7 :Text;
+  attempts @8 :List(FailedAttempt);     # those that have failed so far
 }
 
 struct ObjectReport {

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rain.base.errors import RainError
+from rain.base.failures import OnFailure
 from rain.base.ids import SessionId
 from rain.base.wire import SessionFailure
 from rain.client.connection import Asking, Connection, connect
@@ -88,12 +89,19 @@ class Client:
     ) -> None:
         self.close()
 
-    def new_session(self, name: str = "Unnamed Session", default: bool = False) -> Session:
-        """Opens a session; with `default` it serves wherever no other session is active."""
+    def new_session(
+        self, name: str = "Unnamed Session", default: bool = False, *, on_failure: str = "stop"
+    ) -> Session:
+        """Opens a session; with `default` it serves wherever no other session is active.
+
+        `on_failure` says what a task that has failed means: "stop" ends the session with it, with
+        "continue" only the tasks fail that depend on it.
+        """
+        choice = _checked_on_failure(on_failure)
         with Asking(_nameless_failure):
-            session_id = self.connection.open_session(str(name), "")
+            session_id = self.connection.open_session(str(name), "", choice)
         self.housekeeper.open_sessions.add(session_id)
-        return Session(self, session_id, default, str(name))
+        return Session(self, session_id, default, str(name), choice)
 
     def end_session(self, session_id: SessionId) -> None:
         """Tells the server that a session is closed; one that has failed or gone is so already."""
@@ -151,6 +159,14 @@ def _checked_port(port: int | str) -> int:
     if not 0 < number < 2**16:
         raise RainException(f"{port!r} is not a port: use a number from 1 to 65535")
     return number
+
+
+def _checked_on_failure(given: str) -> OnFailure:
+    try:
+        return OnFailure(given)
+    except ValueError:
+        words = " or ".join(f'"{choice.value}"' for choice in OnFailure)
+        raise RainException(f"on_failure is {given!r}; it must be {words}") from None
 
 
 def _nameless_failure(failure: SessionFailure) -> RainException:

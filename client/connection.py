@@ -14,6 +14,7 @@ from rain.base.errors import (
     SessionFailedError,
     StartError,
 )
+from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import (
     Fetched,
@@ -31,7 +32,9 @@ from rain.common.errors import ConnectionException, RainException
 class Connection(Protocol):
     """A connection to a server. Each method may be called from any thread, and blocks it."""
 
-    def open_session(self, name: str, user: str = "") -> SessionId: ...
+    def open_session(
+        self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
+    ) -> SessionId: ...
 
     def close_session(self, session: SessionId) -> None: ...
 

@@ -43,6 +43,7 @@ class Execute(Task):
         resources: Mapping[str, int | str] | None = None,
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
+        tries: int = 1,
     ) -> None:
         folder = _Folder()
         if stdin is not None:
@@ -69,6 +70,7 @@ class Execute(Task):
             resources=resources,
             duration=duration,
             constraints=constraints,
+            tries=tries,
         )
 
 

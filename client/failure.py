@@ -3,14 +3,22 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
+from rain.base.failures import FailureCause, OnFailure
 from rain.base.ids import unpack
 from rain.base.wire import SessionFailure
+from rain.client.reports import failed_tries
 from rain.client.rpc.common import TaskState
 from rain.client.stack import as_text
 from rain.client.submission import SubmittedTasks
 from rain.client.task import Task, describe
 from rain.common.attributes import TaskInfo
 from rain.common.errors import SessionException, TaskException
+
+_CAUSES = {
+    FailureCause.TASK: "by itself",
+    FailureCause.EXECUTOR: "its executor ended",
+    FailureCause.GOVERNOR: "its governor was lost",
+}
 
 
 def failure_exception(failure: SessionFailure, history: list[SubmittedTasks]) -> SessionException:
@@ -24,6 +32,9 @@ def failure_exception(failure: SessionFailure, history: list[SubmittedTasks]) ->
             who, created = found
             lines.insert(0, f"Task {who} failed")
             lines += ["Task created at:", created]
+    for number, failed in enumerate(failure.attempts[:-1], 1):
+        lines.append(f"Before, try {number} on {failed.governor} failed ({_CAUSES[failed.cause]}):")
+        lines.append(failed.message)
     if failure.debug:
         lines += ["Debug:", failure.debug]
     text = "\n".join(lines)
@@ -32,6 +43,7 @@ def failure_exception(failure: SessionFailure, history: list[SubmittedTasks]) ->
     exception = TaskException(text)
     exception.task_id = unpack(failure.task)
     exception.error, exception.debug = failure.message, failure.debug
+    exception.failed_tries = failed_tries(failure.attempts)
     return exception
 
 
@@ -44,7 +56,11 @@ def noting_failure(tasks: Sequence[Task]) -> Generator[None, None, None]:
         for task in tasks:
             if task.id == failure.task_id:
                 task.known_state = TaskState.failed
-                task.known_info = TaskInfo(error=failure.error, debug=failure.debug)
+                task.known_info = TaskInfo(
+                    error=failure.error, debug=failure.debug, failed_tries=failure.failed_tries
+                )
+        if len(tasks) == 1 and tasks[0].session.on_failure is OnFailure.CONTINUE:
+            tasks[0].known_state = TaskState.failed  # itself, or since it depends on that task
         raise
 
 

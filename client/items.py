@@ -1,6 +1,6 @@
 """What the calls of a session need to know of the tasks and objects that they are given."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 from rain.client.data import DataObject
@@ -34,6 +34,24 @@ def submitted_items(
 
 def is_unfinished(obj: DataObject) -> bool:
     return obj.state is DataObjectState.unfinished
+
+
+def has_failed(obj: DataObject) -> bool:
+    return obj.state is DataObjectState.failed
+
+
+def mark_done(tasks: Iterable[Task], objects: Iterable[DataObject], failed: Container[int]) -> None:
+    """Notes what a wait has told, where some of what is done has failed."""
+    for task in tasks:
+        if task.packed_id in failed:
+            task.known_state = TaskState.failed
+    for obj in objects:
+        if obj.packed_id in failed:
+            obj.known_state = DataObjectState.failed
+    mark_finished(
+        [task for task in tasks if task.known_state is not TaskState.failed],
+        [obj for obj in objects if obj.known_state is not DataObjectState.failed],
+    )
 
 
 def mark_finished(tasks: Iterable[Task], objects: Iterable[DataObject]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from rain.client.execute import Execute, to_stdout
 from rain.client.input import Input, InputBase
 from rain.client.output import Output, OutputBase, to_output
+from rain.client.shapes import checked_tries
 from rain.client.task import Task
 from rain.common.errors import RainException
 
@@ -30,6 +31,7 @@ class Program:
         resources: Mapping[str, int | str] | None = None,
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
+        tries: int = 1,
     ) -> None:
         words = shlex.split(args) if isinstance(args, str) else list(args)
         for word in words:
@@ -49,6 +51,7 @@ class Program:
         self.resources = resources
         self.duration = duration
         self.constraints = constraints
+        self.tries = checked_tries("Program", tries)
 
     def __call__(self, name: str | None = None, **data: Any) -> Task:
         """The task that runs the program on these data objects."""
@@ -71,6 +74,7 @@ class Program:
             resources=self.resources,
             duration=self.duration,
             constraints=self.constraints,
+            tries=self.tries,
         )
 
     def __repr__(self) -> str:

@@ -19,6 +19,7 @@ from rain.client.shapes import (
     checked_constraints,
     checked_duration,
     checked_resources,
+    checked_tries,
 )
 from rain.client.task import PYTHON_TASK, Task, quick_task
 from rain.common.errors import RainException
@@ -56,6 +57,7 @@ class Remote:
         resources: Mapping[str, int | str] | None = None,
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
+        tries: int = 1,
     ) -> None:
         if not inspect.isfunction(fn):
             raise RainException(f"remote: a plain function is expected, not {fn!r}")
@@ -73,12 +75,14 @@ class Remote:
             "resources": resources,
             "duration": duration,
             "constraints": constraints,
+            "tries": tries,
         }
         annotations = _annotations(fn)
         self._outputs = OutputSpec(_chosen_outputs(fn, outputs, annotations), auto_encode)
         self._resources = checked_resources(self.name, {CPUS: cpus, **(resources or {})})
         self._duration = checked_duration(self.name, duration)
         self._constraints = checked_constraints(self.name, constraints)
+        self._tries = checked_tries(self.name, tries)
         self._shapes: dict[object, TaskShape] = {}
         self._signature = inspect.signature(fn)
         parameters = list(self._signature.parameters.values())
@@ -170,6 +174,7 @@ class Remote:
                 "",
                 self._duration,
                 self._constraints,
+                tries=self._tries,
             )
         return shape
 
@@ -202,6 +207,7 @@ def remote(
     resources: Mapping[str, int | str] | None = None,
     duration: float | None = None,
     constraints: Mapping[str, object] | None = None,
+    tries: int = 1,
 ) -> Callable[[Function], Remote]:
     """Makes a function a remote one: `@remote()` before its definition."""
     if misplaced:
@@ -219,6 +225,7 @@ def remote(
             resources=resources,
             duration=duration,
             constraints=constraints,
+            tries=tries,
         )
 
     return decorate

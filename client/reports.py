@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from rain.base.failures import FailedAttempt
 from rain.base.ids import unpack
 from rain.base.wire import GovernorReport, ObjectReport, TaskReport
-from rain.common.attributes import ObjectInfo, TaskInfo
+from rain.common.attributes import FailedTry, ObjectInfo, TaskInfo
 from rain.common.ids import ID
 
 
@@ -31,7 +32,16 @@ def task_info(report: TaskReport) -> TaskInfo:
         report.governor,
         _notes(report.user),
         report.debug,
+        failed_tries(report.attempts),
     )
+
+
+def failed_tries(attempts: Iterable[FailedAttempt]) -> list[FailedTry]:
+    """The tries that have failed, as users see them."""
+    return [
+        FailedTry(failed.cause.value, failed.message, failed.governor, failed.debug)
+        for failed in attempts
+    ]
 
 
 def governor_info(report: GovernorReport) -> dict[str, Any]:

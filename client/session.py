@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from rain.base.failures import OnFailure
 from rain.base.ids import FIRST_NUMBER, NUMBER_MASK, ObjectId, SessionId, pack
 from rain.base.wire import Fetched, SessionFailure, WaitAnswer
 from rain.client import active
@@ -20,7 +21,9 @@ from rain.client.graph import Graph, graph_of
 from rain.client.items import (
     expect_fetchable,
     expect_object,
+    has_failed,
     is_unfinished,
+    mark_done,
     mark_finished,
     submitted_items,
 )
@@ -53,11 +56,13 @@ class Session:
         session_id: int,
         default: bool = False,
         name: str = "",
+        on_failure: OnFailure = OnFailure.STOP,
     ) -> None:
         self.active = True
         self.client = client
         self.session_id = session_id
         self.spec = SessionSpec(name)
+        self.on_failure = on_failure
         # Read and changed by tasks and data objects.
         self.next_id: Any = count(pack(session_id, FIRST_NUMBER)).__next__
         self.finished_submissions = 0  # all of these submits are known to be finished
@@ -196,7 +201,7 @@ class Session:
         """Waits until all items are finished; TimeoutException when that takes too long."""
         tasks, objects = submitted_items(self, items)
         open_tasks = [task for task in tasks if task.state is not TaskState.finished]
-        open_objects = [obj for obj in objects if is_unfinished(obj)]
+        open_objects = [obj for obj in objects if is_unfinished(obj) or has_failed(obj)]
         if open_tasks or open_objects:
             with noting_failure(open_tasks):
                 self._wait(open_tasks, open_objects, "all", timeout)
@@ -207,12 +212,14 @@ class Session:
     ) -> tuple[list[Task], list[DataObject]]:
         """Waits until at least one item is finished; the tasks and the objects that are.
 
+        In a session that goes on after failures, what has failed is among them: its state says so.
         Without anything to ask for it answers at once. After the timeout nothing may be finished:
         both lists are empty then.
         """
         tasks, objects = submitted_items(self, items)
         task_ids = {task.packed_id for task in tasks if task.state is TaskState.finished}
         object_ids = {obj.packed_id for obj in objects if not is_unfinished(obj)}
+        failed_ids: set[int] = set()
         if len(task_ids) + len(object_ids) < len(tasks) + len(objects):
             # The finished ones are named too: with them the server answers at once, and tells
             # what else is finished by now.
@@ -224,11 +231,12 @@ class Session:
             else:
                 task_ids.update(answer.tasks)
                 object_ids.update(answer.objects)
+                failed_ids.update(answer.failed)
         done = (
             [task for task in tasks if task.packed_id in task_ids],
             [obj for obj in objects if obj.packed_id in object_ids],
         )
-        mark_finished(*done)
+        mark_done(*done, failed_ids)
         return done
 
     def wait_all(self, timeout: float | None = None) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rain.base import constraints as base_constraints
 from rain.base.constraints import Constraints
+from rain.base.failures import MOST_TRIES
 from rain.base.resources import CPUS, Resources, checked_amount
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
@@ -27,7 +28,7 @@ class ObjectShape(NamedTuple):
 
 
 class TaskShape(NamedTuple):
-    """Type, name, resources, labels of inputs, shapes of outputs, notes, hint and constraints."""
+    """Type, name, resources, labels, outputs, notes, hint, constraints and tries of a task."""
 
     task_type: str
     name: str | None = None
@@ -37,6 +38,7 @@ class TaskShape(NamedTuple):
     user: str = ""  # JSON
     duration: float = 0.0  # expected seconds, 0 for unknown
     constraints: Constraints | None = None
+    tries: int = 1
 
 
 PLAIN_BLOB = ObjectShape()
@@ -80,3 +82,12 @@ def checked_duration(what: str, seconds: object) -> float:
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < inf:
         return float(seconds)
     raise RainException(f"{what}: duration is a number of seconds above 0, not {seconds!r}")
+
+
+def checked_tries(what: str, tries: Any) -> int:
+    """How often a task may be tried; RainException when that is no sensible number."""
+    if not isinstance(tries, int) or isinstance(tries, bool) or not 1 <= tries <= MOST_TRIES:
+        raise RainException(
+            f"{what}: tries is {tries!r}; it must be a whole number from 1 to {MOST_TRIES}"
+        )
+    return tries

@@ -57,6 +57,7 @@ class KindTable:
             shape.user,
             shape.duration,
             shape.constraints,
+            shape.tries,
         )
         self._tasks[shape] = kind.id
         self._new_tasks.append((shape, kind))

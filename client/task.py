@@ -21,6 +21,7 @@ from rain.client.shapes import (
     checked_constraints,
     checked_duration,
     checked_resources,
+    checked_tries,
     notes_as_json,
 )
 from rain.client.stack import Stack, here
@@ -101,6 +102,7 @@ class Task(metaclass=TaskMeta):
         resources: Mapping[str, int | str] | None = None,
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
+        tries: int = 1,
     ) -> None:
         task_type = task_type or self.TASK_TYPE
         if task_type is None:
@@ -120,6 +122,7 @@ class Task(metaclass=TaskMeta):
             notes_as_json(f"task {task_type!r}", user_spec or {}),
             checked_duration(task_type, duration),
             checked_constraints(task_type, constraints),
+            checked_tries(task_type, tries),
         )
         _fill(self, session, shape, _encoded(task_type, config), objects, made)
         session.add_task(self)
@@ -131,6 +134,15 @@ class Task(metaclass=TaskMeta):
     @property
     def name(self) -> str | None:
         return self.wire_shape.name if self.given_spec is None else self.given_spec.name
+
+    @property
+    def tries(self) -> int:
+        """How often it may be tried before it has failed; may be changed until submit."""
+        return self.wire_shape.tries if self.given_spec is None else self.given_spec.tries
+
+    @tries.setter
+    def tries(self, tries: int) -> None:
+        self.spec.tries = checked_tries(repr(self), tries)
 
     @property
     def task_type(self) -> str:
@@ -148,7 +160,7 @@ class Task(metaclass=TaskMeta):
 
     @property
     def spec(self) -> TaskSpec:
-        """What was asked for; resources, name, config and user may be changed until submit."""
+        """What was asked for; all but type, inputs and outputs may be changed until submit."""
         if self.given_spec is None:
             shape = self.wire_shape
             labels = shape.labels or (None,) * len(self.input_objects)
@@ -164,6 +176,7 @@ class Task(metaclass=TaskMeta):
                 dict(shape.resources),
                 shape.name,
                 json.loads(shape.user) if shape.user else {},
+                shape.tries,
             )
         return self.given_spec
 
@@ -229,6 +242,7 @@ class Task(metaclass=TaskMeta):
                 notes_as_json(repr(self), spec.user),
                 shape.duration,
                 shape.constraints,
+                checked_tries(repr(self), spec.tries),
             )
         self.wire_shape = shape
         return shape

@@ -48,8 +48,11 @@ is ours:
 * A finished task is not scheduled any more. The original leaves the mark S on it; but a plan is
   something to be done, and a finished task would have to be taken out of its governor's lists
   again.
-* *failed* did not exist. A task fails once, its session with it, and nothing leads away from
-  there.
+* *failed* and *skipped* did not exist. When an attempt fails (*attempt failed*), or its governor
+  is lost, the task is *ready* again, and then the server decides in one place whether it has
+  another try (`rain/server/tries.py`). If not, it has *failed*: in a session that stops, that is
+  the end of all of it, and the graph of the session is emptied. In a session that goes on, the
+  objects of the task fail with it, and who reads them is *skipped*. Nothing leads away from both.
 * *governor lost*, *input lost* and *output lost* lead back. There, a governor that left was the
   end of the server; here its tasks are planned anew, and what was lost with it and is still
   needed is made again (see decisions/0007).
@@ -75,6 +78,8 @@ OBJECT_NOTES = """\
   server, too; so "finished" means located somewhere *or* at the server.
 * *lose* and *revive* are ours: when the last copy of a needed object is gone, it is unfinished
   again and its producer runs again; if that needs objects that were removed, they are revived.
+* *fail* is ours, too: the producer has failed or is skipped, or the last copy of a constant is
+  lost; only in sessions that go on after failures. A failed object is nowhere (all copies *none*).
 
 The twelve rows of the original, with W0 for the governor of the producer and W1 for any other
 one. S0: the producer is planned; W0: its governor knows of the object; T.R: the producer is

@@ -85,7 +85,7 @@ class Endings:
             task.kind.group.leave()
         task.move(TaskMove.FAIL)
         self._outbox.update.failed.append(
-            TaskFailure(task.id, task.attempt, failure.message, failure.debug)
+            TaskFailure(task.id, task.attempt, failure.message, failure.debug, failure.cause)
         )
         self.abandon(task)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from attrs import Factory, define, frozen
 
+from rain.base.failures import FailureCause
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import Monitoring, Orders, TaskNote, Update
@@ -46,6 +47,7 @@ class Failed:
 
     message: str
     debug: str = ""
+    cause: FailureCause = FailureCause.TASK
 
 
 Outputs = list[bytes | Made]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rain.base.errors import InvariantError
+from rain.base.failures import FailureCause
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.resources import Resources
 from rain.base.wire import GovernorReport, Orders
@@ -137,7 +138,8 @@ class State:
         executor, started = gone
         for task in started:
             if task.row is not TaskRow.STOPPED:
-                self._endings.fail(task, Failed(f"Lost connection to the executor: {event.cause}"))
+                message = f"Lost connection to the executor: {event.cause}"
+                self._endings.fail(task, Failed(message, cause=FailureCause.EXECUTOR))
         if not executor.ready:
             self._blame_failed_start(executor.runner, event.cause)
 
@@ -146,7 +148,8 @@ class State:
         groups = [g for g in self.dispatch.groups.values() if g.runner == runner and g.count]
         if groups:
             task = min(groups, key=lambda group: group.rank()).first()
-            self._endings.fail(task, Failed(f"The executor unexpectedly terminated: {cause}"))
+            message = f"The executor unexpectedly terminated: {cause}"
+            self._endings.fail(task, Failed(message, cause=FailureCause.EXECUTOR))
 
     # How tasks are stopped.
 

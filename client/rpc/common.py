@@ -20,3 +20,4 @@ class DataObjectState(enum.IntEnum):
     unfinished = 0
     finished = 1
     removed = 2
+    failed = 3

@@ -47,3 +47,4 @@ class TaskKind:
     user: str = ""  # JSON of the user's own attributes, "" for none
     duration_hint: float = 0.0  # expected seconds, 0 for unknown
     constraints: Constraints | None = None
+    tries: int = 1  # how often it may be tried before it has failed

@@ -37,6 +37,7 @@ class ObjectState(_Word):
     UNFINISHED = 0
     FINISHED = 1
     REMOVED = 2
+    FAILED = 3
 
 
 class TaskRow(_Word):
@@ -51,6 +52,7 @@ class TaskRow(_Word):
     RUNNING = "running"
     FINISHED = "finished"
     FAILED = "failed"
+    SKIPPED = "skipped"
 
 
 @frozen
@@ -146,7 +148,16 @@ TASK_TABLE: tuple[TaskFacts, ...] = (
         True,
         False,
         False,
-        "it failed, and its session with it",
+        "it has failed for good: its last try, or it was given up",
+    ),
+    TaskFacts(
+        TaskRow.SKIPPED,
+        TaskState.FAILED,
+        False,
+        False,
+        False,
+        False,
+        "it will never run, mostly since an input will never be made; it fails with that cause",
     ),
 )
 
@@ -162,7 +173,9 @@ class TaskMove(_Word):
     RECALL = "recall"  # a task that should have made its input there will not
     START = "start"
     FINISH = "finish"
-    FAIL = "fail"
+    ATTEMPT_FAILED = "attempt failed"  # whether there is another try is decided next
+    FAIL = "fail"  # no other try
+    SKIP = "skip"
     GOVERNOR_LOST = "governor lost"
     OUTPUT_LOST = "output lost"  # a needed output has no copy left: run again
 
@@ -184,23 +197,25 @@ TASK_STEPS: tuple[Step, ...] = (
     Step(TaskRow.PLANNED, TaskMove.GOVERNOR_LOST, TaskRow.WAITING),
     Step(TaskRow.PLANNED, TaskMove.ASSIGN, TaskRow.AHEAD),
     Step(TaskRow.READY, TaskMove.PLAN, TaskRow.QUEUED),
+    Step(TaskRow.WAITING, TaskMove.SKIP, TaskRow.SKIPPED),
     Step(TaskRow.READY, TaskMove.INPUT_LOST, TaskRow.WAITING),
+    Step(TaskRow.READY, TaskMove.FAIL, TaskRow.FAILED),
     Step(TaskRow.QUEUED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.QUEUED, TaskMove.INPUT_LOST, TaskRow.PLANNED),
     Step(TaskRow.QUEUED, TaskMove.ASSIGN, TaskRow.ASSIGNED),
     Step(TaskRow.QUEUED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.AHEAD, TaskMove.INPUTS_FINISHED, TaskRow.ASSIGNED),
     Step(TaskRow.AHEAD, TaskMove.RECALL, TaskRow.PLANNED),
-    Step(TaskRow.AHEAD, TaskMove.FAIL, TaskRow.FAILED),
+    Step(TaskRow.AHEAD, TaskMove.ATTEMPT_FAILED, TaskRow.WAITING),
     Step(TaskRow.AHEAD, TaskMove.TAKE_BACK, TaskRow.WAITING),
     Step(TaskRow.AHEAD, TaskMove.GOVERNOR_LOST, TaskRow.WAITING),
     Step(TaskRow.ASSIGNED, TaskMove.START, TaskRow.RUNNING),
     Step(TaskRow.ASSIGNED, TaskMove.FINISH, TaskRow.FINISHED),
-    Step(TaskRow.ASSIGNED, TaskMove.FAIL, TaskRow.FAILED),
+    Step(TaskRow.ASSIGNED, TaskMove.ATTEMPT_FAILED, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.FINISH, TaskRow.FINISHED),
-    Step(TaskRow.RUNNING, TaskMove.FAIL, TaskRow.FAILED),
+    Step(TaskRow.RUNNING, TaskMove.ATTEMPT_FAILED, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.FINISHED, TaskMove.OUTPUT_LOST, TaskRow.READY),
@@ -283,7 +298,7 @@ def _object_row(
     )
 
 
-_UNFINISHED, _FINISHED, _REMOVED = ObjectState
+_UNFINISHED, _FINISHED, _REMOVED, _FAILED = ObjectState
 
 OBJECT_TABLE: tuple[ObjectFacts, ...] = (
     _object_row(1, ".......", _UNFINISHED, "", "", ""),
@@ -307,6 +322,7 @@ class ObjectMove(_Word):
     FINISH = "finish"
     REMOVE = "remove"  # nobody needs it any more
     LOSE = "lose"  # its last copy went with a governor, and it is still needed
+    FAIL = "fail"  # it will never be made
     REVIVE = "revive"  # removed before, needed again to make something that was lost
 
 
@@ -314,5 +330,6 @@ OBJECT_MOVES: dict[ObjectMove, dict[ObjectState, ObjectState]] = {
     ObjectMove.FINISH: {_UNFINISHED: _FINISHED},
     ObjectMove.REMOVE: {_FINISHED: _REMOVED},
     ObjectMove.LOSE: {_FINISHED: _UNFINISHED},
+    ObjectMove.FAIL: {_UNFINISHED: _FAILED},
     ObjectMove.REVIVE: {_REMOVED: _UNFINISHED},
 }

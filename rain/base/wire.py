@@ -11,6 +11,7 @@ from collections.abc import Sized
 from attrs import Factory, define, frozen
 
 from rain.base.errors import ProtocolError
+from rain.base.failures import FailedAttempt, FailureCause
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
@@ -186,6 +187,7 @@ class TaskFailure:
     attempt: int
     message: str
     debug: str = ""
+    cause: FailureCause = FailureCause.TASK
 
 
 @frozen
@@ -245,11 +247,16 @@ class Update:
 
 @frozen
 class SessionFailure:
-    """Why a session failed; the task is None when no task is to blame."""
+    """Why a session failed, or in one that goes on: why a task did, and what depends on it.
+
+    The task is None when no task is to blame. `attempts` are all that it had, when there was more
+    than one.
+    """
 
     message: str
     debug: str = ""
     task: TaskId | None = None
+    attempts: tuple[FailedAttempt, ...] = ()
 
 
 @define
@@ -272,6 +279,7 @@ class WaitAnswer:
     tasks: list[TaskId] = Factory(list)
     objects: list[ObjectId] = Factory(list)
     delivery: Delivery = Factory(Delivery)
+    failed: list[int] = Factory(list)  # those of the tasks and objects that have failed
 
 
 @frozen
@@ -286,6 +294,7 @@ class TaskReport:
     error: str = ""
     debug: str = ""
     user: str = ""
+    attempts: tuple[FailedAttempt, ...] = ()  # those that have failed so far
 
 
 @frozen

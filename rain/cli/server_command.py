@@ -36,6 +36,13 @@ from rain.cli.options import address, amount, daemon_options, file, listen, seco
     30.0,
     "How long a task waits for a governor that could run it, when none can.",
 )
+@click.option(
+    "--crash-limit",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How many governors may be lost under a task until it counts as the reason, and fails.",
+)
 @file("--record", "Write down every event, so that the run can be replayed.")
 @click.option(
     "--event-log/--no-event-log",
@@ -63,6 +70,7 @@ def server(
     overbooking: int,
     governor_timeout: float,
     infeasible_grace: float,
+    crash_limit: int,
     record: Path | None,
     event_log: bool,
     event_log_objects: bool,
@@ -105,6 +113,7 @@ def server(
             governor_silence=governor_timeout,
             infeasible_grace=infeasible_grace,
             scheduler_limit=scheduler_limit,
+            crash_limit=crash_limit,
             test_mode=os.environ.get("RAIN_TEST_MODE") == "1",
             debug=os.environ.get("RAIN_DEBUG_MODE") == "1",
         ),

@@ -33,10 +33,12 @@ class Attributes:
     _IDS: ClassVar[frozenset[str]] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
-        """A dictionary of plain values; empty ones are left out."""
+        """A dictionary of plain values; what is empty, and one try, is left out."""
         values: dict[str, Any] = {}
         for attribute in fields(type(self)):
             value = getattr(self, attribute.name)
+            if attribute.name == "tries" and value == 1:
+                continue
             if value or (attribute.name == "config" and value is not None):
                 values[attribute.name] = _plain(value)
         return values
@@ -93,6 +95,7 @@ class TaskSpec(Attributes):
     resources: dict[str, Any] = field(factory=_no_notes)  # numbers; memory may be "2GiB"
     name: str | None = None
     user: dict[str, Any] = field(factory=_no_notes)
+    tries: int = 1
 
     @classmethod
     def _read(cls, name: str, value: Any) -> Any:
@@ -104,8 +107,26 @@ class TaskSpec(Attributes):
 
 
 @define
+class FailedTry(Attributes):
+    """One try of a task that has failed.
+
+    `cause` is "task" for what it has done itself, "executor" when the process that ran it has ended
+    under it, and "governor" when its governor was lost, which costs it no try.
+    """
+
+    cause: str
+    error: str = ""
+    governor: str = ""
+    debug: str = ""
+
+
+def _no_tries() -> list[FailedTry]:
+    return []
+
+
+@define
 class TaskInfo(Attributes):
-    """What happened to a task."""
+    """What happened to a task. `failed_tries` are those of one that was tried again."""
 
     error: str = ""
     start_time: str = ""
@@ -113,6 +134,11 @@ class TaskInfo(Attributes):
     governor: str = ""
     user: dict[str, Any] = field(factory=_no_notes)
     debug: str = ""
+    failed_tries: list[FailedTry] = field(factory=_no_tries)
+
+    @classmethod
+    def _read(cls, name: str, value: Any) -> Any:
+        return [FailedTry(**entry) for entry in value] if name == "failed_tries" else value
 
 
 @define

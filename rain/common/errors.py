@@ -8,7 +8,12 @@ RainException
 RainWarning                     raised: something allowed that is surely not meant
 """
 
+from typing import TYPE_CHECKING
+
 from rain.base.ids import ID
+
+if TYPE_CHECKING:
+    from rain.common.attributes import FailedTry  # which itself needs the errors of this module
 
 
 class RainException(Exception):
@@ -20,11 +25,16 @@ class SessionException(RainException):
 
 
 class TaskException(SessionException):
-    """A task failed, and its session with it."""
+    """A task failed, and its session with it; or, if it goes on, all that depends on the task."""
 
     task_id: ID | None = None
     error: str = ""  # what the task itself has said: its remote traceback, or its stderr
     debug: str = ""  # the lines that it left
+    failed_tries: "list[FailedTry]"  # all of them, when there was more than one
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        self.failed_tries = []
 
 
 class ConnectionException(RainException, ConnectionError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from rain.base.errors import InvariantError
+from rain.base.failures import OnFailure
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
 from rain.graph import planning
 from rain.graph.data_object import DataObject
@@ -77,6 +78,20 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
             "finished with unfinished outputs",
         )
         claim(not task.waits, "finished, and somebody still waits for it")
+    claim(task.has_failed == (task.failure is not None), f"failed because of {task.failure}")
+    if task.has_failed:
+        claim(task.session.on_failure is OnFailure.CONTINUE, "failed, and its session goes on")
+        claim(task.session.first_failed is not None, "failed, and its session does not know")
+        claim(not task.waits, "failed, and somebody still waits for it")
+        claim(
+            all(output.state is not ObjectState.UNFINISHED for output in task.outputs),
+            "failed with unfinished outputs",
+        )
+    if not task.is_done:
+        claim(
+            all(data_object.state is not ObjectState.FAILED for data_object in task.inputs),
+            "waits for what will never be made",
+        )
 
 
 def _check_object(graph: Graph, data_object: DataObject, found: list[str]) -> None:
@@ -125,10 +140,22 @@ def _check_removed(data_object: DataObject, claim: _Claims) -> None:
     claim(producer is None or producer.is_done, "removed before it was made")
 
 
+def _check_failed(data_object: DataObject, claim: _Claims) -> None:
+    claim(
+        not (data_object.scheduled or data_object.assigned or data_object.located),
+        "failed, but somewhere",
+    )
+    claim(data_object.data is None, "failed, but the server has its bytes")
+    producer = data_object.producer
+    claim(producer is None or producer.has_failed, f"failed, but not {producer}")
+    claim(not data_object.waits, "failed, and somebody still waits for it")
+
+
 _OBJECT_RULES = {
     ObjectState.UNFINISHED: _check_unfinished,
     ObjectState.FINISHED: _check_finished,
     ObjectState.REMOVED: _check_removed,
+    ObjectState.FAILED: _check_failed,
 }
 
 

@@ -57,6 +57,11 @@ class DataObject:
         return self.state is ObjectState.FINISHED
 
     @property
+    def has_failed(self) -> bool:
+        """Whether it will never be made."""
+        return self.state is ObjectState.FAILED
+
+    @property
     def is_needed(self) -> bool:
         """Whether a client or an unfinished task still wants it."""
         return self.kept or self.needed_by > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from rain.base.errors import InvariantError
+from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, GovernorId, ObjectId, SessionId, TaskId
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
@@ -45,10 +46,12 @@ class Graph:
         client = self.clients[client_id] = Client(client_id)
         return client
 
-    def add_session(self, client: Client, name: str, user: str) -> Session:
+    def add_session(
+        self, client: Client, name: str, user: str, on_failure: OnFailure = OnFailure.STOP
+    ) -> Session:
         """A client opens a session; its id was never used before."""
         self.last_session += 1
-        session = Session(SessionId(self.last_session), client, name, user)
+        session = Session(SessionId(self.last_session), client, name, user, on_failure=on_failure)
         self.sessions[session.id] = client.sessions[session.id] = session
         return session
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
-from rain.base.ids import spell
+from rain.base.failures import OnFailure
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
+from rain.base.wire import SessionFailure
 from rain.graph import planning
 from rain.graph.data_object import DataObject
+from rain.graph.failing import failure_of, lost_for_good
 from rain.graph.governor import Governor
 from rain.graph.session import Session
 from rain.graph.task import Task
@@ -25,6 +27,7 @@ class Losses:
     stopped: list[planning.Stopped] = Factory(list)  # assignments that were taken back
     unplanned: dict[Task, None] = Factory(dict)  # tasks that need a plan again
     failed: dict[Session, str] = Factory(dict)  # sessions that cannot go on, and why
+    unmakeable: dict[DataObject, SessionFailure] = Factory(dict)  # in sessions that go on
     dropped: list[tuple[DataObject, Governor]] = Factory(list)  # copies that nobody counts on
 
 
@@ -68,15 +71,14 @@ def _make_again(lost: DataObject, losses: Losses) -> None:
         if data_object.state is ObjectState.UNFINISHED:
             continue  # reached on another way before
         producer = data_object.producer
-        if producer is None:
-            losses.failed.setdefault(
-                data_object.session,
-                f"the data object {spell(data_object.id)} ({data_object.kind.label!r}) was uploaded"
-                " by the client and its last copy is lost; keep it to be able to go on",
-            )
+        session = data_object.session
+        if producer is None and session.on_failure is OnFailure.STOP:
+            losses.failed.setdefault(session, lost_for_good(data_object))
             continue
         _unfinish(data_object, why, losses)
-        if producer.row is TaskRow.FINISHED:
+        if producer is None or producer.has_failed:  # when run again for another output
+            losses.unmakeable[data_object] = failure_of(data_object)
+        elif producer.row is TaskRow.FINISHED:
             pending += _run_again(producer, losses)
 
 
@@ -100,6 +102,7 @@ def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectM
     """Makes a finished task unfinished; returns the inputs that must be made again for it."""
     producer.move(TaskMove.OUTPUT_LOST)
     producer.session.unfinished += 1
+    producer.failures = ()
     losses.unplanned[producer] = None
     for output in producer.outputs:
         if output.state is ObjectState.REMOVED:  # comes along, and goes again when it is made
@@ -109,6 +112,8 @@ def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectM
         data_object.needed_by += 1
         if data_object.state is ObjectState.REMOVED:
             revived.append((data_object, ObjectMove.REVIVE))
-        elif data_object.state is ObjectState.UNFINISHED:
+        elif data_object.state is not ObjectState.FINISHED:
             planning.input_lost(producer)
+            if data_object.state is ObjectState.FAILED:
+                losses.unmakeable[data_object] = failure_of(data_object)
     return revived

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import Factory, define
 
+from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, KindId, SessionId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import SessionFailure
@@ -59,7 +60,9 @@ class Session:
     object_kinds: dict[KindId, ObjectKind] = Factory(dict)
     learned: dict[KindId, Learned] = Factory(dict)
     unfinished: int = 0  # tasks that are not done
+    on_failure: OnFailure = OnFailure.STOP
     failure: SessionFailure | None = None  # once set, the graph of the session is empty
+    first_failed: SessionFailure | None = None  # of a task, in a session that goes on
     waits: dict[Wait, None] = Factory(dict)  # all that wait for something of this session
     idle_waits: list[Wait] = Factory(list)  # those of them that wait for every task
     undelivered: dict[DataObject, None] = Factory(dict)  # small kept results not yet sent

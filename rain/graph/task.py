@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from attrs import define
 
 from rain.base.errors import InvariantError
+from rain.base.failures import FailedAttempt
 from rain.base.ids import TaskId, spell
 from rain.base.kinds import TaskKind
 from rain.base.states import TASK_MOVES, TASK_STATES, TaskMove, TaskRow, TaskState
+from rain.base.wire import SessionFailure
 
 if TYPE_CHECKING:
     from rain.graph.data_object import DataObject
@@ -42,6 +44,8 @@ class Task:
     governor_address: str = ""  # who ran it last
     debug: str = ""
     user: str = ""  # JSON, set by the task itself
+    failures: tuple[FailedAttempt, ...] = ()  # since it was last finished
+    failure: SessionFailure | None = None  # why it has failed for good, or was skipped
     waits: list[Wait] | None = None
     sched: object = None  # the scheduler's own
 
@@ -61,7 +65,12 @@ class Task:
     @property
     def is_done(self) -> bool:
         """Whether it will not run any more (unless its outputs are lost)."""
-        return self.row is TaskRow.FINISHED or self.row is TaskRow.FAILED
+        return self.row in _DONE
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it will never make its outputs."""
+        return self.row is TaskRow.FAILED or self.row is TaskRow.SKIPPED
 
     def unique_inputs(self) -> tuple[DataObject, ...]:
         """Every input once, in order."""
@@ -74,3 +83,6 @@ class Task:
         if end is None:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")
         self.row = end
+
+
+_DONE = frozenset({TaskRow.FINISHED, TaskRow.FAILED, TaskRow.SKIPPED})

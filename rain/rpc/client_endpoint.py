@@ -14,6 +14,7 @@ from rain.base.errors import (
     SessionFailedError,
     StartError,
 )
+from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import (
     CLIENT_VERSION,
@@ -75,8 +76,10 @@ class ClientConnection:
         # At exit the thread closes what is left itself.
         weakref.finalize(self, _close_soon, self._thread, self._calls).atexit = False
 
-    def open_session(self, name: str, user: str = "") -> SessionId:
-        return self._thread.run(self._calls.open_session, name, user)
+    def open_session(
+        self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
+    ) -> SessionId:
+        return self._thread.run(self._calls.open_session, name, user, on_failure)
 
     def close_session(self, session: SessionId) -> None:
         self._thread.run(self._calls.close_session, session)

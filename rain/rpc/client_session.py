@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from rain.base.errors import ConnectionLostError, RefusedError, SessionFailedError
+from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.wire import (
     Fetched,
@@ -25,6 +26,7 @@ from rain.rpc.codec.answers import (
     read_wait_answer,
 )
 from rain.rpc.codec.border import reading
+from rain.rpc.codec.failures import on_failure_number
 from rain.rpc.pieces import ChangedError, Piece, Sink, read_pieces
 
 FETCHES_IN_FLIGHT = 64
@@ -49,10 +51,11 @@ class ClientSession:
     def close(self) -> None:
         self._calls.close()
 
-    async def open_session(self, name: str, user: str) -> SessionId:
+    async def open_session(self, name: str, user: str, on_failure: OnFailure) -> SessionId:
         await self._pass()
         request = self._calls.service.openSession_request()
         request.name, request.user = name, user
+        request.onFailure = on_failure_number(on_failure)
         results = await self._calls.answer(request.send())
         return SessionId(results.session)
 

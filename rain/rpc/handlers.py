@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from attrs import frozen
 
+from rain.base.failures import OnFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire import (
@@ -54,7 +55,9 @@ class GovernorHello:
 class ClientHandler(Protocol):
     """The server's side of one registered client."""
 
-    def open_session(self, name: str, user: str, reply: Reply[SessionId]) -> None: ...
+    def open_session(
+        self, name: str, user: str, on_failure: OnFailure, reply: Reply[SessionId]
+    ) -> None: ...
 
     def close_session(self, session: SessionId, reply: Reply[None]) -> None: ...
 

@@ -27,6 +27,7 @@ from rain.rpc.codec.answers import (
     write_wait_answer,
 )
 from rain.rpc.codec.border import CallContext, OfferedServer, reading
+from rain.rpc.codec.failures import read_on_failure
 from rain.rpc.codec.split import slim_delivery
 from rain.rpc.codec.submission import read_submission, read_uploaded
 from rain.rpc.connection import Connection
@@ -101,8 +102,9 @@ class ServedClient:
         params = context.params
         with reading("open session"):
             name, user = params.name, params.user
+            on_failure = read_on_failure(params.onFailure.raw)
         reply: CallReply[SessionId] = CallReply()
-        self._handler.open_session(name, user, reply)
+        self._handler.open_session(name, user, on_failure, reply)
         with _refusals_into(context):
             context.results.session = await reply.value()
 

@@ -23,7 +23,11 @@ from rain.scheduler.estimates import Estimates
 
 @define
 class News:
-    """What has happened since the scheduler ran last. Nodes may have gone again meanwhile."""
+    """What has happened since the scheduler ran last.
+
+    Nodes may have gone again meanwhile, and tasks may be done: failed, or skipped since an input
+    will never be made.
+    """
 
     submitted: list[Task] = Factory(list)  # in an order in which inputs come before consumers
     unplanned: dict[Task, None] = Factory(dict)  # lost their plan, or must run again

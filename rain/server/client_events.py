@@ -16,7 +16,7 @@ from rain.base.wire import SessionFailure, Submission, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.growth import grow
 from rain.graph.release import release
-from rain.server import feasibility, happenings, test_mode, waiting
+from rain.server import failing, feasibility, happenings, test_mode, waiting
 from rain.server.messages import (
     AnswerDone,
     AnswerSession,
@@ -84,8 +84,9 @@ def _grant(
     | StatesAsked,
 ) -> None:
     match event:
-        case SessionOpened(client_id, request, name, user):
-            session = state.graph.add_session(state.graph.clients[client_id], name, user)
+        case SessionOpened(client_id, request, name, user, on_failure):
+            client = state.graph.clients[client_id]
+            session = state.graph.add_session(client, name, user, on_failure)
             state.emit(AnswerSession(request, session.id))
             new = happenings.SessionNew(state.now, session.id, client_id, name, user)
             state.note(new, len(name) + len(user))
@@ -126,6 +127,8 @@ def _submit(state: State, client_id: ClientId, submission: Submission) -> None:
     if state.happenings is not None:
         state.happenings.submitted(state.now, session, submission)
     feasibility.look_at(state, session, submission.task_kinds)
+    if session.first_failed is not None:
+        failing.skip_hopeless(state, tasks)
     _release_unneeded(state, submission.constants.ids)
 
 
@@ -215,8 +218,10 @@ def _report_task(task: Task) -> TaskReport:
         governor=task.governor_address,
         start_time=_rfc3339(task.started),
         duration=task.duration,
-        debug=task.debug,
+        error="" if task.failure is None else task.failure.message,
+        debug=task.debug if task.failure is None else task.failure.debug,
         user=task.user,
+        attempts=task.failures,
     )
 
 

@@ -14,6 +14,7 @@ from rain.base.wire import INLINE_LIMIT, SERVER, Orders
 from rain.graph import DataObject, Governor, Session, Task, planning
 from rain.scheduler.api import Plan
 from rain.server.state import State
+from rain.server.tries import must_wait
 
 
 def apply_plan(state: State, plan: Plan) -> None:
@@ -34,14 +35,21 @@ def distribute(state: State) -> None:
         if governor in data_object.assigned and data_object.is_finished:
             place(state, data_object, governor, tries)
     state.to_place.clear()
-    limit = state.settings.overbooking
+    limit, crash_limit = state.settings.overbooking, state.settings.crash_limit
     for governor in state.touched:
         queue = governor.queue
         room = limit - len(governor.assigned) + governor.ahead
         if room > 0 and len(queue):
             orders = state.orders(governor)
+            held_back: list[Task] = []
             for _ in range(min(room, len(queue))):
-                _assign(state, orders, queue.pop())
+                task = queue.pop()
+                if task.failures and must_wait(task, governor, crash_limit):
+                    held_back.append(task)
+                else:
+                    _assign(state, orders, task)
+            for task in held_back:
+                queue.add(task)
         if governor.followers:
             _assign_ahead(state, governor)
     state.touched.clear()
@@ -49,7 +57,7 @@ def distribute(state: State) -> None:
 
 def _assign_ahead(state: State, governor: Governor) -> None:
     """Tells what can follow without the server; every task that is told may have followers too."""
-    limit = state.settings.overbooking_ahead
+    limit, crash_limit = state.settings.overbooking_ahead, state.settings.crash_limit
     followers = governor.followers
     while followers and governor.ahead < limit:
         task = followers.popleft()
@@ -57,6 +65,7 @@ def _assign_ahead(state: State, governor: Governor) -> None:
             task.row is TaskRow.PLANNED
             and task.scheduled is governor
             and planning.can_go_ahead(task, governor)
+            and not (task.failures and must_wait(task, governor, crash_limit))
         ):
             _assign(state, state.orders(governor), task)
 

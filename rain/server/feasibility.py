@@ -14,8 +14,8 @@ from rain.base.kinds import TaskKind
 from rain.base.wire import SessionFailure
 from rain.graph import Session, Task
 from rain.graph.rules import suits
+from rain.server import failing
 from rain.server.messages import Notice
-from rain.server.sessions import fail_session
 from rain.server.state import State
 
 
@@ -46,24 +46,19 @@ def governors_changed(state: State) -> None:
 
 
 def give_up(state: State) -> None:
-    """Fails the sessions whose tasks have waited for longer than the grace time."""
+    """Fails the tasks that have waited for longer than the grace time."""
     expired = [key for key, deadline in state.infeasible.items() if state.now >= deadline]
     for session, kind_id in expired:
         state.infeasible.pop((session, kind_id), None)
-        task = _first_waiting(session, kind_id)
-        if task is None:
-            continue
-        why = _why(state, task.kind)
         grace = state.settings.infeasible_grace
-        fail_session(
-            state,
-            session,
-            SessionFailure(
+        while (task := _first_waiting(session, kind_id)) is not None:
+            why = _why(state, task.kind)
+            failure = SessionFailure(
                 f"the task {spell(task.id)} cannot run: {why}, and none that has"
                 f" joined within {grace:g} seconds",
                 task=task.id,
-            ),
-        )
+            )
+            failing.give_up(state, task, failure)
 
 
 def why_held_up(state: State, session: Session, now: float) -> str:

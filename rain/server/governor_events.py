@@ -7,12 +7,13 @@ attempt and id and ignored. A governor that contradicts the protocol is dismisse
 from __future__ import annotations
 
 from rain.base.errors import ProtocolError
+from rain.base.failures import FailureCause
 from rain.base.ids import GovernorId, ObjectId, TaskId, spell
-from rain.base.states import TaskMove, TaskRow
+from rain.base.states import TaskRow
 from rain.base.wire import SessionFailure, TaskFailure, Update
-from rain.graph import DataObject, Governor, Task, loss, planning, progress
+from rain.graph import DataObject, Governor, Task, loss, progress
 from rain.graph.release import release
-from rain.server import feasibility, happenings, waiting
+from rain.server import failing, feasibility, happenings, waiting
 from rain.server.messages import (
     DismissGovernor,
     GovernorEvent,
@@ -42,8 +43,8 @@ def apply(state: State, event: GovernorEvent) -> None:
             state.news.joined.append(governor)
             state.note(happenings.GovernorNew(state.now, address))
             feasibility.governors_changed(state)
-        case GovernorLeft(governor_id, cause):
-            left(state, governor_id, cause)
+        case GovernorLeft(governor_id, cause, on_purpose):
+            left(state, governor_id, cause, on_purpose=on_purpose)
 
 
 def apply_update(state: State, governor: Governor, update: Update) -> None:
@@ -68,8 +69,11 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         state.note(happenings.Monitoring(state.now, governor.address, sample))
 
 
-def left(state: State, governor_id: GovernorId, cause: str) -> None:
-    """A governor is gone: what it did is planned anew, what it held is found elsewhere."""
+def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool = False) -> None:
+    """A governor is gone: what it did is planned anew, what it held is found elsewhere.
+
+    Unless it left on purpose, one of the tasks that it ran may have been the reason.
+    """
     governor = state.graph.governors.pop(governor_id, None)
     if governor is None:
         return
@@ -79,7 +83,12 @@ def left(state: State, governor_id: GovernorId, cause: str) -> None:
     state.unfetched = {key: n for key, n in state.unfetched.items() if key[1] is not governor}
     state.news.left.append(governor)
     state.note(happenings.GovernorRemoved(state.now, governor.address, cause), len(cause))
+    running = [task for task in governor.assigned if task.row is TaskRow.RUNNING]
     pass_on(state, loss.lose_governor(governor))
+    if not on_purpose:
+        for task in running:
+            if state.graph.tasks.get(task.id) is task and not task.is_done:
+                failing.governor_lost(state, task, governor.address, cause)
     feasibility.governors_changed(state)
 
 
@@ -99,6 +108,7 @@ def pass_on(state: State, losses: loss.Losses) -> None:
         state.drop(data_object, governor.alone)
     for session, why in losses.failed.items():
         fail_session(state, session, SessionFailure(why))
+    failing.unmakeable(state, losses.unmakeable.items())
 
 
 def _current(state: State, governor: Governor, task_id: TaskId, attempt: int) -> Task | None:
@@ -206,13 +216,9 @@ def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:
     task = _current(state, governor, failure.task, failure.attempt)
     if task is None:
         return
-    planning.end(task, TaskMove.FAIL)
-    task.governor_address = governor.address
-    task.session.unfinished -= 1
-    state.touched[governor] = None
-    if state.happenings is not None:
-        state.happenings.task_failed(state.now, governor, task, failure)
-    fail_session(state, task.session, SessionFailure(failure.message, failure.debug, failure.task))
+    if failure.cause is FailureCause.GOVERNOR:
+        raise ProtocolError(f"{spell(task.id)} failed by a governor that is alive to say so")
+    failing.attempt_failed(state, governor, task, failure)
 
 
 def _located(state: State, governor: Governor, object_id: ObjectId) -> None:

@@ -14,15 +14,16 @@ and not kept, and beyond twice the limit everything.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define, field, frozen
 
 from rain.base import wire
+from rain.base.failures import FailedAttempt
 from rain.base.ids import ClientId, KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import Submission, TaskColumns, TaskFailure
+from rain.base.wire import SessionFailure, Submission, TaskColumns
 
 if TYPE_CHECKING:  # the process that writes the log has no use for the graph
     from rain.graph import DataObject, Governor, Session, Task
@@ -185,6 +186,26 @@ class TaskFailed:
     notes: TaskNotes
 
 
+@frozen
+class AttemptFailed:
+    """An attempt has failed, and its task is tried again."""
+
+    time: float
+    task: TaskId
+    start: float  # 0 when its start was never told
+    failed: FailedAttempt
+
+
+@define(eq=False)
+class TasksSkipped:
+    """Tasks that will never run, because of a failure; `cause` is the task that has failed."""
+
+    time: float
+    cause: TaskId | None
+    error: str  # the last line of what that one has said
+    ids: list[TaskId] = Factory(list)
+
+
 @define(eq=False)
 class ObjectsFinished:
     """Data objects that were made on one governor."""
@@ -212,9 +233,11 @@ Happening = (
     | TasksStarted
     | TasksFinished
     | TaskFailed
+    | AttemptFailed
+    | TasksSkipped
     | ObjectsFinished
 )
-_Batch = TasksStarted | TasksFinished | ObjectsFinished
+_Batch = TasksStarted | TasksFinished | TasksSkipped | ObjectsFinished
 
 
 @frozen
@@ -333,12 +356,22 @@ class Happenings:
             self._note(batch, task)
         self.bytes += _TASK_BYTES
 
-    def task_failed(self, now: float, governor: Governor, task: Task, failure: TaskFailure) -> None:
-        """A task has failed."""
-        notes = TaskNotes(task.user, failure.debug or task.debug)
-        address, error = governor.address, failure.message
-        failed = TaskFailed(now, task.id, address, task.started, error, notes)
-        self.add(failed, len(error) + len(notes.user) + len(notes.debug))
+    def attempt_failed(self, now: float, task: Task, failed: FailedAttempt, *, again: bool) -> None:
+        """An attempt of a task has failed, and by it the task unless it is tried again."""
+        size = len(failed.message) + len(failed.debug)
+        if again:
+            self.add(AttemptFailed(now, task.id, task.started, failed), size)
+            return
+        notes = TaskNotes(task.user, failed.debug or task.debug)
+        end = TaskFailed(now, task.id, failed.governor, task.started, failed.message, notes)
+        self.add(end, size + len(notes.user) + len(notes.debug))
+
+    def skipped(self, now: float, failure: SessionFailure, tasks: Sequence[Task]) -> None:
+        """Tasks will never run, because another one has failed, or no governor fits."""
+        if tasks:
+            error = failure.message.strip().rpartition("\n")[2]  # the end of a traceback
+            happening = TasksSkipped(now, failure.task, error, [task.id for task in tasks])
+            self._add(happening, _TASK_BYTES * len(tasks), self.limit)
 
     def object_finished(self, now: float, governor: Governor, made: DataObject) -> None:
         """A data object was made on a governor; only asked for with `with_objects`."""

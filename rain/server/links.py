@@ -9,6 +9,7 @@ from typing import Any
 from attrs import Factory, define
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, TaskId
 from rain.base.wire import (
     Fetched,
@@ -140,18 +141,18 @@ class ConnectedGovernor:
         self.links.inbox.from_governor(GovernorUpdated(self.id, update))
 
     def drained(self) -> None:
-        self._leave("it has stopped")
+        self._leave("it has stopped", on_purpose=True)
 
     def left(self, cause: str) -> None:
         self._leave(cause)
 
-    def _leave(self, cause: str) -> None:
+    def _leave(self, cause: str, *, on_purpose: bool = False) -> None:
         # Only the first time: a governor says that it leaves, and then its connection ends.
         if self.links.governors.pop(self.id, None) is not None:
             self.links.log.info(
                 "governor left", governor=self.id, address=self.address, cause=cause
             )
-            self.links.inbox.from_governor(GovernorLeft(self.id, cause))
+            self.links.inbox.from_governor(GovernorLeft(self.id, cause, on_purpose))
 
 
 @define(eq=False)
@@ -161,9 +162,11 @@ class ConnectedClient:
     links: Links
     id: ClientId
 
-    def open_session(self, name: str, user: str, reply: Reply[SessionId]) -> None:
+    def open_session(
+        self, name: str, user: str, on_failure: OnFailure, reply: Reply[SessionId]
+    ) -> None:
         request = self.links.request(reply)
-        self.links.inbox.from_client(SessionOpened(self.id, request, name, user))
+        self.links.inbox.from_client(SessionOpened(self.id, request, name, user, on_failure))
 
     def close_session(self, session: SessionId, reply: Reply[None]) -> None:
         request = self.links.request(reply)

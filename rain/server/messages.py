@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import Factory, define, frozen
 
+from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire import (
@@ -46,6 +47,7 @@ class GovernorLeft:
 
     governor: GovernorId
     cause: str
+    on_purpose: bool = False
 
 
 # From clients. A request is answered once, by one of the effects below.
@@ -74,6 +76,7 @@ class SessionOpened:
     request: RequestId
     name: str
     user: str
+    on_failure: OnFailure = OnFailure.STOP
 
 
 @frozen

@@ -24,6 +24,7 @@ class ReactorSettings:
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
+    crash_limit: int = 3  # governors that may be lost under a task until it is taken for the reason
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
     scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
     thresholds: Thresholds = Factory(Thresholds)
@@ -111,8 +112,12 @@ class State:
         orders.stop_ids.append(task.id)
         orders.stop_attempts.append(attempt)
         self.touched[governor] = None
+        self.forget_outputs(governor, task)
+
+    def forget_outputs(self, governor: Governor, task: Task) -> None:
+        """A governor does not make the outputs of a task any more; it shall not keep them."""
         for output in task.outputs:
             if governor not in output.assigned:
-                orders.drops.append(output.id)
+                self.orders(governor).drops.append(output.id)
             else:
                 self.to_place[output, governor] = 0

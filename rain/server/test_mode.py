@@ -89,7 +89,7 @@ def force(state: State) -> None:
             del state.forced[data_object]
             for governor in here:
                 plan.copy(data_object, governor)
-        elif data_object.state is ObjectState.REMOVED:
+        elif data_object.state is ObjectState.REMOVED or data_object.has_failed:
             del state.forced[data_object]
         elif here:
             _force_producer(state, plan, data_object, here[0])

@@ -18,6 +18,7 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
+from rain.graph.failing import failure_of
 from rain.server.messages import AnswerFetch, AnswerWait, Refuse
 from rain.server.state import State
 
@@ -28,6 +29,10 @@ def add(state: State, wait: Wait) -> None:
     pending_objects = [
         data_object for data_object in wait.objects if data_object.state is ObjectState.UNFINISHED
     ]
+    failure = _failure_of(wait)
+    if failure is not None:
+        state.emit(Refuse(wait.request, failure))
+        return
     pending = len(pending_tasks) + len(pending_objects)
     named = len(wait.tasks) + len(wait.objects)
     match wait.mode:
@@ -61,12 +66,42 @@ def done(state: State, node: Task | DataObject) -> None:
             add(state, wait)  # what it named may be lost again meanwhile, and is waited for again
 
 
+def failed(state: State, node: Task | DataObject, failure: SessionFailure) -> None:
+    """A task or an object has failed: who waits for just that is told why."""
+    for wait in list(node.waits or ()):
+        if wait.mode is WaitMode.SOME:
+            wait.remaining = 0
+            _remove(state, wait)
+            _answer(state, wait)
+        else:
+            _remove(state, wait)
+            state.emit(Refuse(wait.request, failure))
+
+
+def _failure_of(wait: Wait) -> SessionFailure | None:
+    """Why a new wait cannot end well; None as long as it can."""
+    if wait.mode is WaitMode.SESSION:
+        return wait.session.first_failed if not wait.session.unfinished else None
+    if wait.mode is WaitMode.SOME:
+        return None
+    for task in wait.tasks:
+        if task.failure is not None:
+            return task.failure
+    for data_object in wait.objects:
+        if data_object.has_failed:
+            return failure_of(data_object)
+    return None
+
+
 def idle(state: State, session: Session) -> None:
     """The last unfinished task of a session is done."""
     waits, session.idle_waits = session.idle_waits, []
     for wait in waits:
         _remove(state, wait)
-        _answer(state, wait)
+        if session.first_failed is not None:
+            state.emit(Refuse(wait.request, session.first_failed))
+        else:
+            _answer(state, wait)
 
 
 def abandon(state: State, wait: Wait) -> None:
@@ -109,6 +144,7 @@ def _answer(state: State, wait: Wait) -> None:
     if wait.mode is WaitMode.FETCH:
         _answer_fetch(state, wait)
         return
+    nodes: tuple[Task | DataObject, ...] = (*wait.tasks, *wait.objects)
     answer = WaitAnswer(
         tasks=[task.id for task in wait.tasks if task.is_done],
         objects=[
@@ -117,6 +153,7 @@ def _answer(state: State, wait: Wait) -> None:
             if data_object.state is not ObjectState.UNFINISHED
         ],
         delivery=_deliver(wait.session, state.settings.delivery_limit),
+        failed=[node.id for node in nodes if node.has_failed] if wait.session.first_failed else [],
     )
     state.emit(AnswerWait(wait.request, answer))
 

@@ -22,7 +22,7 @@ from rain.base.states import (
 
 # The task table of the seed: S, R and W, and the state that goes with them.
 SEED_TASKS = {
-    (False, False, False): {TaskState.NOT_ASSIGNED},
+    (False, False, False): {TaskState.NOT_ASSIGNED, TaskState.FAILED},  # skipped: not the seed's
     (True, False, False): {TaskState.NOT_ASSIGNED},
     (False, True, False): {TaskState.READY, TaskState.FINISHED, TaskState.FAILED},
     (True, True, False): {TaskState.READY},
@@ -35,7 +35,7 @@ def test_every_row_has_its_facts_and_every_state_its_rows() -> None:
     assert [facts.row for facts in TASK_TABLE] == list(TaskRow)
     assert {facts.state for facts in TASK_TABLE} == set(TaskState)
     assert {facts.row for facts in COPY_TABLE} == set(CopyRow)
-    assert {row.state for row in OBJECT_TABLE} == set(ObjectState)
+    assert {row.state for row in OBJECT_TABLE} == set(ObjectState) - {ObjectState.FAILED}
     assert [row.number for row in OBJECT_TABLE] == list(range(1, 13))
 
 
@@ -58,7 +58,12 @@ def test_every_move_of_a_task_is_allowed_somewhere_and_leads_to_one_row() -> Non
 
 
 def test_a_failed_task_stays_failed() -> None:
-    assert not [step for step in TASK_STEPS if step.start is TaskRow.FAILED]
+    ends = {TaskRow.FAILED, TaskRow.SKIPPED}
+    assert not [step for step in TASK_STEPS if step.start in ends]
+
+
+def test_a_failed_object_stays_failed() -> None:
+    assert not [moves for moves in OBJECT_MOVES.values() if ObjectState.FAILED in moves]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +85,9 @@ def test_moves_change_only_the_facts_that_they_speak_of(step: object) -> None:
         case TaskMove.PLAN:
             assert (before.scheduled, after.scheduled) == (False, True)
             assert before.ready == after.ready
+        case TaskMove.ATTEMPT_FAILED:
+            assert (before.assigned, after.assigned, after.scheduled) == (True, False, False)
+            assert before.ready == after.ready
         case TaskMove.TAKE_BACK | TaskMove.GOVERNOR_LOST:
             assert (before.scheduled, after.scheduled) == (True, False)
             assert before.ready == after.ready
@@ -92,7 +100,10 @@ def test_moves_change_only_the_facts_that_they_speak_of(step: object) -> None:
         case TaskMove.START:
             assert before.assigned
             assert after.assigned
-        case TaskMove.FINISH | TaskMove.FAIL:
+        case TaskMove.FAIL | TaskMove.SKIP:
+            assert (before.scheduled, after.scheduled) == (False, False)
+            assert before.ready == after.ready
+        case TaskMove.FINISH:
             assert before.assigned
             assert not after.scheduled
             assert not after.assigned

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from rain.base.errors import SessionFailedError
+from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of, unpack
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import (
@@ -55,7 +56,9 @@ class FakeConnection:
         if session in self.failures:
             raise SessionFailedError(self.failures[session])
 
-    def open_session(self, name: str, user: str = "") -> SessionId:
+    def open_session(
+        self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
+    ) -> SessionId:
         self._called("open_session")
         session = SessionId(len(self.sessions) + 1)
         self.sessions[session] = name

@@ -3,6 +3,7 @@
 import pytest
 
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
+from rain.base.failures import FailedAttempt, FailureCause
 from rain.base.wire import SessionFailure
 from rain.client import (
     ConnectionException,
@@ -15,6 +16,7 @@ from rain.client import (
     remote,
     tasks,
 )
+from rain.common.attributes import TaskInfo
 from tests.client.fake import World
 
 
@@ -124,3 +126,31 @@ def test_other_errors_stay_what_they_are(here: World) -> None:
 def test_python_s_own_exceptions_are_bases_where_they_fit() -> None:
     assert issubclass(TimeoutException, TimeoutError)
     assert issubclass(ConnectionException, ConnectionError)
+
+
+def test_all_tries_are_told_when_there_was_more_than_one(here: World) -> None:
+    with here.session:
+        task = created_here()
+        here.session.submit()
+        attempts = (
+            FailedAttempt(1, "a:1", FailureCause.EXECUTOR, "killed by signal 9"),
+            FailedAttempt(3, "b:1", FailureCause.TASK, "ValueError", "a line"),
+        )
+        here.server.failures[1] = SessionFailure("ValueError", "a line", task.packed_id, attempts)
+
+        with pytest.raises(TaskException) as caught:
+            task.wait()
+
+        lines = str(caught.value).splitlines()
+        assert "Before, try 1 on a:1 failed (its executor ended):" in lines
+        assert "killed by signal 9" in lines
+        assert [t.cause for t in caught.value.failed_tries] == ["executor", "task"]
+        assert caught.value.failed_tries[1].debug == "a line"
+        assert task.info is not None
+        assert task.info.failed_tries == caught.value.failed_tries
+        assert TaskInfo.from_json(task.info.to_json()) == task.info
+
+
+def test_a_choice_of_what_a_failure_means_must_be_one(here: World) -> None:
+    with pytest.raises(RainException, match="on_failure is 'ignore'; it must be \"stop\" or"):
+        here.client.new_session(on_failure="ignore")

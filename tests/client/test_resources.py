@@ -69,3 +69,36 @@ def test_bad_amounts_in_a_spec_are_refused_by_submit_and_nothing_is_sent(here: W
             here.session.submit()
         assert not here.server.submissions
         assert here.session.task_count == 1
+
+
+def test_every_way_to_make_a_task_takes_a_number_of_tries(session: Session) -> None:
+    made: list[Task] = [
+        Task((), 1, task_type="own/method", tries=3),
+        Execute("true", tries=3),
+        Program("true", tries=3)(),
+        remote(tries=3)(_nothing)(),
+    ]
+    assert [task.tries for task in made] == [3] * 4
+    assert train().tries == 1
+
+
+def _nothing(ctx: Any) -> bytes:
+    return b""
+
+
+def test_tries_may_be_changed_until_the_submit_and_travel_with_the_kind(here: World) -> None:
+    with here.session:
+        once, often = train(), train()
+        often.tries = 5
+        here.session.submit()
+    (submission,) = here.server.submissions
+    kinds = {kind.id: kind.tries for kind in submission.task_kinds}
+    assert [kinds[kind] for kind in submission.tasks.kinds] == [1, 5]
+    assert "tries" not in once.spec.to_json()
+    assert often.spec.to_json()["tries"] == 5
+
+
+@pytest.mark.parametrize("tries", [0, -1, 101, "3", 1.5, True, None])
+def test_a_number_of_tries_that_makes_no_sense_is_refused(session: Session, tries: Any) -> None:
+    with pytest.raises(RainException, match="it must be a whole number from 1 to 100"):
+        Execute("true", tries=tries)

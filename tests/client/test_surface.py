@@ -73,4 +73,5 @@ def test_states_have_the_names_and_numbers_of_rain_0_4() -> None:
         ("unfinished", 0),
         ("finished", 1),
         ("removed", 2),
+        ("failed", 3),  # ours: Rain 0.4 had no session that goes on
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rain.base.failures import OnFailure
 from rain.base.ids import RequestId
 from rain.base.resources import Resources
 from rain.graph import Governor, Wait, WaitMode
@@ -12,12 +13,14 @@ from tests.support.scenes import scene
 class Subject:
     """A graph with a task in every row, and objects in every state.
 
+    Its session goes on: broken has failed, and skipped reads what it should have made.
     done -> held (kept, two copies); removed; small (kept, at the server); running; sent; queued;
     planned reads what queued makes; ahead reads what running makes; waiting reads it, too; ready.
     """
 
     def __init__(self) -> None:
-        s = scene(4, 1, settings=ReactorSettings(overbooking=2, debug=True, governor_silence=1e9))
+        settings = ReactorSettings(overbooking=2, debug=True, governor_silence=1e9)
+        s = scene(4, 1, settings=settings, on_failure=OnFailure.CONTINUE)
         done, (held, removed) = s.draft.task(outputs=2)
         s.draft.submission.kept.append(held)
         short, (small,) = s.draft.task(keep=True)
@@ -28,7 +31,11 @@ class Subject:
         ahead, _ = s.draft.task(coming)
         waiting, _ = s.draft.task(coming)
         ready, _ = s.draft.task()
+        broken, (never,) = s.draft.task()
+        skipped, _ = s.draft.task(never)
         s.submit()
+        s.assign(broken)
+        s.governors[0].fail(broken)
         s.run(done)
         s.assign(short)
         s.governors[0].finish(short, data=b"small")
@@ -41,6 +48,8 @@ class Subject:
         self.done, self.running, self.sent = map(world.task, (done, running, sent))
         self.queued, self.planned = map(world.task, (queued, planned))
         self.ahead, self.waiting, self.ready = map(world.task, (ahead, waiting, ready))
+        self.broken, self.skipped = map(world.task, (broken, skipped))
+        self.never = world.object(never)
         self.held, self.removed, self.small = map(world.object, (held, removed, small))
         self.coming, self.later = world.object(coming), world.object(later)
         self.first, self.second = s.node(0), s.node(1)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from rain.base.errors import InvariantError
+from rain.base.failures import OnFailure
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import SessionFailure
 from rain.graph import Session, check, planning
@@ -17,7 +18,7 @@ def test_the_subject_is_sound_and_has_a_task_in_every_row() -> None:
     subject = Subject()
     check(subject.graph)
     rows = {task.row for task in subject.graph.tasks.values()}
-    assert rows == set(TaskRow) - {TaskRow.FAILED}  # a failed task has no graph any more
+    assert rows == set(TaskRow)
     assert {o.state for o in subject.graph.objects.values()} == set(ObjectState)
 
 
@@ -136,7 +137,47 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         _link(of("done"), "waits", lambda s: [s.wait()]),
         "Task .* finished>: finished, and somebody still waits",
     ),
+    "a failed task without a cause": (
+        _set(of("broken"), "failure", None),
+        "failed>: failed because of None",
+    ),
+    "a failed task in a session that should have stopped": (
+        _set(of("session"), "on_failure", OnFailure.STOP),
+        "failed>: failed, and its session goes on",
+    ),
+    "a failed task that its session does not know of": (
+        _set(of("session"), "first_failed", None),
+        "its session does not know",
+    ),
+    "a skipped task that somebody waits for": (
+        _link(of("skipped"), "waits", lambda s: [s.wait()]),
+        "skipped>: failed, and somebody still waits",
+    ),
+    "a failed task whose output may still come": (
+        _set(of("never"), "state", ObjectState.UNFINISHED),
+        "failed with unfinished outputs",
+    ),
+    "a task that waits for what will never be made": (
+        _set(of("coming"), "state", ObjectState.FAILED),
+        "waiting>: waits for what will never be made",
+    ),
     # Objects.
+    "a failed object that has bytes": (
+        _set(of("never"), "data", b"x"),
+        "failed, but the server has its bytes",
+    ),
+    "a failed object on a governor": (
+        _link(of("never"), "located", lambda s: (s.first,)),
+        "failed, but somewhere",
+    ),
+    "a failed object of a task that may still make it": (
+        _set(of("coming"), "state", ObjectState.FAILED),
+        "failed, but not <Task",
+    ),
+    "a failed object that somebody waits for": (
+        _link(of("never"), "waits", lambda s: [s.wait()]),
+        "failed>: failed, and somebody still waits",
+    ),
     "a copy on a governor that has left": (
         _link(of("held"), "located", lambda s: (s.stranger,)),
         "stranger:1> has left",

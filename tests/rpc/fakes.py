@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import Factory, define
 
+from rain.base.failures import OnFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
 from rain.base.resources import Resources
 from rain.base.states import ObjectState, TaskState
@@ -51,8 +52,10 @@ class FakeClient:
 
     server: "FakeServer"
 
-    def open_session(self, name: str, user: str, reply: Reply[SessionId]) -> None:
-        self._tell("open_session", reply, SessionId(1), name, user)
+    def open_session(
+        self, name: str, user: str, on_failure: OnFailure, reply: Reply[SessionId]
+    ) -> None:
+        self._tell("open_session", reply, SessionId(1), name, user, on_failure)
 
     def close_session(self, session: SessionId, reply: Reply[None]) -> None:
         self._tell("close_session", reply, None, session)

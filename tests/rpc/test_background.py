@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from rain.base.failures import OnFailure
 from rain.rpc import host
 from rain.rpc.server_endpoint import listen
 from tests.rpc.fakes import FakeServer
@@ -129,7 +130,10 @@ def test_a_forked_child_gets_a_thread_of_its_own() -> None:
         client.open_session("parent")
         print("done")
     """)
-    assert server.journal.named("open_session") == [("child", ""), ("parent", "")]
+    assert server.journal.named("open_session") == [
+        ("child", "", OnFailure.STOP),
+        ("parent", "", OnFailure.STOP),
+    ]
 
 
 def test_the_last_reference_closes_the_connection() -> None:

@@ -21,6 +21,7 @@ from rain.base.errors import (
     SessionFailedError,
     StartError,
 )
+from rain.base.failures import OnFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
@@ -79,7 +80,7 @@ def play(
 
 def test_every_call_gets_its_answer() -> None:
     def scene(client: ClientConnection) -> None:
-        assert client.open_session("name", '{"a": 1}') == 1
+        assert client.open_session("name", '{"a": 1}', OnFailure.CONTINUE) == 1
         client.submit(Submission(SESSION))
         client.unkeep([OBJECT])
         answer = client.wait(SESSION, [TaskId(OBJECT)], [OBJECT], "all")
@@ -94,7 +95,7 @@ def test_every_call_gets_its_answer() -> None:
     server = play(scene)
     assert server.journal.entries == [
         ("client joined",),
-        ("open_session", "name", '{"a": 1}'),
+        ("open_session", "name", '{"a": 1}', OnFailure.CONTINUE),
         ("submit", Submission(SESSION)),
         ("unkeep", [OBJECT]),
         ("wait", SESSION, [OBJECT], [OBJECT], "all"),

@@ -10,6 +10,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from rain.base.failures import FailureCause
 from rain.base.ids import ObjectId, RequestId
 from rain.base.wire import Update
 from rain.graph import check
@@ -25,14 +26,18 @@ from tests.support.machine import ComingAndGoing, seldom, some, which
 
 
 @st.composite
-def task_shapes(draw: st.DrawFn) -> tuple[list[int], int, int, int]:
-    """Inputs (some twice), number of outputs, cpus, and a mask of the outputs that are kept."""
+def task_shapes(draw: st.DrawFn) -> tuple[list[int], int, int, int, int]:
+    """Inputs (some twice), number of outputs, cpus, a mask of the outputs to keep, tries."""
     inputs = draw(st.lists(which, max_size=3))
     twice = draw(seldom)
     if twice:
         inputs += inputs[:1]
     outputs = draw(st.sampled_from([1, 2, 3, 0]))
-    return inputs, outputs, draw(st.sampled_from([1, 0, 2, 4])), draw(st.integers(0, 7))
+    cpus, kept = draw(st.sampled_from([1, 0, 2, 4])), draw(st.integers(0, 7))
+    return inputs, outputs, cpus, kept, draw(st.sampled_from([1, 2, 3]))
+
+
+CAUSES = [None, FailureCause.TASK, FailureCause.EXECUTOR]
 
 
 class RandomRuns(ComingAndGoing):
@@ -49,7 +54,7 @@ class RandomRuns(ComingAndGoing):
     def submit(
         self,
         number: int,
-        shapes: list[tuple[list[int], int, int, int]],
+        shapes: list[tuple[list[int], int, int, int, int]],
         constants: list[tuple[int, bool]],
     ) -> None:
         session = self.session(number)
@@ -60,9 +65,9 @@ class RandomRuns(ComingAndGoing):
             session.objects.append(usable[-1])
             if keep:
                 session.kept.append(usable[-1])
-        for inputs, outputs, cpus, kept in shapes:
+        for inputs, outputs, cpus, kept, tries in shapes:
             chosen = [usable[i % len(usable)] for i in inputs] if usable else []
-            task, made = draft.task(*chosen, outputs=outputs, cpus=cpus)
+            task, made = draft.task(*chosen, outputs=outputs, cpus=cpus, tries=tries)
             keep_these = [o for bit, o in enumerate(made) if kept >> bit & 1]
             draft.submission.kept += keep_these
             session.tasks.append(task)
@@ -144,12 +149,13 @@ class RandomRuns(ComingAndGoing):
         self.report(governor, governor.finished(*chosen, size=size, data=data), now)
 
     @precondition(ComingAndGoing.has_governors)
-    @rule(number=which, index=which, now=st.booleans(), really=seldom)
-    def a_task_fails(self, number: int, index: int, now: bool, really: bool) -> None:
+    @rule(number=which, index=which, now=st.booleans(), cause=st.sampled_from(CAUSES))
+    def a_task_fails(self, number: int, index: int, now: bool, cause: FailureCause | None) -> None:
         governor = self.governor(number)
         runnable = governor.runnable()
-        if runnable and really:
-            self.report(governor, governor.failed(runnable[index % len(runnable)]), now)
+        if runnable and cause is not None:
+            failed = governor.failed(runnable[index % len(runnable)], cause=cause)
+            self.report(governor, failed, now)
 
     @precondition(ComingAndGoing.has_governors)
     @rule(number=which, objects=some, now=st.booleans())

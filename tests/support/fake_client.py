@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
+from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId
 from rain.server.messages import (
     AnswerDone,
@@ -40,10 +41,10 @@ class FakeClient:
     world: World
     id: ClientId
 
-    def session(self, name: str = "test") -> Draft:
+    def session(self, name: str = "test", on_failure: OnFailure = OnFailure.STOP) -> Draft:
         """Opens a session and starts its first submission."""
         request = self.world.request()
-        self.world.turn(SessionOpened(self.id, request, name, ""))
+        self.world.turn(SessionOpened(self.id, request, name, "", on_failure))
         answer = self.world.answers[request]
         assert isinstance(answer, AnswerSession)
         return Draft(answer.session)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import Factory, define
 
+from rain.base.failures import FailureCause
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId, session_of
 from rain.base.wire import Orders, TaskFailure, Update
 from rain.graph import Governor
@@ -145,10 +146,20 @@ class FakeGovernor:
     ) -> list[Effect]:
         return self.send(self.finished(*tasks, size=size, data=data))
 
-    def fail(self, task: TaskId, message: str = "it broke") -> list[Effect]:
-        return self.send(self.failed(task, message))
+    def fail(
+        self,
+        task: TaskId,
+        message: str = "it broke",
+        cause: FailureCause = FailureCause.TASK,
+    ) -> list[Effect]:
+        return self.send(self.failed(task, message, cause))
 
-    def failed(self, task: TaskId, message: str = "it broke") -> Update:
+    def failed(
+        self,
+        task: TaskId,
+        message: str = "it broke",
+        cause: FailureCause = FailureCause.TASK,
+    ) -> Update:
         """The update that a task has failed."""
         attempt = self.tasks[task]
         unmade = [o for o in self.outputs[task] if self.coming.get(o) == MAKING]
@@ -156,7 +167,7 @@ class FakeGovernor:
         for object_id in unmade:  # other tasks may wait for it; the server must decide
             self.coming[object_id] = NOWHERE
             self.held[object_id] = None
-        return Update(failed=[TaskFailure(task, attempt, message)])
+        return Update(failed=[TaskFailure(task, attempt, message, cause=cause)])
 
     def located(self, *objects: ObjectId) -> Update:
         """The update that these objects were fetched."""
@@ -179,9 +190,9 @@ class FakeGovernor:
         """The objects that it must fetch from somebody else."""
         return [o for o, source in self.coming.items() if source not in {MAKING, NOWHERE}]
 
-    def leave(self) -> list[Effect]:
+    def leave(self, *, on_purpose: bool = False) -> list[Effect]:
         self.world.governors.remove(self)
-        return self.world.turn(GovernorLeft(self.id, "killed by the test"))
+        return self.world.turn(GovernorLeft(self.id, "killed by the test", on_purpose))
 
 
 def _forget_session(mapping: dict[K, Any], session: SessionId) -> None:

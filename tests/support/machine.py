@@ -13,6 +13,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from rain.base.failures import OnFailure
 from rain.base.wire import FinishedTasks, Update
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
@@ -45,8 +46,11 @@ class ComingAndGoing(RuleBasedStateMachine):
         seed=st.integers(0, 1000),
         overbooking=st.integers(1, 4),
         tries=st.integers(1, 3),
+        on_failure=st.sampled_from(OnFailure),
     )
-    def begin(self, name: str, seed: int, overbooking: int, tries: int) -> None:
+    def begin(
+        self, name: str, seed: int, overbooking: int, tries: int, on_failure: OnFailure
+    ) -> None:
         self.calm_since = float("inf")
         self.scheduler = name
         self.schedulers: dict[str, Callable[[], Scheduler]] = {
@@ -58,6 +62,7 @@ class ComingAndGoing(RuleBasedStateMachine):
             overbooking=overbooking,
             governor_silence=SILENCE,
             fetch_tries=tries,
+            crash_limit=4 - tries,
             infeasible_grace=1e9,  # else most sessions would end by that
             delivery_limit=20,
             debug=True,
@@ -66,7 +71,7 @@ class ComingAndGoing(RuleBasedStateMachine):
         self.wild = WildWorld(self.world)
         self.world.governor(cpus=2)
         client = self.world.client()
-        self.wild.sessions.append(WildSession(client, client.session()))
+        self.wild.sessions.append(WildSession(client, client.session(on_failure=on_failure)))
         self.world.governor(cpus=4)
 
     def governor(self, number: int) -> FakeGovernor:
@@ -117,13 +122,13 @@ class ComingAndGoing(RuleBasedStateMachine):
         assert self.world.governors == loud
 
     @precondition(lambda self: len(self.wild.sessions) < 3)
-    @rule(number=which, new_client=st.booleans())
-    def session_opens(self, number: int, new_client: bool) -> None:
+    @rule(number=which, new_client=st.booleans(), on_failure=st.sampled_from(OnFailure))
+    def session_opens(self, number: int, new_client: bool, on_failure: OnFailure) -> None:
         clients = self.world.clients
         client = (
             self.world.client() if new_client or not clients else clients[number % len(clients)]
         )
-        self.wild.sessions.append(WildSession(client, client.session()))
+        self.wild.sessions.append(WildSession(client, client.session(on_failure=on_failure)))
 
     @precondition(has_sessions)
     @rule(number=which, really=seldom)

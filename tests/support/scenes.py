@@ -7,6 +7,7 @@ from collections.abc import Callable
 from attrs import Factory, define
 
 from rain.base.errors import PlanError
+from rain.base.failures import OnFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.wire import Orders
 from rain.graph import Governor, Graph
@@ -97,20 +98,31 @@ class Scene:
         return governor.finish(task, size=size)
 
 
-def scene(*cpus: int, settings: ReactorSettings | None = None) -> Scene:
+def scene(
+    *cpus: int,
+    settings: ReactorSettings | None = None,
+    on_failure: OnFailure = OnFailure.STOP,
+) -> Scene:
     """A scene whose scheduler plans only what the test says."""
     scripted = ScriptedScheduler()
-    made = scene_with(scripted, *cpus, settings=settings)
+    made = scene_with(scripted, *cpus, settings=settings, on_failure=on_failure)
     made.scripted = scripted
     return made
 
 
-def scene_with(scheduler: Scheduler, *cpus: int, settings: ReactorSettings | None = None) -> Scene:
+def scene_with(
+    scheduler: Scheduler,
+    *cpus: int,
+    settings: ReactorSettings | None = None,
+    on_failure: OnFailure = OnFailure.STOP,
+) -> Scene:
     """A scene with a scheduler that plans by itself."""
     world = new_world(scheduler, settings)
     governors = [world.governor(count) for count in cpus]
     client = world.client()
-    return Scene(world, governors, client, client.session(), ScriptedScheduler())
+    return Scene(
+        world, governors, client, client.session(on_failure=on_failure), ScriptedScheduler()
+    )
 
 
 def orders_in(effects: list[Effect]) -> dict[GovernorId, Orders]:

@@ -19,7 +19,7 @@ class Draft:
     number: int = FIRST_NUMBER
     submission: Submission = Factory(lambda self: Submission(self.session), takes_self=True)
     object_kind: KindId | None = None
-    task_kinds: dict[tuple[int, int, int, Constraints | None], KindId] = Factory(dict)
+    task_kinds: dict[tuple[int, int, int, Constraints | None, int], KindId] = Factory(dict)
 
     def next_id(self) -> int:
         self.number += 1
@@ -32,12 +32,18 @@ class Draft:
         return self.object_kind
 
     def task_kind(
-        self, outputs: int, cpus: int, gpus: int = 0, constraints: Constraints | None = None
+        self,
+        outputs: int,
+        cpus: int,
+        gpus: int = 0,
+        constraints: Constraints | None = None,
+        tries: int = 1,
     ) -> KindId:
-        kind = self.task_kinds.get((outputs, cpus, gpus, constraints))
+        key = (outputs, cpus, gpus, constraints, tries)
+        kind = self.task_kinds.get(key)
         if kind is None:
             blob = self.blob_kind()
-            kind = self.task_kinds[outputs, cpus, gpus, constraints] = KindId(self.next_id())
+            kind = self.task_kinds[key] = KindId(self.next_id())
             resources = Resources.of({"cpus": cpus, "gpus": gpus})
             self.submission.task_kinds.append(
                 TaskKind(
@@ -48,6 +54,7 @@ class Draft:
                     (),
                     (blob,) * outputs,
                     constraints=constraints,
+                    tries=tries,
                 )
             )
         return kind
@@ -69,10 +76,11 @@ class Draft:
         cpus: int = 1,
         gpus: int = 0,
         keep: bool = False,
+        tries: int = 1,
         config: bytes = b"",
         constraints: Constraints | None = None,
     ) -> tuple[TaskId, list[ObjectId]]:
-        kind = self.task_kind(outputs, cpus, gpus, constraints)
+        kind = self.task_kind(outputs, cpus, gpus, constraints, tries)
         task_id = TaskId(self.next_id())
         made = [ObjectId(self.next_id()) for _ in range(outputs)]
         columns = self.submission.tasks

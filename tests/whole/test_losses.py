@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rain.client import Client, Output, remote
+from rain.client import Client, Output, TaskException, remote
 from rain.client.session import Session
 from tests.whole.daemons import Daemon, children, governor, server, wait_for_end
 
@@ -199,3 +199,48 @@ def test_a_stopped_governor_is_given_up_and_its_late_results_are_refused(
             # then: the first governor is told that it is not one of ours any more
             assert first.process.wait(15) == 0
             assert holding.output.fetch().load() == 7
+
+
+@remote(outputs=[Output(encode="pickle")], tries=3)
+def dies_twice(ctx: Any, folder: str) -> int:
+    """Ends its executor in the first two of its runs."""
+    descriptor = os.open(f"{folder}/tries", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    os.write(descriptor, b".")
+    if os.fstat(descriptor).st_size < 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.close(descriptor)
+    return 7
+
+
+def test_a_task_whose_executor_dies_is_tried_again(cluster: Cluster, tmp_path: Path) -> None:
+    with cluster.session.bind_only():
+        task = dies_twice(str(tmp_path))
+        task.output.keep()
+        cluster.session.submit()
+        assert task.output.fetch().load() == 7
+        task.update()
+    assert task.info is not None
+    assert [failed.cause for failed in task.info.failed_tries] == ["executor", "executor"]
+    assert "SIGKILL" in task.info.failed_tries[0].error
+
+
+@remote()
+def kills_its_governor(ctx: Any) -> bytes:
+    os.kill(os.getppid(), signal.SIGKILL)
+    return b""
+
+
+def test_a_task_that_kills_its_governors_stops_and_names_the_cause(tmp_path: Path) -> None:
+    with (
+        server(tmp_path, "--crash-limit", "2") as host,
+        governor(tmp_path, "first", host.address),
+        governor(tmp_path, "second", host.address),
+        Client("127.0.0.1", host.port) as client,
+        client.new_session(on_failure="continue"),
+    ):
+        poison = kills_its_governor()
+        depends = length(poison)
+        poison.session.submit()
+        with pytest.raises(TaskException, match="running on 2 governors when they were") as why:
+            depends.wait()
+        assert [failed.cause for failed in why.value.failed_tries] == ["governor"] * 2

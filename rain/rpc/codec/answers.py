@@ -13,6 +13,7 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.rpc.codec.border import Builder, Reader, clean, shown
+from rain.rpc.codec.failures import read_attempts, write_attempts
 from rain.rpc.codec.kinds import read_amounts, write_amounts
 
 _NO_TASK = -1  # session failures that no task is to blame for
@@ -22,11 +23,18 @@ def write_session_failure(builder: Builder, failure: SessionFailure) -> None:
     builder.message = shown(failure.message)
     builder.debug = shown(failure.debug)
     builder.task = _NO_TASK if failure.task is None else failure.task
+    if failure.attempts:
+        write_attempts(builder, "attempts", failure.attempts)
 
 
 def read_session_failure(reader: Reader) -> SessionFailure:
     task = reader.task
-    return SessionFailure(reader.message, reader.debug, None if task == _NO_TASK else TaskId(task))
+    return SessionFailure(
+        reader.message,
+        reader.debug,
+        None if task == _NO_TASK else TaskId(task),
+        read_attempts(reader.attempts),
+    )
 
 
 def write_refusal(builder: Builder, reason: str | SessionFailure) -> None:
@@ -48,6 +56,8 @@ def write_wait_answer(builder: Builder, answer: WaitAnswer) -> None:
         builder.tasks = answer.tasks
     if answer.objects:
         builder.objects = answer.objects
+    if answer.failed:
+        builder.failed = answer.failed
     if answer.delivery.ids:
         delivery, columns = answer.delivery, builder.init("delivery")
         columns.ids = delivery.ids
@@ -57,7 +67,7 @@ def write_wait_answer(builder: Builder, answer: WaitAnswer) -> None:
 
 
 def read_wait_answer(reader: Reader) -> WaitAnswer:
-    answer = WaitAnswer(list(reader.tasks), list(reader.objects))
+    answer = WaitAnswer(list(reader.tasks), list(reader.objects), failed=list(reader.failed))
     if reader._has("delivery"):
         columns = reader.delivery
         answer.delivery = Delivery(
@@ -79,6 +89,8 @@ def write_task_report(builder: Builder, report: TaskReport) -> None:
     builder.error = shown(report.error)
     builder.debug = shown(report.debug)
     builder.user = clean(report.user)
+    if report.attempts:
+        write_attempts(builder, "attempts", report.attempts)
 
 
 def read_task_report(reader: Reader) -> TaskReport:
@@ -91,6 +103,7 @@ def read_task_report(reader: Reader) -> TaskReport:
         error=reader.error,
         debug=reader.debug,
         user=reader.user,
+        attempts=read_attempts(reader.attempts),
     )
 
 

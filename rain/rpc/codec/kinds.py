@@ -74,6 +74,7 @@ def write_task_kinds(builder: Builder, field: str, kinds: Sequence[TaskKind]) ->
             row.pin = wishes.pin
             row.spread = wishes.spread
             row.apart = wishes.apart
+        row.tries = kind.tries
 
 
 def read_task_kinds(rows: Reader) -> list[TaskKind]:
@@ -88,6 +89,7 @@ def read_task_kinds(rows: Reader) -> list[TaskKind]:
             user=row.user,
             duration_hint=row.durationHint,
             constraints=_read_constraints(row),
+            tries=row.tries,
         )
         for row in rows
     ]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import FinishedTasks, Monitoring, ObjectNote, TaskFailure, TaskNote, Update
 from rain.rpc.codec.border import Builder, Reader, clean, shown
+from rain.rpc.codec.failures import cause_number, read_cause
 
 
 def write_update(builder: Builder, update: Update) -> None:
@@ -37,7 +38,9 @@ def read_update(reader: Reader) -> Update:
         update.finished = _read_finished(reader.finished)
     if reader._has("failed"):
         update.failed = [
-            TaskFailure(TaskId(row.task), row.attempt, row.message, row.debug)
+            TaskFailure(
+                TaskId(row.task), row.attempt, row.message, row.debug, read_cause(row.cause.raw)
+            )
             for row in reader.failed
         ]
     if reader._has("located"):
@@ -95,6 +98,7 @@ def _write_failed(builder: Builder, failed: Sequence[TaskFailure]) -> None:
         row.attempt = failure.attempt
         row.message = shown(failure.message)
         row.debug = shown(failure.debug)
+        row.cause = cause_number(failure.cause)
 
 
 def _write_task_notes(builder: Builder, notes: Sequence[TaskNote]) -> None:

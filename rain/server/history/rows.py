@@ -13,6 +13,7 @@ from attrs import frozen
 
 from rain.base.ids import NUMBER_MASK, SessionId, session_of
 from rain.server.happenings import (
+    AttemptFailed,
     ClientInvalidRequest,
     ClientNew,
     ClientRemoved,
@@ -27,7 +28,9 @@ from rain.server.happenings import (
     SessionClosed,
     SessionNew,
     TaskFailed,
+    TaskNotes,
     TasksFinished,
+    TasksSkipped,
     TasksStarted,
 )
 from rain.server.history import forms
@@ -59,6 +62,10 @@ def rows_of(happening: Happening) -> Iterator[Rows]:
             yield from _objects(happening, time)
         case TaskFailed():
             yield from _failed(happening, time)
+        case AttemptFailed():
+            yield from _attempt_failed(happening, time)
+        case TasksSkipped():
+            yield from _skipped(happening, time)
         case ClientSubmit():
             event = forms.submission(happening)
             yield Rows(time, "ClientSubmit", happening.session, [event])
@@ -213,6 +220,39 @@ def _failed(happening: TaskFailed, time: str) -> Iterator[Rows]:
     info = forms.task_info(happening.address, start, duration, happening.error, happening.notes)
     event = f'{{"type":"TaskFinished","task":{task},"info":{info}}}'
     yield Rows(time, "TaskFinished", session, [event])
+
+
+def _attempt_failed(happening: AttemptFailed, time: str) -> Iterator[Rows]:
+    session, task = session_of(happening.task), forms.identity(happening.task)
+    failed = happening.failed
+    start, duration = "", None
+    if happening.start:
+        start, duration = forms.timestamp(happening.start), happening.time - happening.start
+    else:  # as above
+        info = forms.task_info(failed.governor)
+        event = f'{{"type":"TaskStarted","task":{task},"info":{info}}}'
+        yield Rows(time, "TaskStarted", session, [event])
+    notes = TaskNotes("", failed.debug)
+    info = forms.task_info(failed.governor, start, duration, failed.message, notes)
+    event = (
+        f'{{"type":"TaskAttemptFailed","task":{task},"attempt":{failed.attempt}'
+        f',"cause":"{failed.cause.value}","info":{info}}}'
+    )
+    yield Rows(time, "TaskAttemptFailed", session, [event])
+
+
+def _skipped(happening: TasksSkipped, time: str) -> Iterator[Rows]:
+    ids: list[int] = [*happening.ids]
+    cause = "null" if happening.cause is None else forms.identity(happening.cause)
+    for session, run in _runs(ids):
+        head = f'{{"type":"TaskSkipped","task":[{session},'
+        tail = f'],"cause":{cause},"error":{forms.quoted(happening.error)}}}'
+        yield Rows(
+            time,
+            "TaskSkipped",
+            session,
+            [f"{head}{ids[place] & NUMBER_MASK}{tail}" for place in run],
+        )
 
 
 def _objects(happening: ObjectsFinished, time: str) -> Iterator[Rows]:

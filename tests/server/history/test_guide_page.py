@@ -66,6 +66,8 @@ def test_the_page_names_every_event_type() -> None:
         "ClientUnkeep",
         "TaskStarted",
         "TaskFinished",
+        "TaskAttemptFailed",
+        "TaskSkipped",
         "DataObjectFinished",
         "EventsLost",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rain.base.failures import FailureCause, OnFailure
 from rain.base.ids import TaskId, unpack
 from rain.base.wire import TaskNote, Update
 from tests.support.events import Logged, listen, logged, types
@@ -311,3 +312,53 @@ def test_beyond_twice_the_limit_nothing_more_is_kept() -> None:
     taken = happenings.take()
     assert len(taken.happenings) + taken.lost == 100
     assert len(taken.happenings) < 10
+
+
+def test_tries_that_fail_and_tasks_that_are_skipped_are_noted() -> None:
+    world = new_world()
+    governor, client = world.governor(), world.client()
+    draft = client.session(on_failure=OnFailure.CONTINUE)
+    task, (made,) = draft.task(tries=2)
+    reader, _ = draft.task(made)
+    client.submit(draft)
+    happenings = listen(world)
+
+    governor.start(task)
+    governor.fail(task, "the first", FailureCause.EXECUTOR)
+    governor.fail(task, "the second\nand last")
+
+    rows = logged(happenings)
+    assert types(rows) == [
+        "TaskStarted",
+        "TaskAttemptFailed",
+        "TaskStarted",
+        "TaskFinished",
+        "TaskSkipped",
+    ]
+    first = rows[1].event
+    assert (first["task"], first["attempt"], first["cause"]) == ([*unpack(task)], 1, "executor")
+    assert first["info"]["error"] == "the first"
+    assert first["info"]["governor"] == governor.address
+    assert rows[3].event["info"]["error"] == "the second\nand last"
+    assert rows[4].event == {
+        "type": "TaskSkipped",
+        "task": [*unpack(reader)],
+        "cause": [*unpack(task)],
+        "error": "and last",
+    }
+
+
+def test_what_ran_on_a_lost_governor_is_noted_as_a_try_that_failed() -> None:
+    world = new_world()
+    governor, client = world.governor(), world.client()
+    draft = client.session()
+    task, _ = draft.task()
+    client.submit(draft)
+    governor.start(task)
+    happenings = listen(world)
+
+    governor.leave()
+
+    rows = logged(happenings)
+    assert types(rows) == ["GovernorRemoved", "TaskAttemptFailed"]
+    assert rows[1].event["cause"] == "governor"

@@ -1,0 +1,90 @@
+"""What will never be: a task that has failed for good, and all that depends on it.
+
+In a session that goes on after failures, the objects of a failed task fail with it, the tasks that
+read them are skipped, their objects fail, and so on; everything that does not depend on it stays as
+it is. Tasks that had been finished stay so, also when they read an object that fails when it is
+made again.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from rain.base.ids import spell
+from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
+from rain.base.wire import SessionFailure
+from rain.graph import planning, progress
+from rain.graph.data_object import DataObject
+from rain.graph.task import Task
+
+
+@define
+class Fallout:
+    """All that has failed, and what follows, for the reactor to pass on."""
+
+    failure: SessionFailure
+    tasks: list[Task] = Factory(list)
+    objects: list[DataObject] = Factory(list)
+    stopped: list[planning.Stopped] = Factory(list)
+    free: list[DataObject] = Factory(list)  # inputs that nobody needs any more
+
+
+def fail(task: Task, failure: SessionFailure) -> Fallout:
+    """A task that is not done will not run (again)."""
+    fallout = Fallout(failure)
+    _end(task, fallout)
+    return _spread(fallout)
+
+
+def spoil(data_object: DataObject, failure: SessionFailure) -> Fallout:
+    """An object that is unfinished, or has failed before, will not be made (again)."""
+    fallout = Fallout(failure)
+    _fail_object(data_object, fallout)
+    return _spread(fallout)
+
+
+def failure_of(data_object: DataObject) -> SessionFailure:
+    """Why an object will never be made."""
+    producer = data_object.producer
+    if producer is not None and producer.failure is not None:
+        return producer.failure
+    return SessionFailure(lost_for_good(data_object))
+
+
+def lost_for_good(constant: DataObject) -> str:
+    """What is said of a constant without any copy."""
+    return (
+        f"the data object {spell(constant.id)} ({constant.kind.label!r}) was uploaded by the client"
+        " and its last copy is lost; keep it to be able to go on"
+    )
+
+
+def _spread(fallout: Fallout) -> Fallout:
+    for data_object in fallout.objects:  # grows while it is walked
+        for task in data_object.consumers:
+            if not task.is_done:
+                _end(task, fallout)
+    return fallout
+
+
+def _end(task: Task, fallout: Fallout) -> None:
+    governor = task.scheduled
+    if governor is not None:
+        if task.assigned is not None:
+            fallout.stopped += planning.recall_followers(task)
+            fallout.stopped.append((governor, task, task.attempt))
+        planning.withdraw(task)
+    task.move(TaskMove.FAIL if task.row is TaskRow.READY else TaskMove.SKIP)
+    task.failure = fallout.failure
+    task.session.unfinished -= 1
+    fallout.tasks.append(task)
+    for output in task.outputs:
+        if output.state is ObjectState.UNFINISHED:
+            _fail_object(output, fallout)
+    fallout.free += progress.consumed(task)
+
+
+def _fail_object(data_object: DataObject, fallout: Fallout) -> None:
+    if data_object.state is ObjectState.UNFINISHED:
+        data_object.move(ObjectMove.FAIL)
+    fallout.objects.append(data_object)

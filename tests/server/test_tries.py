@@ -1,0 +1,223 @@
+"""Tasks are tried again as often as they may be, and a failure says what all tries have said."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.base.failures import REMEMBERED_TEXT, FailedAttempt, FailureCause
+from rain.base.ids import TaskId
+from rain.base.states import TaskRow, TaskState
+from rain.base.wire import SessionFailure, TaskFailure, Update
+from rain.server.messages import AnswerStates, GovernorUpdated, Refuse
+from rain.server.tries import may_try_again
+from tests.support.scenes import Scene, scene
+
+TASK, EXECUTOR, GOVERNOR = FailureCause.TASK, FailureCause.EXECUTOR, FailureCause.GOVERNOR
+
+
+def attempts(*causes: FailureCause) -> list[FailedAttempt]:
+    return [FailedAttempt(number, "here:1", cause, "") for number, cause in enumerate(causes, 1)]
+
+
+@pytest.mark.parametrize(
+    ("tries", "causes", "again"),
+    [
+        (1, (TASK,), False),
+        (1, (EXECUTOR,), False),
+        (1, (GOVERNOR,), True),
+        (1, (GOVERNOR, GOVERNOR), True),
+        (1, (GOVERNOR, GOVERNOR, GOVERNOR), False),
+        (1, (GOVERNOR, TASK), False),
+        (3, (TASK, EXECUTOR), True),
+        (3, (TASK, EXECUTOR, TASK), False),
+        (3, (TASK, GOVERNOR, TASK, GOVERNOR), True),
+        (100, (GOVERNOR, GOVERNOR, GOVERNOR), False),
+    ],
+)
+def test_tries_are_used_up_by_failures_and_chances_by_lost_governors(
+    tries: int, causes: tuple[FailureCause, ...], again: bool
+) -> None:
+    assert may_try_again(tries, attempts(*causes), crash_limit=3) is again
+
+
+def running(tries: int, *cpus: int) -> tuple[Scene, TaskId]:
+    """A task with so many tries that runs on the first governor."""
+    s = scene(*(cpus or (1, 1)))
+    task, _ = s.draft.task(keep=True, tries=tries)
+    s.submit()
+    s.assign(task)
+    s.governors[0].start(task)
+    return s, task
+
+
+def test_a_task_with_another_try_is_planned_anew_and_nobody_is_told() -> None:
+    # given
+    s, task = running(2)
+    wait = s.client.wait(s.draft.session, task)
+
+    # when
+    s.governors[0].fail(task, "the first time")
+
+    # then: it is ready again, without a place
+    node = s.world.task(task)
+    assert (node.row, node.scheduled) == (TaskRow.READY, None)
+    assert list(s.scripted.heard[-1].unplanned) == [node]
+    assert s.node(0).active_cpus == 0
+    assert wait not in s.world.answers
+
+    # and when the next try succeeds, that is the end of the wait
+    s.assign(task, to=1)
+    assert s.governors[1].tasks == {task: 2}
+    s.governors[1].finish(task)
+    assert wait in s.world.answers
+    assert s.world.task(task).state is TaskState.FINISHED
+
+
+def test_the_last_try_fails_the_session_and_tells_what_each_has_said() -> None:
+    s, task = running(3)
+    s.governors[0].fail(task, "first")
+    s.assign(task, to=1)
+    s.governors[1].fail(task, "second", EXECUTOR)
+    s.assign(task)
+    wait = s.client.wait(s.draft.session, task)
+
+    s.governors[0].fail(task, "third")
+
+    said = (
+        FailedAttempt(1, s.governors[0].address, TASK, "first"),
+        FailedAttempt(2, s.governors[1].address, EXECUTOR, "second"),
+        FailedAttempt(3, s.governors[0].address, TASK, "third"),
+    )
+    assert s.world.answers[wait] == Refuse(wait, SessionFailure("third", "", task, said))
+
+
+def test_what_has_failed_so_far_is_told_with_the_states() -> None:
+    s, task = running(5)
+    s.governors[0].fail(task, "first")
+    answer = s.client.states(task)
+    assert isinstance(answer, AnswerStates)
+    (report,) = answer.tasks
+    assert report.state is TaskState.READY
+    assert report.attempts == (FailedAttempt(1, s.governors[0].address, TASK, "first"),)
+
+
+def test_of_a_long_text_only_both_ends_are_remembered() -> None:
+    s, task = running(2)
+    s.governors[0].fail(task, "a" * REMEMBERED_TEXT + "the end")
+    (failed,) = s.world.task(task).failures
+    assert len(failed.message) < REMEMBERED_TEXT + 100
+    assert failed.message.endswith("the end")
+
+
+def test_the_governor_of_a_failed_try_is_told_to_keep_nothing_of_it() -> None:
+    # given: a task that reads what failed, and was sent ahead
+    s = scene(2)
+    task, (made,) = s.draft.task(tries=2)
+    reader, _ = s.draft.task(made)
+    s.submit()
+    s.assign(task, reader)
+
+    # when
+    s.governors[0].fail(task)
+
+    # then
+    orders = s.governors[0].told[-1]
+    assert orders.stop_ids == [reader]
+    assert made in orders.drops
+    assert not s.governors[0].held
+    assert s.world.task(reader).row is TaskRow.PLANNED
+
+
+def test_a_late_word_of_an_earlier_try_is_ignored() -> None:
+    s, task = running(3)
+    s.governors[0].fail(task)
+    s.assign(task)
+    late = Update(failed=[TaskFailure(task, 1, "once more")])
+    assert s.world.turn(GovernorUpdated(s.governors[0].id, late)) == []
+    assert len(s.world.task(task).failures) == 1
+
+
+def test_a_task_that_is_run_again_for_a_lost_output_has_all_its_tries_again() -> None:
+    s, task = running(2)
+    s.governors[0].fail(task)
+    s.assign(task)
+    s.governors[0].finish(task)
+    s.governors[0].leave()
+    assert s.world.task(task).failures == ()
+    s.assign(task, to=1)
+
+
+def test_losing_a_governor_costs_no_try() -> None:
+    s, task = running(1)
+    s.governors[0].leave()
+    node = s.world.task(task)
+    assert node.row is TaskRow.READY
+    assert [failed.cause for failed in node.failures] == [GOVERNOR]
+
+
+def test_a_governor_that_leaves_on_purpose_was_not_killed_by_its_tasks() -> None:
+    s, task = running(1)
+    s.governors[0].leave(on_purpose=True)
+    assert s.world.task(task).failures == ()
+
+
+def test_a_task_under_which_every_governor_is_lost_stops_at_the_limit() -> None:
+    # given: a task that has killed two governors
+    s = scene(1, 1, 1)
+    task, _ = s.draft.task(tries=100)
+    s.submit()
+    wait = s.client.wait(s.draft.session, task)
+    for number in range(2):
+        s.assign(task, to=number)
+        s.governors[number].start(task)
+        s.governors[number].leave()
+
+    # when: and the third
+    s.assign(task, to=2)
+    s.governors[2].start(task)
+    s.governors[2].leave()
+
+    # then
+    refusal = s.world.answers[wait]
+    assert isinstance(refusal, Refuse)
+    assert isinstance(refusal.reason, SessionFailure)
+    assert refusal.reason.task == task
+    assert "running on 3 governors when they were lost" in refusal.reason.message
+    assert "killed by the test" in refusal.reason.message
+    assert len(refusal.reason.attempts) == 3
+
+
+def test_of_those_that_ran_together_twice_the_next_loss_tells_who_it_was() -> None:
+    # given: two tasks that were both running when two governors were lost
+    s = scene(2, 2, 2, 2)
+    poison, _ = s.draft.task()
+    neighbour, _ = s.draft.task()
+    s.submit()
+    for number in range(2):
+        s.assign(poison, neighbour, to=number)
+        s.governors[number].start(poison, neighbour)
+        s.governors[number].leave()
+
+    # when: both are planned on one governor again
+    s.assign(poison, neighbour, to=2)
+
+    # then: only one of them is sent, and the other when that one is done
+    assert list(s.governors[2].tasks) == [poison]
+    assert s.world.task(neighbour).row is TaskRow.QUEUED
+    s.governors[2].finish(poison)
+    assert list(s.governors[2].tasks) == [neighbour]
+
+
+def test_a_task_that_was_sent_and_did_not_run_is_not_blamed_for_a_lost_governor() -> None:
+    s = scene(1)
+    task, _ = s.draft.task()
+    s.submit()
+    s.assign(task)
+    s.governors[0].leave()
+    assert s.world.task(task).failures == ()
+
+
+def test_a_governor_that_says_that_it_is_lost_itself_is_dismissed() -> None:
+    s, task = running(1)
+    s.governors[0].fail(task, "I am dead", GOVERNOR)
+    assert len(s.world.dismissed) == 1
