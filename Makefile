@@ -3,7 +3,7 @@
 #   make demo      a real pipeline on a local cluster
 #   make test      every test
 #   make check     format, lint, types, import rules
-#   make bench     Rain beside Dask and Ray
+#   make bench     Rain beside Dask, Ray and Parsl
 #   make format    put the code into its form
 #   make clean     take away everything that these commands made
 
@@ -74,6 +74,6 @@ $(VENV)/ready-dev: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/ready
 
 $(VENV)/ready-bench: pyproject.toml | $(BIN)/python
-	@echo "installing Rain, Dask and Ray into $(VENV)"
+	@echo "installing Rain, Dask, Ray and Parsl into $(VENV)"
 	@$(PIP) --editable '.[bench]'
 	@touch $@ $(VENV)/ready

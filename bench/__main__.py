@@ -6,6 +6,8 @@ import click
 
 MODULES = {
     "overhead": "bench.overhead",
+    "latency": "bench.latency",
+    "granularity": "bench.granularity",
     "server": "bench.server_alone",
     "feel": "bench.feel",
 }

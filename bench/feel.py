@@ -16,7 +16,7 @@ import click
 from attrs import frozen
 from rich.console import Console
 
-from bench.options import Delivery, delivery_options, repeat_option
+from bench.options import Delivery, delivery_options, new_console, repeat_option
 from bench.runners import OURS
 from bench.sheet import Sheet
 from bench.summary import Summary, summarize
@@ -166,7 +166,7 @@ def feel_values(feelings: list[Feeling]) -> dict[str, object]:
 @delivery_options
 def command(repeat: int, json_file: Path | None, markdown: bool) -> None:
     """Times that a user notices: a start, a kill, a close."""
-    console = Console()
+    console = new_console()
     feelings = measure_all(repeat, console)
     Delivery(json_file, markdown).deliver(
         console,

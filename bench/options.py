@@ -21,6 +21,12 @@ F = TypeVar("F", bound=Callable[..., object])
 WRITABLE = click.Path(path_type=Path, dir_okay=False, writable=True)
 
 
+def new_console() -> Console:
+    """Tables that go into a file are not squeezed."""
+    console = Console()
+    return console if console.is_terminal else Console(width=160)
+
+
 @frozen
 class Delivery:
     """Where results go: always to the console, and to a file when one was named."""
@@ -76,12 +82,39 @@ def read_peers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[
     return names
 
 
-peers_option = click.option(
-    "--peers",
-    callback=read_peers,
-    default=",".join(PEERS),
-    show_default=True,
-    help="Whom to compare with; empty for nobody.",
+def comparison_options(repeat: int) -> Callable[[F], F]:
+    """What every comparison with peers can be told."""
+
+    def decorate(command: F) -> F:
+        for option in (
+            click.option(
+                "--limit",
+                type=click.FloatRange(min=1),
+                default=900,
+                show_default=True,
+                metavar="SECONDS",
+                help="A system that shows no new figure for so long is ended and reported.",
+            ),
+            click.option(
+                "--cpus", type=click.IntRange(min=1), default=2, show_default=True, help="Workers."
+            ),
+            click.option(
+                "--peers",
+                callback=read_peers,
+                default=",".join(PEERS),
+                show_default=True,
+                help="Whom to compare with; empty for nobody.",
+            ),
+            repeat_option(repeat),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+plot_option = click.option(
+    "--plot", "plot_file", type=WRITABLE, help="Draw a plot: .svg, .png or .pdf."
 )
 
 

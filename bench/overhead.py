@@ -1,109 +1,88 @@
 """`python -m bench overhead`: what a task costs, on ours and on the peers, in turns."""
 
-import subprocess
-import sys
-from collections.abc import Sequence
-from json import loads
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
-from rich.console import Console
 
-from bench.options import WRITABLE, Delivery, delivery_options, peers_option, repeat_option
-from bench.plot import draw, require_matplotlib
-from bench.report import overhead_sheet, overhead_values
-from bench.results import Results
-from bench.runners import OURS, PEERS, System
-from bench.shapes import overhead_shapes
+from bench.options import (
+    Delivery,
+    comparison_options,
+    delivery_options,
+    new_console,
+    numbers_option,
+    plot_option,
+)
+from bench.plot import draw_bars, require_matplotlib
+from bench.report import results_sheet, results_values
+from bench.results import Quantity, Unit
+from bench.runners import Runner, System, distributions
+from bench.shapes import Shape, chain, deepest_tree, independent, merge, tree
+from bench.turn import Figure, Options, timed
+from bench.turns import Plan, choose_systems, measure_in_turns
 
-# Far longer than any system needs: a turn that takes so long will never end.
-TURN_LIMIT_SECONDS = 1800
-
-
-def choose_systems(peers: Sequence[str], console: Console) -> tuple[System, ...]:
-    """Ours and those peers that are installed; a line says what to do about the others."""
-    chosen = [OURS]
-    for name in peers:
-        system = PEERS[name]
-        if system.is_installed():
-            chosen.append(system)
-        else:
-            console.print(f"{name} is not installed: pip install '.\\[bench]'")
-    return tuple(chosen)
+LARGEST_TREE = 2**14 - 1
+LONGEST_CHAIN = 1000
 
 
-def run_turn(system: System, tasks: int, cpus: int) -> dict[str, float]:
-    """Let one system measure itself in a process of its own."""
-    with TemporaryDirectory(prefix="rain-bench-") as folder:
-        out = Path(folder) / "seconds.json"
-        command = [sys.executable, "-m", "bench.turn", system.name]
-        options = ["--tasks", str(tasks), "--cpus", str(cpus), "--out", str(out)]
-        try:
-            turn = subprocess.run(
-                [*command, *options],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                timeout=TURN_LIMIT_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise click.ClickException(
-                f"{system.name} did not end within {TURN_LIMIT_SECONDS} seconds"
-            ) from error
-        if turn.returncode or not out.exists():
-            raise click.ClickException(f"{system.name} failed:\n{turn.stderr.strip()}")
-        seconds: dict[str, float] = loads(out.read_text())
-        return seconds
+def overhead_shapes(sizes: Sequence[int]) -> list[tuple[Quantity, Shape]]:
+    """Independent tasks of every size; the other shapes need only one to show what they cost."""
+    fewest = min(sizes)
+    shapes = [
+        *(independent(size) for size in sizes),
+        merge(fewest),
+        tree(deepest_tree(min(max(sizes), LARGEST_TREE))),
+        chain(min(fewest, LONGEST_CHAIN)),
+    ]
+    return [(_quantity(shape, several=len(sizes) > 1), shape) for shape in shapes]
 
 
-def measure_all(
-    systems: Sequence[System], tasks: int, repeat: int, cpus: int, console: Console
-) -> Results:
-    """Run the systems one after the other, and that as often as was asked for."""
-    shapes = overhead_shapes(tasks)
-    seconds: dict[str, dict[str, list[float]]] = {
-        system.name: {shape.name: [] for shape in shapes} for system in systems
-    }
-    for turn in range(repeat):
-        for system in systems:
-            with console.status(f"{system.name}, turn {turn + 1} of {repeat}"):
-                measured = run_turn(system, tasks, cpus)
-            for shape in shapes:
-                seconds[system.name][shape.name].append(measured[shape.name])
-    return Results(shapes, tuple(system.name for system in systems), seconds)
+def _quantity(shape: Shape, *, several: bool) -> Quantity:
+    name, tasks = shape.name, shape.task_count
+    if name == "chain":
+        return Quantity(name, tasks, Unit.MILLISECONDS)
+    if name == "independent" and several:
+        name = f"{name}, {tasks:,}"
+    return Quantity(name, tasks, Unit.TASKS_PER_SECOND)
+
+
+def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure]:
+    for quantity, shape in overhead_shapes(options["sizes"]):
+        if system.can_run(shape):
+            yield quantity.name, timed(runner, shape), None
 
 
 @click.command(name="overhead")
-@click.option("--tasks", type=click.IntRange(min=2), default=10_000, show_default=True)
-@repeat_option(3)
-@click.option("--cpus", type=click.IntRange(min=1), default=2, show_default=True)
-@peers_option
+@numbers_option(
+    "--sizes", default="10000,100000", explained="Numbers of tasks; peers are slow at large ones."
+)
+@comparison_options(repeat=3)
 @delivery_options
-@click.option("--plot", "plot_file", type=WRITABLE, help="Draw a plot: .svg, .png or .pdf.")
+@plot_option
 def command(
-    tasks: int,
+    sizes: tuple[int, ...],
     repeat: int,
     cpus: int,
     peers: tuple[str, ...],
+    limit: float,
     json_file: Path | None,
     markdown: bool,
     plot_file: Path | None,
 ) -> None:
-    """Tiny tasks in five shapes, on Rain and on its peers in turns."""
+    """What a tiny task costs, in five shapes."""
     if plot_file:
         require_matplotlib()
-    console = Console()
+    console = new_console()
     systems = choose_systems(peers, console)
-    results = measure_all(systems, tasks, repeat, cpus, console)
+    plan = Plan("bench.overhead", {"cpus": cpus, "sizes": sizes}, repeat, limit)
+    quantities = [quantity for quantity, _ in overhead_shapes(sizes)]
+    results = measure_in_turns(systems, quantities, plan, console)
     Delivery(json_file, markdown).deliver(
         console,
         "overhead",
-        [overhead_sheet(results)],
-        {"cpus_used": cpus, "turns": repeat, "shapes": overhead_values(results)},
-        [system.distribution for system in systems],
+        [results_sheet("Overhead of a task", results)],
+        {"cpus_used": cpus, "turns": repeat, **results_values(results)},
+        distributions(systems),
     )
     if plot_file:
-        draw(results, plot_file)
+        draw_bars(results, plot_file)

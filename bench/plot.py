@@ -1,4 +1,4 @@
-"""Draws the overhead of a task: one group of bars for each shape.
+"""Draws what was measured.
 
 matplotlib comes with the extra `bench`; it is imported only when a plot is asked for.
 """
@@ -12,7 +12,6 @@ from typing import Protocol, cast
 import click
 
 from bench.results import Results
-from bench.summary import summarize
 
 
 class _Axes(Protocol):
@@ -20,6 +19,9 @@ class _Axes(Protocol):
         self, x: Sequence[float], height: Sequence[float], width: float, *, label: str
     ) -> object: ...
     def set_xticks(self, ticks: Sequence[float], labels: Sequence[str]) -> object: ...
+    def plot(self, x: Sequence[float], y: Sequence[float], style: str, *, label: str) -> object: ...
+    def set_xlabel(self, label: str) -> object: ...
+    def set_xscale(self, scale: str) -> object: ...
     def set_ylabel(self, label: str) -> object: ...
     def set_yscale(self, scale: str) -> object: ...
     def legend(self) -> object: ...
@@ -34,37 +36,59 @@ class _FigureModule(Protocol):
     def Figure(self, *, figsize: tuple[float, float], layout: str) -> _Figure: ...  # noqa: N802
 
 
-def heights(results: Results) -> dict[str, list[float]]:
-    """Milliseconds a task, by system and in the order of the shapes."""
-    return {
-        system: [
-            summarize(results.of(system, shape)).median / shape.task_count * 1000
-            for shape in results.shapes
-        ]
-        for system in results.systems
-    }
-
-
 def require_matplotlib() -> None:
     """Say what to install, before anything is measured in vain."""
     if find_spec("matplotlib") is None:
         raise click.ClickException("matplotlib is not installed: pip install '.[bench]'")
 
 
-def draw(results: Results, file: Path) -> None:
-    """Write the plot; the file's ending says in which format."""
+def heights(results: Results) -> dict[str, list[float]]:
+    """Milliseconds a task, by system and in the order of the quantities; 0 where there are none."""
+    found: dict[str, list[float]] = {}
+    for system in results.systems:
+        summaries = [(one, results.summary(system, one)) for one in results.quantities]
+        found[system] = [
+            summary.median / one.tasks * 1000 if summary else 0.0 for one, summary in summaries
+        ]
+    return found
+
+
+def new_axes(size: tuple[float, float] = (8, 4.5)) -> tuple[_Figure, _Axes]:
+    """An empty picture with one pair of axes."""
     module = cast("_FigureModule", import_module("matplotlib.figure"))
-    figure = module.Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure = module.Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots()
+
+
+def draw_bars(results: Results, file: Path) -> None:
+    """One group of bars for each quantity; the file's ending says in which format."""
+    figure, axes = new_axes()
     width = 0.8 / len(results.systems)
     for number, (system, values) in enumerate(heights(results).items()):
         places = [i + number * width for i in range(len(values))]
         axes.bar(places, values, width, label=system)
     middle = width * (len(results.systems) - 1) / 2
-    axes.set_xticks(
-        [i + middle for i in range(len(results.shapes))], [shape.name for shape in results.shapes]
-    )
+    names = [one.name.replace(", ", "\n") for one in results.quantities]
+    axes.set_xticks([i + middle for i in range(len(names))], names)
     axes.set_ylabel("milliseconds a task")
     axes.set_yscale("log")
+    axes.legend()
+    figure.savefig(file)
+
+
+def draw_lines(
+    lines: dict[str, list[tuple[float, float]]],
+    *,
+    file: Path,
+    across: str,
+    upwards: str,
+) -> None:
+    """One line of points for each name, over a logarithmic axis."""
+    figure, axes = new_axes()
+    for name, points in lines.items():
+        axes.plot([x for x, _ in points], [y for _, y in points], "o-", label=name)
+    axes.set_xscale("log")
+    axes.set_xlabel(across)
+    axes.set_ylabel(upwards)
     axes.legend()
     figure.savefig(file)

@@ -1,62 +1,75 @@
-"""Turns measurements into a table to read and into values to keep."""
+"""Turns what the systems have shown into a table to read and into values to keep."""
 
-from bench.results import Results
+from bench.results import Quantity, Results, Unit
 from bench.runners import OURS
-from bench.shapes import Shape, Unit
 from bench.sheet import Sheet
-from bench.summary import Summary, summarize, times_faster
+from bench.summary import Summary
 
 
-def describe(shape: Shape, summary: Summary) -> str:
-    """A time in the unit that suits the shape, with its spread."""
-    if shape.unit is Unit.TASKS_PER_SECOND:
-        text = f"{shape.task_count / summary.median:,.0f}"
+def describe(quantity: Quantity, summary: Summary | None) -> str:
+    """A time in the unit that suits the quantity, with its spread."""
+    if summary is None:
+        return "-"
+    if quantity.unit is Unit.TASKS_PER_SECOND:
+        text = f"{quantity.tasks / summary.median:,.0f}"
     else:
-        text = f"{summary.median / shape.task_count * 1000:.3g}"
+        text = f"{summary.median / quantity.tasks * 1000:.3g}"
     return f"{text} ±{summary.spread / 2:.0%}"
 
 
-def ratio(results: Results, shape: Shape) -> float | None:
-    """How many times faster ours is than the better peer, by the medians."""
-    medians = {system: summarize(results.of(system, shape)).median for system in results.systems}
-    ours = medians.pop(OURS.name)
-    return times_faster(ours, medians.values())
+def _times(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x"
 
 
-def overhead_sheet(results: Results) -> Sheet:
-    turns = len(results.of(OURS.name, results.shapes[0]))
+def results_sheet(title: str, results: Results) -> Sheet:
+    """A row for each quantity; the ratios are told for peers and for limits."""
+    turns = max((len(results.of(OURS.name, one)) for one in results.quantities), default=0)
+    limits = results.limits()
+    peers = [name for name in results.systems if name not in limits]
     rows: list[tuple[str, ...]] = []
-    for shape in results.shapes:
-        times = ratio(results, shape)
-        rows.append(
-            (
-                shape.name,
-                shape.unit.value,
-                f"{shape.task_count:,}",
-                *(describe(shape, summarize(results.of(name, shape))) for name in results.systems),
-                "-" if times is None else f"{times:.1f}x",
-            )
-        )
+    for one in results.quantities:
+        cells = [one.name, one.unit.value, f"{one.tasks:,}"]
+        cells += [describe(one, results.summary(name, one)) for name in peers]
+        if len(peers) > 1:
+            cells.append(_times(results.ratio(one)))
+        for name in limits:
+            cells += [
+                describe(one, results.summary(name, one)),
+                _times(results.ratio_to(name, one)),
+            ]
+        rows.append(tuple(cells))
+    against = ["vs peers"] if len(peers) > 1 else []
+    beyond = [column for name in limits for column in (name, f"vs {name}")]
     return Sheet(
-        title="Overhead of a task",
-        columns=("shape", "unit", "tasks", *results.systems, "ratio"),
+        title=title,
+        columns=("what", "unit", "tasks", *peers, *against, *beyond),
         rows=tuple(rows),
-        caption=f"Medians of {turns} turn{'s' if turns > 1 else ''} and half of their range;"
-        " ratio: against the better peer, above 1 is faster.",
+        caption=f"Medians of {turns} turn{'s' if turns != 1 else ''} and half of their range;"
+        " vs: how many times faster Rain is (than the best of the peers).",
         words=2,
     )
 
 
-def overhead_values(results: Results) -> dict[str, object]:
+def results_values(results: Results) -> dict[str, object]:
     """Everything that the table was made of, for `--json`."""
     return {
-        shape.name: {
-            "tasks": shape.task_count,
-            "rounds": shape.rounds,
-            "seconds": {name: results.of(name, shape) for name in results.systems},
-            "median": {name: summarize(results.of(name, shape)).median for name in results.systems},
-            "spread": {name: summarize(results.of(name, shape)).spread for name in results.systems},
-            "times_faster_than_better_peer": ratio(results, shape),
-        }
-        for shape in results.shapes
+        "systems": list(results.systems),
+        "problems": results.problems,
+        "quantities": {one.name: _values(results, one) for one in results.quantities},
+    }
+
+
+def _values(results: Results, one: Quantity) -> dict[str, object]:
+    summaries = {name: results.summary(name, one) for name in results.systems}
+    known = {name: summary for name, summary in summaries.items() if summary}
+    details = {name: results.details.get(name, {}).get(one.name) for name in results.systems}
+    return {
+        "tasks": one.tasks,
+        "unit": one.unit.value,
+        "seconds": {name: results.of(name, one) for name in results.systems},
+        "median": {name: summary.median for name, summary in known.items()},
+        "spread": {name: summary.spread for name, summary in known.items()},
+        "times_faster_than_best_peer": results.ratio(one),
+        "times_faster_than_limit": {name: results.ratio_to(name, one) for name in results.limits()},
+        "details": {name: detail for name, detail in details.items() if detail},
     }

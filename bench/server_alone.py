@@ -13,7 +13,7 @@ import click
 from attrs import frozen
 from rich.console import Console
 
-from bench.options import Delivery, delivery_options, numbers_option, repeat_option
+from bench.options import Delivery, delivery_options, new_console, numbers_option, repeat_option
 from bench.processes import Daemon, zero_cluster
 from bench.runners import OURS
 from bench.shapes import Shape, deepest_tree, merge, tree
@@ -127,7 +127,7 @@ def command(
     sizes: tuple[int, ...], repeat: int, governors: int, json_file: Path | None, markdown: bool
 ) -> None:
     """The server alone: its governors answer "finished" at once."""
-    console = Console()
+    console = new_console()
     samples = measure_all(sizes, governors, repeat, console)
     Delivery(json_file, markdown).deliver(
         console,

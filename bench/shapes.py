@@ -6,29 +6,15 @@ Every shape knows the answers that it must give.
 """
 
 from collections.abc import Sequence
-from enum import Enum
 
 from attrs import frozen
 
-
-class Function(Enum):
-    """What a task computes. Each does next to nothing: the system is what is measured."""
-
-    INC = "inc"  # one number, plus one
-    ADD = "add"  # two numbers
-    TOTAL = "total"  # any number of numbers
-
-
-class Unit(Enum):
-    """How the time of a shape is best read."""
-
-    TASKS_PER_SECOND = "tasks/s"
-    MILLISECONDS_PER_TASK = "ms a task"
+from bench.functions import Function
 
 
 @frozen
 class Call:
-    """One task. Its arguments are results of earlier tasks, or else plain numbers."""
+    """One task. Its arguments are plain numbers, and after them results of earlier tasks."""
 
     numbers: tuple[int, ...] = ()
     needs: tuple[int, ...] = ()  # each counts the calls of the shape from 0
@@ -48,12 +34,15 @@ class Shape:
     layers: tuple[Layer, ...]
     results: tuple[int, ...]  # the calls whose values the client wants
     answers: tuple[int, ...]  # the values that they must have
-    unit: Unit = Unit.TASKS_PER_SECOND
-    rounds: int = 1  # a turn runs the shape so often and keeps the median
 
     @property
     def task_count(self) -> int:
         return sum(len(layer.calls) for layer in self.layers)
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether some task needs another."""
+        return len(self.layers) > 1
 
 
 class WrongAnswer(Exception):
@@ -61,7 +50,7 @@ class WrongAnswer(Exception):
 
 
 def check_answers(shape: Shape, given: Sequence[object]) -> None:
-    """Raise WrongAnswer unless these are the values that the shape must give."""
+    """WrongAnswer unless these are the values that the shape must give."""
     if len(given) != len(shape.answers):
         raise WrongAnswer(
             f"{shape.name}: {len(given)} results came, and there should be {len(shape.answers)}"
@@ -94,6 +83,19 @@ def merge(count: int) -> Shape:
     )
 
 
+def merge_slow(count: int, microseconds: int) -> Shape:
+    """Independent tasks that sleep, and one that counts them."""
+    return Shape(
+        name="merge slow",
+        layers=(
+            Layer(Function.SLEEP, (Call(numbers=(microseconds,)),) * count),
+            Layer(Function.TOTAL, (Call(needs=tuple(range(count))),)),
+        ),
+        results=(count,),
+        answers=(count,),
+    )
+
+
 def tree(depth: int) -> Shape:
     """Pairwise sums down to one number: 2^depth - 1 tasks."""
     width = 2 ** (depth - 1)
@@ -122,33 +124,9 @@ def chain(length: int) -> Shape:
         layers=(first, *rest),
         results=(length - 1,),
         answers=(length,),
-        unit=Unit.MILLISECONDS_PER_TASK,
-    )
-
-
-def round_trip(rounds: int) -> Shape:
-    """One task at a time, from its submit to its result."""
-    return Shape(
-        name="round trip",
-        layers=(Layer(Function.INC, (Call(numbers=(41,)),)),),
-        results=(0,),
-        answers=(42,),
-        unit=Unit.MILLISECONDS_PER_TASK,
-        rounds=rounds,
     )
 
 
 def deepest_tree(tasks: int) -> int:
     """The depth of the largest tree that has no more tasks than this."""
     return (tasks + 1).bit_length() - 1
-
-
-def overhead_shapes(tasks: int) -> tuple[Shape, ...]:
-    """What `python -m bench overhead` measures."""
-    return (
-        independent(tasks),
-        merge(tasks),
-        tree(deepest_tree(tasks)),
-        chain(min(tasks, 1000)),
-        round_trip(min(tasks, 100)),
-    )

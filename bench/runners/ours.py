@@ -1,40 +1,53 @@
 """Rain, as its users know it: remote functions, one session for each run.
 
-`Client(cpus=n)` starts an embedded cluster, a server and a governor as
-processes of their own, and stops it when the client is closed.
+An embedded cluster has a server and a governor as processes of their own.
 """
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from inspect import Parameter, signature
 from time import perf_counter
 
-from attrs import frozen
+from attrs import Factory, frozen
 
-from bench.shapes import Function, Shape
+from bench.functions import Function
+from bench.runners import CallOnce
+from bench.shapes import Shape
 from rain.client import Client, Output, Task, remote
+from rain.client.local import LocalCluster
 
 
-def functions() -> dict[Function, Callable[..., Task]]:
-    # Made in here, so that they travel by value: executors need not find this module.
-    @remote(outputs=[Output(encode="pickle")], auto_load=True)
-    def inc(ctx: object, number: int) -> int:
-        return number + 1
+def _task(function: Function) -> Callable[..., Task]:
+    """The function as one that makes tasks, with the context before its arguments."""
+    plain = function.function
+    parameters = signature(plain).parameters.values()
 
-    @remote(outputs=[Output(encode="pickle")], auto_load=True)
-    def add(ctx: object, left: int, right: int) -> int:
-        return left + right
+    # Made in here, so that they travel by value and bring no import of this module with them.
+    def of_one(ctx: object, one: object) -> object:
+        return plain(one)
 
-    @remote(outputs=[Output(encode="pickle")], auto_load=True)
-    def total(ctx: object, *numbers: int) -> int:
-        return sum(numbers)
+    def of_two(ctx: object, one: object, two: object) -> object:
+        return plain(one, two)
 
-    return {Function.INC: inc, Function.ADD: add, Function.TOTAL: total}
+    def of_any(ctx: object, *arguments: object) -> object:
+        return plain(*arguments)
+
+    several = any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in parameters)
+    of_so_many: dict[int, Callable[..., object]] = {1: of_one, 2: of_two}
+    calling = of_any if several else of_so_many.get(len(parameters), of_any)
+    return remote(outputs=[Output(encode="pickle")], auto_load=True, name=function.value)(calling)
 
 
 @frozen
 class RainRunner:
     client: Client
-    functions: dict[Function, Callable[..., Task]]
+    address: str = ""
+    _tasks: dict[Function, Callable[..., Task]] = Factory(dict)
+
+    def task(self, function: Function) -> Callable[..., Task]:
+        if function not in self._tasks:
+            self._tasks[function] = _task(function)
+        return self._tasks[function]
 
     def run(self, shape: Shape) -> tuple[float, list[object]]:
         with self.client.new_session("bench") as session:
@@ -42,7 +55,7 @@ class RainRunner:
             start = perf_counter()
             tasks: list[Task] = []
             for layer in shape.layers:
-                function = self.functions[layer.function]
+                function = self.task(layer.function)
                 for call in layer.calls:
                     tasks.append(function(*call.numbers, *(tasks[i] for i in call.needs)))
             wanted = [tasks[i].output for i in shape.results]
@@ -53,8 +66,32 @@ class RainRunner:
             results: list[object] = [output.fetch().load() for output in wanted]
             return perf_counter() - start, results
 
+    @contextmanager
+    def calling(self) -> Generator[CallOnce, None, None]:
+        inc = self.task(Function.INC)
+        with self.client.new_session("calls") as session:
+
+            def call(number: int) -> object:
+                output = inc(number).output
+                output.keep()
+                session.submit(soon=True)
+                return output.fetch().load()
+
+            yield call
+
 
 @contextmanager
 def cluster(cpus: int) -> Generator[RainRunner, None, None]:
-    with Client(cpus=cpus) as client:
-        yield RainRunner(client, functions())
+    local = LocalCluster(cpus=cpus)
+    try:
+        with Client(local.host, local.port) as client:
+            yield RainRunner(client, f"{local.host}:{local.port}")
+    finally:
+        local.close()
+
+
+@contextmanager
+def connected(address: str) -> Generator[RainRunner, None, None]:
+    host, _, port = address.rpartition(":")
+    with Client(host, port) as client:
+        yield RainRunner(client, address)

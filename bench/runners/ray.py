@@ -6,64 +6,72 @@ from importlib import import_module
 from time import perf_counter
 from typing import Protocol, cast
 
-from attrs import frozen
+from attrs import Factory, frozen
 
-from bench.shapes import Function, Shape
+from bench.functions import Function
+from bench.runners import CallOnce
+from bench.shapes import Shape
 
 
 class _RemoteFunction(Protocol):
     def remote(self, *arguments: object) -> object: ...
 
 
+class _Context(Protocol):
+    @property
+    def gcs_address(self) -> str: ...
+
+
 class _Ray(Protocol):
     """The little that is used of it: Ray itself need not be installed to check this file."""
 
     def init(
-        self, *, num_cpus: int, include_dashboard: bool, log_to_driver: bool, logging_level: str
+        self,
+        *,
+        address: str | None = None,
+        num_cpus: int | None = None,
+        include_dashboard: bool | None = None,
+        log_to_driver: bool,
+        logging_level: str,
     ) -> object: ...
 
     def remote(self, function: Callable[..., object]) -> _RemoteFunction: ...
 
-    def get(self, references: list[object]) -> list[object]: ...
+    def get(self, references: object) -> object: ...
+
+    def get_runtime_context(self) -> _Context: ...
 
     def shutdown(self) -> None: ...
-
-
-def functions(ray: _Ray) -> dict[Function, _RemoteFunction]:
-    # Made in here, so that they travel by value: workers need not find this module.
-    def inc(number: int) -> int:
-        return number + 1
-
-    def add(left: int, right: int) -> int:
-        return left + right
-
-    def total(*numbers: int) -> int:
-        return sum(numbers)
-
-    return {
-        Function.INC: ray.remote(inc),
-        Function.ADD: ray.remote(add),
-        Function.TOTAL: ray.remote(total),
-    }
 
 
 @frozen
 class RayRunner:
     ray: _Ray
-    functions: dict[Function, _RemoteFunction]
+    address: str = ""
+    _remotes: dict[Function, _RemoteFunction] = Factory(dict)
+
+    def remote(self, function: Function) -> _RemoteFunction:
+        if function not in self._remotes:
+            self._remotes[function] = self.ray.remote(function.function)
+        return self._remotes[function]
 
     def run(self, shape: Shape) -> tuple[float, list[object]]:
         start = perf_counter()
         references: list[object] = []
         for layer in shape.layers:
-            function = self.functions[layer.function]
+            function = self.remote(layer.function)
             # Arguments are looked up among the layers before, never in this one.
             references += [
                 function.remote(*call.numbers, *(references[i] for i in call.needs))
                 for call in layer.calls
             ]
         results = self.ray.get([references[i] for i in shape.results])
-        return perf_counter() - start, results
+        return perf_counter() - start, cast("list[object]", results)
+
+    @contextmanager
+    def calling(self) -> Generator[CallOnce, None, None]:
+        inc = self.remote(Function.INC)
+        yield lambda number: self.ray.get(inc.remote(number))
 
 
 @contextmanager
@@ -71,6 +79,16 @@ def cluster(cpus: int) -> Generator[RayRunner, None, None]:
     ray = cast("_Ray", import_module("ray"))
     ray.init(num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
-        yield RayRunner(ray, functions(ray))
+        yield RayRunner(ray, ray.get_runtime_context().gcs_address)
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def connected(address: str) -> Generator[RayRunner, None, None]:
+    ray = cast("_Ray", import_module("ray"))
+    ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    try:
+        yield RayRunner(ray, address)
     finally:
         ray.shutdown()

@@ -2,24 +2,24 @@
 
 import subprocess
 import sys
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from rich.console import Console
 
 from bench.__main__ import main
-from bench.overhead import choose_systems
-from bench.runners import System
 
 ROOT = Path(__file__).parents[2]
 
 IMPORT_WITHOUT_PEERS = """
 import sys
-for name in ("dask", "distributed", "ray", "matplotlib"):
+for name in ("dask", "distributed", "ray", "parsl", "matplotlib"):
     sys.modules[name] = None
-import bench.__main__, bench.runners.dask, bench.runners.ray
+import importlib
+from bench.__main__ import MODULES
+from bench.runners import SYSTEMS
+for name in (*MODULES.values(), *(system.module for system in SYSTEMS.values())):
+    importlib.import_module(name)
 """
 
 
@@ -35,26 +35,11 @@ def test_everything_is_imported_without_the_peers() -> None:
     assert answer.returncode == 0, answer.stderr
 
 
-def test_a_peer_that_is_missing_is_left_out_with_a_line_that_helps(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def is_installed(system: System) -> bool:
-        return system.name != "ray"
-
-    monkeypatch.setattr(System, "is_installed", is_installed)
-    console = Console(width=200, record=True, file=StringIO())
-
-    systems = choose_systems(("dask", "ray"), console)
-
-    assert [system.name for system in systems] == ["rain", "dask"]
-    assert console.export_text() == "ray is not installed: pip install '.[bench]'\n"
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["overhead", "--peers", "dask,spark"], "'spark' is none of dask, ray"),
-        (["overhead", "--tasks", "1"], "1 is not in the range"),
+        (["overhead", "--peers", "dask,spark"], "'spark' is none of dask, ray, parsl, pool"),
+        (["granularity", "--patterns", "star"], "'star' is none of stencil"),
         (["server", "--tasks", "10,many"], "'10,many' is no list of numbers"),
         (["server", "--tasks", "0"], "each is at least 1"),
     ],

@@ -1,20 +1,22 @@
-"""The peers' runners hand over each shape as it is; fakes stand in for the peers."""
+"""The runners hand over each shape as it is; fakes stand in for the peers."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 import pytest
 from attrs import frozen
 
-from bench.runners import SYSTEMS
+from bench.functions import inc
+from bench.patterns import rows
+from bench.runners import PEERS, SYSTEMS, Runner
 from bench.runners.dask import DaskRunner
-from bench.runners.dask import functions as dask_functions
+from bench.runners.parsl import ParslRunner
+from bench.runners.pipe import cluster as pipe_cluster
+from bench.runners.pool import cluster as pool_cluster
 from bench.runners.ray import RayRunner
-from bench.runners.ray import functions as ray_functions
-from bench.shapes import Shape, chain, independent, merge, round_trip, tree
-from bench.turn import measure, take_turn
+from bench.shapes import Shape, chain, independent, merge, tree
 
-SHAPES = [independent(5), merge(5), tree(3), chain(4), round_trip(2)]
+SHAPES = [independent(5), merge(5), tree(3), chain(4), rows("stencil", 3, 3, 1)]
 
 
 @frozen
@@ -22,6 +24,9 @@ class Promise:
     """A result that exists already, and that only its owner may open."""
 
     value: object
+
+    def result(self) -> object:
+        return self.value
 
 
 def opened(value: object) -> object:
@@ -43,13 +48,13 @@ class FakeDask:
 
     def map(
         self, function: Callable[..., object], *arguments: Iterable[object], pure: bool
-    ) -> list[object]:
+    ) -> list[Promise]:
         assert not pure
         self.calls.append("map")
         rows = zip(*arguments, strict=True)
         return [Promise(function(*(opened(argument) for argument in row))) for row in rows]
 
-    def gather(self, futures: list[object]) -> list[object]:
+    def gather(self, futures: Sequence[object]) -> list[object]:
         return [opened(future) for future in futures]
 
 
@@ -61,70 +66,85 @@ class FakeRemote:
         return Promise(self.function(*(opened(argument) for argument in arguments)))
 
 
+@frozen
+class FakeContext:
+    gcs_address: str = "nowhere"
+
+
 class FakeRay:
     def init(
-        self, *, num_cpus: int, include_dashboard: bool, log_to_driver: bool, logging_level: str
+        self,
+        *,
+        address: str | None = None,
+        num_cpus: int | None = None,
+        include_dashboard: bool | None = None,
+        log_to_driver: bool,
+        logging_level: str,
     ) -> None:
         raise AssertionError("a runner works on a cluster that is there already")
 
     def remote(self, function: Callable[..., object]) -> FakeRemote:
         return FakeRemote(function)
 
-    def get(self, references: list[object]) -> list[object]:
-        return [opened(reference) for reference in references]
+    def get(self, references: object) -> object:
+        return opened(references)
+
+    def get_runtime_context(self) -> FakeContext:
+        return FakeContext()
 
     def shutdown(self) -> None:
         raise AssertionError("a runner works on a cluster that stays")
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_the_dask_runner_computes_the_shape(shape: Shape) -> None:
-    runner = DaskRunner(FakeDask(), dask_functions())
+def fake_app(function: Callable[..., object]) -> Callable[..., Promise]:
+    return lambda *arguments: Promise(function(*(opened(argument) for argument in arguments)))
 
-    seconds, results = runner.run(shape)
+
+RUNNERS: dict[str, Callable[[], Runner]] = {
+    "dask": lambda: DaskRunner(FakeDask()),
+    "ray": lambda: RayRunner(FakeRay()),
+    "parsl": lambda: ParslRunner(fake_app),
+}
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_a_runner_computes_the_shape(shape: Shape, name: str) -> None:
+    seconds, results = RUNNERS[name]().run(shape)
 
     assert seconds > 0
     assert results == list(shape.answers)
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_runner_makes_single_calls(name: str) -> None:
+    with RUNNERS[name]().calling() as call:
+        assert [call(1), call(5)] == [2, 6]
 
 
 def test_the_dask_runner_maps_what_comes_in_numbers() -> None:
     dask = FakeDask()
 
-    DaskRunner(dask, dask_functions()).run(merge(5))
+    DaskRunner(dask).run(merge(5))
 
     assert dask.calls == ["map", "submit"]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_the_ray_runner_computes_the_shape(shape: Shape) -> None:
-    ray = FakeRay()
+def test_the_pipe_computes_graphs_and_calls() -> None:
+    with pipe_cluster(cpus=2) as runner, runner.calling() as call:
+        assert runner.run(tree(3))[1] == list(tree(3).answers)
+        assert call(1) == inc(1)
 
-    seconds, results = RayRunner(ray, ray_functions(ray)).run(shape)
 
-    assert seconds > 0
-    assert results == list(shape.answers)
+def test_the_pool_computes_what_is_no_graph() -> None:
+    pool = PEERS["pool"]
+
+    with pool_cluster(cpus=2) as runner, runner.calling() as call:
+        assert runner.run(independent(9))[1] == list(independent(9).answers)
+        assert call(1) == inc(1)
+    assert [pool.can_run(shape) for shape in SHAPES] == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_system_is_known_by_the_name_that_it_is_listed_under(name: str) -> None:
     assert SYSTEMS[name].name == name
-
-
-def test_a_turn_gives_the_seconds_of_every_shape() -> None:
-    ray = FakeRay()
-
-    seconds = take_turn(RayRunner(ray, ray_functions(ray)), tasks=4)
-
-    assert list(seconds) == ["independent", "merge", "tree", "chain", "round trip"]
-    assert all(value > 0 for value in seconds.values())
-
-
-def test_a_shape_of_several_rounds_gives_the_middle_one() -> None:
-    class Clockwork:
-        def __init__(self) -> None:
-            self.times = iter([5.0, 1.0, 2.0])
-
-        def run(self, shape: Shape) -> tuple[float, list[object]]:
-            return next(self.times), list(shape.answers)
-
-    assert measure(Clockwork(), round_trip(3)) == 2.0

@@ -1,10 +1,15 @@
 """The shapes are what they say, and know their own answers."""
 
+from typing import Any
+
 import pytest
 
+from bench.overhead import overhead_shapes
+from bench.patterns import PATTERNS, needs, rows
+from bench.pipelines import bag, groupby, join, pipelines, transpose_sum
+from bench.results import Unit
 from bench.shapes import (
     Call,
-    Function,
     Shape,
     WrongAnswer,
     chain,
@@ -12,33 +17,34 @@ from bench.shapes import (
     deepest_tree,
     independent,
     merge,
-    overhead_shapes,
-    round_trip,
+    merge_slow,
     tree,
 )
 
-SMALL = [independent(7), merge(7), tree(1), tree(4), chain(1), chain(9), round_trip(3)]
+SMALL = [
+    independent(7),
+    merge(7),
+    merge_slow(3, 1),
+    tree(1),
+    tree(4),
+    chain(1),
+    chain(9),
+    *(rows(pattern, 5, 6, 1) for pattern in PATTERNS),
+    transpose_sum(3, 4),
+    groupby(10, 7, keys=3),
+    join(3, 20),
+    bag(10, 13, distinct=5),
+    *pipelines(4),
+]
 
 
-def compute(function: Function, arguments: list[int]) -> int:
-    match function:
-        case Function.INC:
-            (number,) = arguments
-            return number + 1
-        case Function.ADD:
-            left, right = arguments
-            return left + right
-        case Function.TOTAL:
-            return sum(arguments)
-
-
-def evaluate(shape: Shape) -> list[int]:
+def evaluate(shape: Shape) -> list[Any]:
     """The results by a plain loop, layer after layer."""
-    values: list[int] = []
+    values: list[Any] = []
     for layer in shape.layers:
+        function = layer.function.function
         values += [
-            compute(layer.function, [*call.numbers, *(values[i] for i in call.needs)])
-            for call in layer.calls
+            function(*call.numbers, *(values[i] for i in call.needs)) for call in layer.calls
         ]
     return [values[i] for i in shape.results]
 
@@ -58,7 +64,7 @@ def test_a_layer_needs_only_earlier_layers(shape: Shape) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "count"),
-    [(independent(7), 7), (merge(7), 8), (tree(4), 15), (chain(9), 9), (round_trip(3), 1)],
+    [(independent(7), 7), (merge(7), 8), (tree(4), 15), (chain(9), 9)],
     ids=lambda value: getattr(value, "name", str(value)),
 )
 def test_a_shape_counts_its_tasks(shape: Shape, count: int) -> None:
@@ -78,12 +84,39 @@ def test_the_deepest_tree_stays_within_the_number_of_tasks(tasks: int, depth: in
     assert tree(depth).task_count <= tasks < tree(depth + 1).task_count
 
 
-def test_the_chain_and_the_round_trips_do_not_grow_without_end() -> None:
-    by_name = {shape.name: shape for shape in overhead_shapes(5000)}
+def test_the_chain_and_the_tree_do_not_grow_without_end() -> None:
+    shapes = {
+        quantity.name: (quantity, shape) for quantity, shape in overhead_shapes([5000, 90000])
+    }
 
-    assert by_name["chain"].task_count == 1000
-    assert by_name["round trip"].rounds == 100
-    assert by_name["independent"].task_count == 5000
+    assert list(shapes) == ["independent, 5,000", "independent, 90,000", "merge", "tree", "chain"]
+    assert shapes["merge"][0].tasks == 5001
+    assert shapes["tree"][0].tasks == 2**14 - 1
+    assert shapes["chain"][0].tasks == 1000
+    assert shapes["chain"][0].unit is Unit.MILLISECONDS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "read"),
+    [
+        ("stencil", (3, 4, 5)),
+        ("nearest", (2, 3, 4, 5, 6)),
+        ("fft", (2, 4, 6)),
+        ("spread", (0, 1, 3, 4, 6)),
+        ("all-to-all", (0, 1, 2, 3, 4, 5, 6, 7)),
+    ],
+)
+def test_a_pattern_says_what_a_task_reads_of_the_row_before(
+    pattern: str, read: tuple[int, ...]
+) -> None:
+    assert needs(pattern, 8, 2, 4) == read
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_stays_within_the_row(pattern: str) -> None:
+    for step in range(1, 6):
+        for column in range(5):
+            assert set(needs(pattern, 5, step, column)) <= set(range(5))
 
 
 def test_right_answers_pass() -> None:

@@ -1,0 +1,165 @@
+"""`python -m bench latency`: how soon the result of one task is there.
+
+Beside the peers it shows what a plain pipe to one child process takes: no system of processes can
+be faster.
+"""
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import quantiles
+from threading import BrokenBarrierError
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bench.options import Delivery, comparison_options, delivery_options, new_console, plot_option
+from bench.plot import draw_bars, require_matplotlib
+from bench.report import results_sheet, results_values
+from bench.results import Quantity, Unit
+from bench.runners import PIPE, SYSTEMS, CallOnce, Runner, System, distributions
+from bench.shapes import WrongAnswer, chain
+from bench.turn import Figure, Options, timed
+from bench.turns import Plan, choose_systems, measure_in_turns
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.synchronize import Barrier
+
+WARM_UP_CALLS = 20
+START_LIMIT_SECONDS = 60
+PERCENTILES = (50, 90, 99)
+
+
+def percentile(samples: Sequence[float], which: int) -> float:
+    """The value that so many per cent of the samples do not exceed."""
+    if len(samples) == 1:
+        return samples[0]
+    return quantiles(samples, n=100, method="inclusive")[which - 1]
+
+
+def call_often(call: CallOnce, rounds: int) -> list[float]:
+    """The seconds of each of so many calls, one after the other."""
+    samples: list[float] = []
+    for number in range(rounds):
+        start = perf_counter()
+        answer = call(number)
+        samples.append(perf_counter() - start)
+        if answer != number + 1:
+            raise WrongAnswer(f"call {number} gave {answer!r}")
+    return samples
+
+
+def client(
+    name: str, address: str, rounds: int, begin: "Barrier", results: "Connection[Any, Any]"
+) -> None:
+    """One program of several that use the same cluster."""
+    with SYSTEMS[name].connected(address) as runner, runner.calling() as call:
+        call_often(call, WARM_UP_CALLS)
+        begin.wait(START_LIMIT_SECONDS)
+        start = perf_counter()
+        samples = call_often(call, rounds)
+        results.send((perf_counter() - start, samples))
+
+
+def several(system: System, address: str, clients: int, rounds: int) -> tuple[float, list[float]]:
+    """The seconds until all clients are done, and those of all calls."""
+    context = multiprocessing.get_context("spawn")
+    begin = context.Barrier(clients)
+    with ExitStack() as stack:
+        pipes = [context.Pipe(duplex=False) for _ in range(clients)]
+        started = [
+            context.Process(
+                target=client, args=(system.name, address, rounds, begin, theirs), daemon=True
+            )
+            for _, theirs in pipes
+        ]
+        for process, (ours, theirs) in zip(started, pipes, strict=True):
+            stack.callback(ours.close)
+            process.start()
+            theirs.close()  # so that the end of the process is the end of the pipe
+        seconds: list[float] = []
+        samples: list[float] = []
+        for ours, _ in pipes:
+            needed, of_one = ours.recv()
+            seconds.append(needed)
+            samples += of_one
+        for process in started:
+            process.join()
+    return max(seconds), samples
+
+
+def quantities(rounds: int, clients: int, links: int) -> list[Quantity]:
+    return [
+        *(Quantity(f"one client, p{which}") for which in PERCENTILES),
+        *(Quantity(f"{clients} clients, p{which}") for which in PERCENTILES),
+        Quantity(f"{clients} clients together", clients * rounds, Unit.TASKS_PER_SECOND),
+        Quantity("chain, a link", links),
+    ]
+
+
+def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure]:
+    rounds, clients, links = options["rounds"], options["clients"], options["links"]
+    with runner.calling() as call:
+        call_often(call, WARM_UP_CALLS)
+        samples = call_often(call, rounds)
+    for which in PERCENTILES:
+        yield f"one client, p{which}", percentile(samples, which), None
+    if system.graphs:
+        yield "chain, a link", timed(runner, chain(links)), None
+    if system.shared:
+        try:
+            seconds, samples = several(system, runner.address, clients, rounds)
+        except (EOFError, BrokenBarrierError) as error:
+            raise click.ClickException("a client has ended before it was done") from error
+        for which in PERCENTILES:
+            yield f"{clients} clients, p{which}", percentile(samples, which), None
+        yield f"{clients} clients together", seconds, None
+
+
+@click.command(name="latency")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=2),
+    default=1000,
+    show_default=True,
+    help="How many tasks each client runs, one after the other.",
+)
+@click.option("--clients", type=click.IntRange(min=2), default=4, show_default=True)
+@click.option(
+    "--links", type=click.IntRange(min=2), default=1000, show_default=True, help="Of the chain."
+)
+@comparison_options(repeat=3)
+@delivery_options
+@plot_option
+def command(
+    rounds: int,
+    clients: int,
+    links: int,
+    repeat: int,
+    cpus: int,
+    peers: tuple[str, ...],
+    limit: float,
+    json_file: Path | None,
+    markdown: bool,
+    plot_file: Path | None,
+) -> None:
+    """How soon the result of one task is there."""
+    if plot_file:
+        require_matplotlib()
+    console = new_console()
+    systems = (*choose_systems(peers, console), PIPE)
+    options = {"cpus": cpus, "rounds": rounds, "clients": clients, "links": links}
+    plan = Plan("bench.latency", options, repeat, limit)
+    results = measure_in_turns(systems, quantities(rounds, clients, links), plan, console)
+    Delivery(json_file, markdown).deliver(
+        console,
+        "latency",
+        [results_sheet("From a task's submission to its result", results)],
+        {"cpus_used": cpus, "turns": repeat, **results_values(results)},
+        distributions(systems),
+    )
+    if plot_file:
+        draw_bars(results, plot_file)

@@ -1,0 +1,62 @@
+"""A loop in one child process that calls functions, with a pipe to it: the limit of every latency.
+
+Between processes nothing in Python is faster than to pickle a call, write it, and read the answer.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from multiprocessing import Pipe, Process
+from multiprocessing.connection import Connection
+from time import perf_counter
+from typing import Any
+
+from attrs import frozen
+
+from bench.functions import inc
+from bench.runners import CallOnce
+from bench.shapes import Shape
+
+
+def _answer(pipe: "Connection[Any, Any]") -> None:
+    """The loop of the child."""
+    while (call := pipe.recv()) is not None:
+        function, arguments = call
+        pipe.send(function(*arguments))
+
+
+@frozen
+class PipeRunner:
+    pipe: "Connection[Any, Any]"
+    address: str = ""
+
+    def run(self, shape: Shape) -> tuple[float, list[object]]:
+        start = perf_counter()
+        results: list[object] = []
+        for layer in shape.layers:
+            for call in layer.calls:
+                arguments = (*call.numbers, *(results[i] for i in call.needs))
+                self.pipe.send((layer.function.function, arguments))
+                results.append(self.pipe.recv())
+        return perf_counter() - start, [results[i] for i in shape.results]
+
+    @contextmanager
+    def calling(self) -> Generator[CallOnce, None, None]:
+        def call(number: int) -> object:
+            self.pipe.send((inc, (number,)))
+            return self.pipe.recv()
+
+        yield call
+
+
+@contextmanager
+def cluster(cpus: int) -> Generator[PipeRunner, None, None]:  # one child, however many cpus
+    ours, theirs = Pipe()
+    child = Process(target=_answer, args=(theirs,))
+    child.start()
+    try:
+        yield PipeRunner(ours)
+    finally:
+        ours.send(None)
+        child.join()
+        ours.close()
+        theirs.close()

@@ -1,0 +1,181 @@
+"""Runs the systems in turns, each turn in processes of their own, and leaves none of them behind.
+
+A turn that shows nothing new for a while has hung: its process group is ended, and the run goes on
+with the next. Every process of a turn carries a mark in its environment, which it passes on to
+whatever it starts; so processes that have left the group are found and ended too.
+"""
+
+import json
+import os
+import secrets
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from attrs import define, field, frozen
+from rich.console import Console
+
+from bench.results import Quantity, Results
+from bench.runners import OURS, PEERS, System
+from bench.turn import Figure, Options
+
+TOP = Path(__file__).parents[1]
+MARK = "RAIN_BENCH_TURN"
+END_LIMIT_SECONDS = 10
+LAST_WORDS = 1500  # so much of what a failed turn has said is shown
+
+
+@frozen
+class Plan:
+    """What the turns shall do."""
+
+    module: str  # has the function `measure`
+    options: Options
+    repeat: int
+    limit_seconds: float  # a turn that shows nothing for so long has hung
+    environment: dict[str, str] = field(factory=dict)
+
+
+def choose_systems(peers: Sequence[str], console: Console) -> tuple[System, ...]:
+    """Ours and those peers that are installed; a line says what to do about the others."""
+    chosen = [OURS]
+    for name in peers:
+        system = PEERS[name]
+        if system.is_installed():
+            chosen.append(system)
+        else:
+            console.print(f"{name} is not installed: pip install '.\\[bench]'")
+    return tuple(chosen)
+
+
+@define
+class Turn:
+    """The figures of one turn, one after the other; afterwards `problem` says how it went wrong."""
+
+    system: System
+    plan: Plan
+    problem: str = ""
+
+    def figures(self) -> Iterator[Figure]:
+        mark = secrets.token_hex(8)
+        with TemporaryDirectory(prefix="rb-", ignore_cleanup_errors=True) as folder:
+            out, theirs = os.pipe()
+            said = Path(folder) / "said"
+            with said.open("wb") as stderr:
+                process = subprocess.Popen(
+                    [
+                        *(sys.executable, "-m", "bench.turn", self.system.name, self.plan.module),
+                        *("--options", json.dumps(self.plan.options), "--out", str(theirs)),
+                    ],
+                    cwd=folder,
+                    env=self._environment(folder, mark),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=stderr,
+                    pass_fds=(theirs,),
+                    start_new_session=True,
+                )
+            os.close(theirs)
+            try:
+                yield from self._read(process, out)
+                if process.poll():
+                    words = said.read_text(errors="replace").strip()[-LAST_WORDS:]
+                    self.problem = f"{self.system.name} failed:\n{words}"
+            finally:
+                os.close(out)
+                _end_group(process)
+                end_marked(mark)
+
+    def _environment(self, folder: str, mark: str) -> dict[str, str]:
+        # Ours comes first: all workers of all systems find the functions of the shapes there.
+        path = os.pathsep.join(filter(None, [str(TOP), os.environ.get("PYTHONPATH", "")]))
+        return {
+            **os.environ,
+            "PYTHONPATH": path,
+            "TMPDIR": folder,
+            "RAY_TMPDIR": folder,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            MARK: mark,
+            **self.plan.environment,
+        }
+
+    def _read(self, process: "subprocess.Popen[bytes]", out: int) -> Iterator[Figure]:
+        """Lines until the process ends; the limit starts anew with each."""
+        limit = self.plan.limit_seconds
+        rest = b""
+        ended = os.pidfd_open(process.pid)
+        try:
+            while True:
+                readable, _, _ = select.select([out, ended], [], [], limit)
+                if not readable:
+                    self.problem = (
+                        f"{self.system.name} showed nothing for {limit:.0f} s and was ended"
+                    )
+                    return
+                if out not in readable:
+                    return
+                piece = os.read(out, 65536)
+                if not piece:  # nothing more will come; the end may still take a while
+                    _await_end(process, limit)
+                    return
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    name, seconds, detail = json.loads(line)
+                    yield name, seconds, detail
+        finally:
+            os.close(ended)
+
+
+def _await_end(process: "subprocess.Popen[bytes]", limit: float) -> None:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(limit)
+
+
+def _end_group(process: "subprocess.Popen[bytes]") -> None:
+    """Ends the process, and whoever is still in its group."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def end_marked(mark: str) -> list[int]:
+    """Ends all processes that carry the mark in their environment; who they were."""
+    ended: list[int] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it is somebody else's, or it has just ended
+            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                _end(int(folder.name))
+                ended.append(int(folder.name))
+    return ended
+
+
+def _end(pid: int) -> None:
+    """Kills a process that is no child of ours, and waits for its end."""
+    process = os.pidfd_open(pid)
+    try:
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+        select.select([process], [], [], END_LIMIT_SECONDS)
+    finally:
+        os.close(process)
+
+
+def measure_in_turns(
+    systems: Sequence[System], quantities: Sequence[Quantity], plan: Plan, console: Console
+) -> Results:
+    """Run the systems one after the other, and that as often as was asked for."""
+    results = Results(tuple(quantities), tuple(system.name for system in systems))
+    for number in range(plan.repeat):
+        for system in systems:
+            turn = Turn(system, plan)
+            with console.status(f"{system.name}, turn {number + 1} of {plan.repeat}"):
+                for name, seconds, detail in turn.figures():
+                    results.add(system.name, name, seconds, detail)
+            if turn.problem:
+                console.print(turn.problem, style="red", markup=False)
+                results.problems.append(turn.problem)
+    return results

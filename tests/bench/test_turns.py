@@ -1,0 +1,123 @@
+"""Turns run in processes of their own, and nothing of them stays, however they end."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from bench.results import Quantity
+from bench.runners import PEERS, SYSTEMS, Runner, System
+from bench.shapes import WrongAnswer, independent
+from bench.turn import Figure, Options, take_turn, timed
+from bench.turns import MARK, Plan, Turn, choose_systems, end_marked, measure_in_turns
+from tests.bench import played
+
+PLAYED = System("pool", "tests.bench.played", "concurrent", "", graphs=False)
+
+
+def plan(mode: str, limit: float = 60.0) -> Plan:
+    return Plan("tests.bench.played", {"cpus": 1, "mode": mode}, repeat=1, limit_seconds=limit)
+
+
+def test_a_peer_that_is_missing_is_left_out_with_a_line_that_helps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def is_installed(system: System) -> bool:
+        return system.name != "ray"
+
+    monkeypatch.setattr(System, "is_installed", is_installed)
+    console = Console(width=200, record=True, file=StringIO())
+
+    systems = choose_systems(("dask", "ray"), console)
+
+    assert [system.name for system in systems] == ["rain", "dask"]
+    assert console.export_text() == "ray is not installed: pip install '.[bench]'\n"
+
+
+@pytest.mark.whole
+def test_a_turn_tells_its_figures_one_by_one() -> None:
+    turn = Turn(PEERS["pool"], plan("two figures"))
+
+    figures = list(turn.figures())
+
+    assert figures == [("first", 1.5, None), ("second", None, [1, 2])]
+    assert turn.problem == ""
+
+
+@pytest.mark.whole
+def test_a_turn_that_fails_says_how_and_keeps_what_it_has_shown() -> None:
+    turn = Turn(PEERS["pool"], plan("a wrong answer"))
+
+    figures = list(turn.figures())
+
+    assert figures == [("first", 1.5, None)]
+    assert "pool failed" in turn.problem
+    assert "this answer is wrong" in turn.problem
+
+
+@pytest.mark.whole
+def test_a_turn_that_hangs_is_ended_with_all_that_it_has_started() -> None:
+    turn = Turn(PEERS["pool"], plan("a child hangs", limit=1.0))
+
+    figures = list(turn.figures())
+
+    ((name, _, child),) = figures
+    assert name == "child"
+    assert isinstance(child, int)
+    assert turn.problem == "pool showed nothing for 1 s and was ended"
+    assert played.is_gone(child)
+
+
+@pytest.mark.whole
+def test_a_problem_of_one_system_does_not_end_the_run() -> None:
+    console = Console(width=200, record=True, file=StringIO())
+
+    results = measure_in_turns(
+        [PEERS["pool"], PEERS["pool"]], [Quantity("first")], plan("a wrong answer"), console
+    )
+
+    assert len(results.problems) == 2
+    assert results.of("pool", Quantity("first")) == [1.5, 1.5]
+
+
+def test_processes_are_found_by_the_mark_in_their_environment() -> None:
+    sleeping = subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={**os.environ, MARK: "mine"}
+    )
+    assert sleeping.stdin is not None
+
+    assert end_marked("nobody's") == []
+    assert end_marked("mine") == [sleeping.pid]
+
+    assert sleeping.wait() < 0
+    sleeping.stdin.close()
+
+
+def test_a_turn_warms_up_and_then_measures() -> None:
+    shapes: list[str] = []
+    system = System("played", "tests.bench.played", "concurrent", "")
+
+    def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure]:
+        shapes.extend(played.shapes)
+        yield "all", timed(runner, independent(3)), options["extra"]
+
+    figures = list(take_turn(system, measure, {"cpus": 2, "extra": 7}))
+
+    assert shapes == ["independent", "merge", "tree", "chain"]
+    assert figures == [("all", 0.5, 7)]
+
+
+def test_wrong_answers_count_for_nothing() -> None:
+    class Wrong(played.PlayedRunner):
+        answers_are_right = False
+
+    with pytest.raises(WrongAnswer):
+        timed(Wrong(), independent(2))
+
+
+def test_limits_are_no_peers() -> None:
+    assert [name for name, system in SYSTEMS.items() if system.is_limit] == ["pool", "pipe"]
