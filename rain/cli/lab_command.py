@@ -46,8 +46,6 @@ COUNT = click.IntRange(min=1)
     "--scheduler",
     "schedulers",
     multiple=True,
-    default=("rain",),
-    show_default=True,
     metavar="NAME",
     help="A scheduler to judge: a name, or FILE.py:CLASS; may be repeated.",
 )
@@ -55,19 +53,17 @@ COUNT = click.IntRange(min=1)
     "--cluster",
     "clusters",
     callback=words,
-    default="8x4",
-    show_default=True,
+    default="",
     metavar="LIST",
-    help="Clusters: 8x4 is 8 governors with 4 cpus each; 8x4+2x16 mixes two sorts.",
+    help="Clusters: 8x4 (the default) is 8 governors with 4 cpus each; 8x4+2x16 mixes two sorts.",
 )
 @click.option(
     "--bandwidth",
     "bandwidths",
     callback=speeds,
-    default="128",
-    show_default=True,
+    default="",
     metavar="LIST",
-    help="MiB per second that each governor can send, and receive.",
+    help="MiB per second that each governor can send, and receive; 128 unless said.",
 )
 @click.option(
     "--estimates",
@@ -77,13 +73,16 @@ COUNT = click.IntRange(min=1)
     metavar="LIST",
     help="What schedulers know of durations and sizes: exact, user, learned, mean, none.",
 )
-@seconds("--latency", 0.0005, "How long every message is under way.")
+@click.option(
+    "--latency",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="How long every message is under way; 0.0005 unless said.",
+)
 @click.option(
     "--downloads",
     type=click.IntRange(1, 8),
-    default=8,
-    show_default=True,
-    help="How many objects a governor fetches at once.",
+    help="How many objects a governor fetches at once; 8 unless said.",
 )
 @seconds("--turn", 0.0, "What each turn of the server takes.")
 @seconds("--scheduler-cost", 0.0, "What a scheduler takes for each piece of news.")
@@ -92,6 +91,7 @@ COUNT = click.IntRange(min=1)
 @click.option("--seed", type=int, default=1, show_default=True, help="The first seed.")
 @click.option("-j", "--jobs", type=COUNT, help="Processes at once; one per cpu unless said.")
 @file("--json", "Write every result to this file.")
+@file("--export", "Write the graph, with its cluster, as a JSON file, and run nothing.")
 @click.option("--list", "listed", is_flag=True, help="Show the graphs that the lab can make.")
 def lab(
     graphs: tuple[str, ...],
@@ -99,8 +99,8 @@ def lab(
     clusters: tuple[str, ...],
     bandwidths: tuple[float, ...],
     estimates: tuple[str, ...],
-    latency: float,
-    downloads: int,
+    latency: float | None,
+    downloads: int | None,
     turn: float,
     scheduler_cost: float,
     task_overhead: float,
@@ -108,6 +108,7 @@ def lab(
     seed: int,
     jobs: int | None,
     json: Path | None,
+    export: Path | None,
     listed: bool,
 ) -> None:
     """Judge schedulers in virtual time.
@@ -132,6 +133,7 @@ def lab(
         seeds=tuple(range(seed, seed + repeat)),
         jobs=jobs or len(os.sched_getaffinity(0)),
         json=json,
+        export=export,
         listed=listed,
     )
     answer(question, Console())

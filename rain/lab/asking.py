@@ -2,80 +2,115 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 from rich.console import Console
 
 from rain.lab.clusters import make_cluster
 from rain.lab.estimates import Estimates
-from rain.lab.families import FAMILIES, SETS
+from rain.lab.families import FAMILIES, SETS, describe
+from rain.lab.files import is_file, read_file, write_json
+from rain.lab.format import write_graph
 from rain.lab.league import Entry, Instance
-from rain.lab.running import run_all
+from rain.lab.running import load, run_all
 from rain.lab.tables import print_results
 from rain.lab.values import report
-from rain.lab.workload import LabError, Overheads
-from rain.server.plugins import make_scheduler
+from rain.lab.workload import MIB, Cluster, LabError, Overheads
+from rain.server.plugins import DEFAULT, make_scheduler
+
+CLUSTER = "8x4"
+BANDWIDTH = 128.0  # MiB per second
 
 
 @frozen
 class Question:
-    """The command line."""
+    """The command line. What is None, or empty, was not said."""
 
     graphs: tuple[str, ...]
     schedulers: tuple[str, ...]
     clusters: tuple[str, ...]
     bandwidths: tuple[float, ...]
     estimates: tuple[str, ...]
-    latency: float
-    downloads: int
+    latency: float | None
+    downloads: int | None
     overheads: Overheads
     seeds: tuple[int, ...]
     jobs: int
     json: Path | None = None
+    export: Path | None = None
     listed: bool = False
 
 
 def answer(question: Question, console: Console) -> None:
     """Does what was asked for."""
     if question.listed:
-        for name, family in FAMILIES.items():
-            console.print(f"{name}: {(family.__doc__ or '').strip()}", highlight=False)
+        for name in FAMILIES:
+            console.print(describe(name), highlight=False, markup=False)
+        return
+    graphs = graphs_of(question)
+    if question.export is not None:
+        export(question, graphs, question.export)
         return
     for name in question.schedulers:
         make_scheduler(name)  # a missing one is told before anything runs
-    results = list(run_all(entries(question), question.jobs))
+    results = list(run_all(entries(question, graphs), question.jobs))
     print_results(results, console)
     if question.json is not None:
         write_json(question.json, report(results))
 
 
-def entries(question: Question) -> list[Entry]:
-    """Everything that is to run, one instance after the other."""
+def graphs_of(question: Question) -> list[str]:
+    """The graphs that were named, sets taken apart."""
     graphs = [found for name in question.graphs for found in SETS.get(name, (name,))]
     if not graphs:
         raise LabError("name a graph or a file; --list shows the graphs that the lab can make")
-    clusters = [
-        make_cluster(text, bandwidth, question.latency, question.downloads)
-        for text, bandwidth in product(question.clusters, question.bandwidths)
-    ]
+    return graphs
+
+
+def entries(question: Question, graphs: list[str]) -> list[Entry]:
+    """Everything that is to run, one instance after the other."""
     instances = [
         Instance(graph, seed, cluster, Estimates(estimates))
-        for graph, cluster, estimates in product(graphs, clusters, question.estimates)
-        for seed in question.seeds
+        for graph in graphs
+        for cluster, estimates in product(clusters_of(question, graph), question.estimates)
+        for seed in ((0,) if is_file(graph) else question.seeds)
     ]
+    schedulers = dict.fromkeys(question.schedulers or (DEFAULT,))
     return [
         Entry(instance, scheduler, question.overheads)
-        for instance, scheduler in product(instances, dict.fromkeys(question.schedulers))
+        for instance, scheduler in product(instances, schedulers)
     ]
 
 
-def write_json(path: Path, values: Sequence[object] | dict[str, object]) -> None:
-    """Writes values for other programs."""
-    try:
-        path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise LabError(f"cannot write {path}: {error.strerror}") from error
+def clusters_of(question: Question, graph: str) -> list[Cluster]:
+    """The clusters of the command line, or the one of the graph's file."""
+    own = read_file(graph).cluster if is_file(graph) else None
+    speeds = question.bandwidths
+    if own is None or question.clusters:
+        found = [
+            make_cluster(text, speed)
+            for text, speed in product(question.clusters or (CLUSTER,), speeds or (BANDWIDTH,))
+        ]
+    elif speeds:
+        found = [
+            evolve(own, name=f"{own.name} {speed:g} MiB/s", bandwidth=speed * MIB)
+            for speed in speeds
+        ]
+    else:
+        found = [own]
+    if question.latency is not None:
+        found = [evolve(cluster, latency=question.latency) for cluster in found]
+    if question.downloads is not None:
+        found = [evolve(cluster, downloads=question.downloads) for cluster in found]
+    return found
+
+
+def export(question: Question, graphs: list[str], path: Path) -> None:
+    """Writes one graph as a file, with its cluster when one was named."""
+    clusters = clusters_of(question, graphs[0])
+    if len(graphs) != 1 or len(question.seeds) != 1 or len(clusters) != 1:
+        raise LabError("--export writes one graph, of one seed and with one cluster")
+    workload = load(graphs[0], question.seeds[0])
+    write_json(path, write_graph(workload, clusters[0]))

@@ -39,7 +39,6 @@ def _others(text: str) -> dict[str, int]:
     return amounts
 
 
-def make_cluster(text: str, bandwidth: float, latency: float, downloads: int) -> Cluster:
-    """A cluster with its network; `bandwidth` is in MiB per second."""
-    name = f"{text} {bandwidth:g} MiB/s"
-    return Cluster(name, read_cluster(text), bandwidth * MIB, latency, downloads)
+def make_cluster(text: str, bandwidth: float) -> Cluster:
+    """A cluster from the command line; `bandwidth` is in MiB per second."""
+    return Cluster(f"{text} {bandwidth:g} MiB/s", read_cluster(text), bandwidth * MIB)

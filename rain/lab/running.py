@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from rain.lab.bounds import bounds
 from rain.lab.estimates import expect
 from rain.lab.families import make
+from rain.lab.files import is_file, read_file
 from rain.lab.league import Entry, Result
 from rain.lab.simulation import Setup, Simulation
 from rain.lab.watched import WatchedScheduler
@@ -19,7 +20,7 @@ from rain.server.plugins import make_scheduler
 
 def load(graph: str, seed: int) -> Workload:
     """The graph of a family, or that of a file."""
-    return make(graph, seed)
+    return read_file(graph).workload if is_file(graph) else make(graph, seed)
 
 
 def run_entry(entry: Entry) -> Result:

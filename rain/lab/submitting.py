@@ -13,6 +13,22 @@ TASK_TYPE = "buildin/lab"
 """Runs inside the governor, so that no executor process stands between the lab and its time."""
 
 
+class Pretended(bytes):
+    """Bytes that nobody looks into: only their number matters, so only that is there."""
+
+    size: int
+
+    @staticmethod
+    def of(size: int) -> Pretended:
+        """So many bytes."""
+        made = Pretended()
+        made.size = size
+        return made
+
+    def __len__(self) -> int:
+        return self.size
+
+
 class Submitting:
     """Counts ids as a client does, and tells every kind once."""
 
@@ -68,7 +84,7 @@ class Submitting:
             constants = submission.constants
             constants.ids.append(self._object_id(number))
             constants.kinds.append(self._object_kind(0, submission))
-            constants.data.append(bytes(data_object.size))  # never touched, so it takes no memory
+            constants.data.append(Pretended.of(data_object.size))
             if self._kept[number]:
                 submission.kept.append(self._object_id(number))
 

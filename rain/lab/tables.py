@@ -38,7 +38,9 @@ def _makespans(instances: Sequence[Instance], results: Sequence[Result]) -> Tabl
     shown = [what for what, count in alike.items() if count > 1]
     said = [instances[0].cluster.name] if "cluster" not in shown else []
     said += [f"estimates: {instances[0].estimates}"] if "estimates" not in shown else []
-    table = _table(", ".join(["Makespans in seconds", *said]))
+    table = _table("Makespans in seconds")
+    table.caption = "; ".join([*said, "chain, work: bounds that no scheduler can beat"])
+    table.caption_justify = "left"
     for name in ("graph", *shown):
         table.add_column(name, no_wrap=True)
     for name in ("tasks", "chain", "work", *schedulers):

@@ -58,14 +58,34 @@ def test_several_processes_have_the_results_of_one(tmp_path: Path) -> None:
 
 
 def test_the_graphs_are_listed() -> None:
-    assert "merge_neighbours: A ring: every merge reads two neighbours." in lab("--list").output
+    lines = " ".join(lab("--list").output.split())
+    assert "merge_neighbours: A ring: every merge reads two neighbours. (count=107)" in lines
+
+
+def test_a_graph_that_was_exported_runs_as_the_graph_itself(tmp_path: Path) -> None:
+    # given
+    file, results = tmp_path / "fork.json", tmp_path / "results.json"
+    cluster = ("--cluster", "2x2", "--bandwidth", "50")
+    assert lab("fork1:count=5", *cluster, "--export", str(file)).exit_code == 0
+    # when
+    assert lab(str(file), "fork1:count=5", *cluster, "--json", str(results)).exit_code == 0
+    assert lab(str(file), "--json", str(tmp_path / "own.json")).exit_code == 0
+    # then: also with the cluster that the file has
+    runs = json.loads(results.read_text())["runs"]
+    runs += json.loads((tmp_path / "own.json").read_text())["runs"]
+    assert len({run["digest"] for run in runs}) == 1
+    assert len(runs) == 3
 
 
 @pytest.mark.parametrize(
     ("words", "text"),
     [
         ([], "name a graph or a file; --list shows the graphs that the lab can make"),
-        (["nonsense"], "there is no graph 'nonsense'; known are elementary, plain1n"),
+        (["nonsense"], "there is no graph 'nonsense'; known are elementary, shapes"),
+        (["fork1:width=3"], "the graph 'fork1:width=3' has no parameter 'width'; it knows count"),
+        (["fork1:count=0"], "count is a whole number from 1 on, not '0'"),
+        (["none.json"], "none.json: cannot be read: No such file or directory"),
+        (["fork1", "fork2", "--export", "x"], "--export writes one graph"),
         (["fork1", "-s", "clever"], "there is no scheduler 'clever'; known are rain"),
         (["fork1", "--cluster", "8"], "'8' is not a cluster: write GOVERNORSxCPUS"),
         (["fork1", "--cluster", "8x4:gpus=x"], "the cluster '8x4:gpus=x': the resource 'gpus'"),

@@ -8,31 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rain.base.resources import Resources
-from rain.lab.families.drawing import Draw
-from rain.lab.workload import MIB, Workload
+from rain.lab.families.drawing import Making
+from rain.lab.workload import Workload
 
 STEPS = (10, 20, 60, 180)
-
-
-class Making:
-    """A workload that grows, with the numbers that it draws."""
-
-    def __init__(self, name: str, seed: int) -> None:
-        self.workload = Workload(name)
-        self.draw = Draw(name, seed)
-
-    def task(self, name: str, mean: float, deviation: float, *inputs: int, cpus: int = 1) -> int:
-        """A task whose duration is drawn."""
-        duration = self.draw.normal(mean, deviation) if deviation else mean
-        return self.workload.add_task(
-            name, duration, inputs=inputs, expected=mean, resources=Resources(cpus)
-        )
-
-    def output(self, task: int, size: float, deviation: float = 0.0) -> int:
-        """One more output of a task, in MiB."""
-        drawn = self.draw.normal(size, deviation) if deviation else size
-        return self.workload.add_object(drawn * MIB, task, expected=size * MIB)
 
 
 def plain1n(seed: int, count: int = 380) -> Workload:
@@ -175,7 +154,7 @@ def fern(seed: int, count: int = 200) -> Workload:
     return making.workload
 
 
-ELEMENTARY: dict[str, Callable[[int], Workload]] = {
+ELEMENTARY: dict[str, Callable[..., Workload]] = {
     make.__name__: make
     for make in (
         plain1n,

@@ -1,0 +1,149 @@
+"""Graphs as programs have them: reductions, trees, stencils, shuffles, joins.
+
+`steps` rows of `width` tasks, each of which reads some of the row before, are the pattern of most
+of them; they differ in whom a task reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rain.lab.families.drawing import Making
+from rain.lab.workload import Workload
+
+SECONDS = 1.0
+SPREAD = 0.1
+SIZE = 10
+
+
+def merge(seed: int, count: int = 500) -> Workload:
+    """Independent tasks, and one that reads them all."""
+    making = Making("merge", seed)
+    made = [making.output(making.task("part", SECONDS, SPREAD), 1) for _ in range(count)]
+    making.output(making.task("merge", SECONDS, SPREAD, *made), 1)
+    return making.workload
+
+
+def merge_slow(seed: int, count: int = 500, seconds: int = 10) -> Workload:
+    """The same, all of equal and known length."""
+    making = Making("merge_slow", seed)
+    made = [making.output(making.task("part", seconds, 0), 0.001) for _ in range(count)]
+    making.output(making.task("merge", 1, 0, *made), 0.001)
+    return making.workload
+
+
+def tree(seed: int, depth: int = 9) -> Workload:
+    """Pairs are joined until one is left."""
+    making = Making("tree", seed)
+    level = [
+        making.output(making.task("leaf", SECONDS, SPREAD), SIZE) for _ in range(2 ** (depth - 1))
+    ]
+    while len(level) > 1:
+        level = [
+            making.output(making.task("add", SECONDS, SPREAD, *pair), SIZE)
+            for pair in zip(level[::2], level[1::2], strict=True)
+        ]
+    return making.workload
+
+
+def chain(seed: int, length: int = 100) -> Workload:
+    """Tasks in a row."""
+    making = Making("chain", seed)
+    last = making.output(making.task("link", SECONDS, SPREAD), SIZE)
+    for _ in range(length - 1):
+        last = making.output(making.task("link", SECONDS, SPREAD, last), SIZE)
+    return making.workload
+
+
+def _rows(
+    name: str, seed: int, width: int, steps: int, read: Callable[[int, int], Iterable[int]]
+) -> Workload:
+    """`read(step, column)` says whom of the row before a task reads."""
+    making = Making(name, seed)
+    row = [making.output(making.task("start", SECONDS, SPREAD), SIZE) for _ in range(width)]
+    for step in range(1, steps):
+        above, row = row, list[int]()
+        for column in range(width):
+            inputs = [above[i] for i in sorted({i % width for i in read(step, column)})]
+            row.append(making.output(making.task("step", SECONDS, SPREAD, *inputs), SIZE))
+    return making.workload
+
+
+def stencil(seed: int, width: int = 40, steps: int = 15) -> Workload:
+    """Every task reads the one above it and that one's two neighbours."""
+    return _rows("stencil", seed, width, steps, lambda _, i: (i - 1, i, i + 1))
+
+
+def nearest(seed: int, width: int = 40, steps: int = 15, reach: int = 5) -> Workload:
+    """Every task reads the nearest ones of the row above."""
+    return _rows("nearest", seed, width, steps, lambda _, i: range(i - reach // 2, i + reach // 2))
+
+
+def spread(seed: int, width: int = 40, steps: int = 15, reach: int = 5) -> Workload:
+    """Every task reads as many, but far from each other, and others in every row."""
+    gap = max(width // reach, 1)
+    return _rows(
+        "spread", seed, width, steps, lambda step, i: (i + step + k * gap for k in range(reach))
+    )
+
+
+def all_to_all(seed: int, width: int = 20, steps: int = 10) -> Workload:
+    """Every task reads the whole row above."""
+    return _rows("all_to_all", seed, width, steps, lambda _step, _column: range(width))
+
+
+def fft(seed: int, depth: int = 6) -> Workload:
+    """Butterflies: every step joins what is twice as far apart as the step before."""
+    width = 2**depth
+    return _rows("fft", seed, width, depth + 1, lambda step, i: (i, i ^ (1 << (step - 1))))
+
+
+def groupby(seed: int, parts: int = 24, groups: int = 24) -> Workload:
+    """Every part is split by group, and every group is gathered from all parts."""
+    making = Making("groupby", seed)
+    pieces: list[list[int]] = []
+    for _ in range(parts):
+        part = making.output(making.task("read", 4, 0.5), 200)
+        split = making.task("split", 2, 0.2, part)
+        pieces.append([making.output(split, 200 / groups, 20 / groups) for _ in range(groups)])
+    results = [
+        making.output(making.task("gather", 3, 0.5, *(piece[group] for piece in pieces)), 20)
+        for group in range(groups)
+    ]
+    making.output(making.task("collect", 2, 0, *results), 10)
+    return making.workload
+
+
+def join(seed: int, left: int = 16, right: int = 8, groups: int = 12) -> Workload:
+    """Two tables are split by key, and the pieces of each key meet; keys are not equally many."""
+    making = Making("join", seed)
+    shares = [making.draw.random.random() + 0.1 for _ in range(groups)]
+    pieces: list[list[int]] = [[] for _ in range(groups)]
+    for table, parts, size in (("left", left, 300), ("right", right, 80)):
+        for _ in range(parts):
+            part = making.output(making.task(f"read {table}", 5, 0.5), size)
+            split = making.task(f"split {table}", 2, 0.2, part)
+            for group, share in enumerate(shares):
+                pieces[group].append(making.output(split, size * share / sum(shares)))
+    for group, share in enumerate(shares):
+        seconds = 20 * share * groups / sum(shares)
+        making.output(making.task("join", seconds, seconds / 10, *pieces[group]), 50)
+    return making.workload
+
+
+SHAPES: dict[str, Callable[..., Workload]] = {
+    make.__name__: make
+    for make in (
+        merge,
+        merge_slow,
+        tree,
+        chain,
+        stencil,
+        nearest,
+        spread,
+        all_to_all,
+        fft,
+        groupby,
+        join,
+    )
+}
