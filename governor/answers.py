@@ -16,7 +16,16 @@ from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import TaskNote
-from rain.governor.messages import CallsDone, Failed, Made, Outputs, PassedOn, Stored
+from rain.governor.messages import (
+    NOT_RUN,
+    CallsDone,
+    Failed,
+    Made,
+    NotRun,
+    Outputs,
+    PassedOn,
+    Stored,
+)
 from rain.governor.store import StoreError
 
 LARGEST_ANSWER = 1 << 30
@@ -54,9 +63,11 @@ class AnswerReader:
             ) from None
         return done if tasks else None
 
-    def _result(self, result: Any, words: list[Any]) -> Outputs | Failed:
+    def _result(self, result: Any, words: list[Any]) -> Outputs | Failed | NotRun:
         if _is_plain(result):
             return result
+        if result is None:
+            return NOT_RUN
         if type(result) is str:
             return Failed(result, str(words[0]) if words else "")
         try:

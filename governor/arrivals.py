@@ -7,6 +7,7 @@ from rain.base.ids import KindId, ObjectId, SessionId, session_of, spell
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.wire import AssignedTasks, PlacedObjects
+from rain.governor import following
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
 from rain.governor.messages import Failed
@@ -142,10 +143,20 @@ class Arrivals:
         objects = session.objects
         try:
             return [objects[object_id] for object_id in ids]
-        except KeyError as unknown:
+        except KeyError:
+            return [self._known_object(session, object_id) for object_id in ids]
+
+    def _known_object(self, session: Session, object_id: ObjectId) -> DataObject:
+        """One input; it may be what a task here should have made, which has just failed."""
+        target = session.objects.get(object_id)
+        if target is not None:
+            return target
+        kind = session.unmade.get(object_id)
+        if kind is None:
             raise ProtocolError(
-                f"a task reads the object {spell(unknown.args[0])}, which was never named here"
-            ) from None
+                f"a task reads the object {spell(object_id)}, which was never named here"
+            )
+        return self._objects.absent(session, object_id, kind)
 
     def _begin(self, task: Task, output_ids: list[ObjectId]) -> None:
         """A task is new: joins it to what it reads and makes."""
@@ -172,3 +183,5 @@ class Arrivals:
         elif not task.missing:
             task.move(TaskMove.INPUTS_HERE)
             kind.group.push(task)
+        else:
+            following.propose(task)

@@ -15,11 +15,12 @@ import cbor2
 import msgpack
 from attrs import Factory, define, frozen
 
-from rain.base.ids import KindId, ObjectId, SessionId, session_of, unpack
+from rain.base.errors import InvariantError
+from rain.base.ids import KindId, ObjectId, SessionId, session_of, spell, unpack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.common.attributes import ObjectInfo, ObjectSpec, TaskSpec, TaskSpecInput
 from rain.governor.arrivals import PYTHON
-from rain.governor.messages import CallExecutor, CallRow, Content
+from rain.governor.messages import CallExecutor, CallRow, Content, FullInputRow
 
 PROTOCOL = "cbor-1"
 LARGEST_FRAME = 128 * 1024 * 1024
@@ -80,6 +81,12 @@ class Kinds:
             for kind in [kind for kind in kinds if session_of(kind) in sessions]:
                 del kinds[kind]
 
+    def _input(self, row: FullInputRow) -> Input:
+        object_id, kind, content_type, user, size, content = row
+        if content is None:  # nothing follows another call in such an executor
+            raise InvariantError(f"the input {spell(object_id)} of a call has no content")
+        return Input(object_id, self.objects[kind], content_type, user, size, content)
+
     def call(self, row: CallRow, held: Sequence[ObjectId]) -> Call:
         """A call from its row; the rows for these executors have all inputs in full."""
         task, kind_id, config, inputs, outputs = row
@@ -88,11 +95,7 @@ class Kinds:
             task,
             kind,
             config,
-            tuple(
-                Input(one[0], self.objects[one[1]], *one[2:])
-                for one in inputs
-                if isinstance(one, tuple)
-            ),
+            tuple(self._input(one) for one in inputs if isinstance(one, tuple)),
             tuple(
                 (output, self.objects[its_kind])
                 for output, its_kind in zip(outputs, kind.outputs, strict=True)

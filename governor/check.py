@@ -18,7 +18,9 @@ from rain.governor.state import State
 from rain.governor.tables import ObjectRow, TaskRow
 
 _HERE = (ObjectRow.HELD, ObjectRow.LINGERING)
-_LIVE = (TaskRow.WAITING, TaskRow.READY, TaskRow.CALLING, TaskRow.RUNNING)
+_MISSING = (TaskRow.WAITING, TaskRow.FOLLOWING)
+_IN_HAND = (TaskRow.FOLLOWING, TaskRow.CALLING)
+_LIVE = (*_MISSING, TaskRow.READY, TaskRow.CALLING, TaskRow.RUNNING)
 
 
 def check(state: State) -> None:
@@ -76,7 +78,7 @@ def _task(state: State, task: Task) -> Iterator[str]:
         yield f"{task!r} has ended, but is listed"
     if task.missing != missing:
         yield f"{task!r} misses {missing} inputs, not {task.missing}"
-    if (task.row is TaskRow.WAITING) != (missing > 0):
+    if (task.row in _MISSING) != (missing > 0):
         yield f"{task!r} misses {missing} inputs"
     for target in (*task.inputs, *task.outputs):
         if task.session.objects.get(target.id) is not target:
@@ -85,7 +87,7 @@ def _task(state: State, task: Task) -> Iterator[str]:
         if target.producer is not task:
             yield f"{task!r} is not the producer of {target!r}"
     in_hand = task.executor is not None
-    if in_hand != (task.row is TaskRow.CALLING or (task.row is TaskRow.RUNNING and not task.run)):
+    if in_hand != (task.row in _IN_HAND or (task.row is TaskRow.RUNNING and not task.run)):
         yield f"{task!r} and its executor {task.executor!r} do not fit"
     if task.run and (
         task.row is not TaskRow.RUNNING or state.dispatch.runs.get(task.run) is not task
@@ -173,12 +175,23 @@ def _executor(state: State, executor: Executor) -> Iterator[str]:
 def _call(executor: Executor, task: Task) -> Iterator[str]:
     if task.executor is not executor or task.kind.group is not executor.group:
         yield f"{executor!r} has {task!r} of {task.executor!r} in hand"
-    if task.row not in (TaskRow.CALLING, TaskRow.RUNNING, TaskRow.STOPPED):
+    if task.row not in (*_IN_HAND, TaskRow.RUNNING, TaskRow.STOPPED):
         yield f"{executor!r} has {task!r} in hand"
+    if task.row is TaskRow.FOLLOWING:
+        yield from _follower(executor, task)
     if task.row is TaskRow.STOPPED and not (executor.recalling or executor.dying):
         yield f"{executor!r} goes on with {task!r}"
     if task.row is TaskRow.RUNNING and task is not executor.calls[0]:
         yield f"{executor!r} cannot run {task!r} yet"
+
+
+def _follower(executor: Executor, task: Task) -> Iterator[str]:
+    """What it misses is made by calls before it, unless these have failed since."""
+    for target in task.inputs:
+        if target.row is ObjectRow.MAKING and target.producer is not None:
+            before = executor.calls
+            if target.producer in before and before.index(target.producer) > before.index(task):
+                yield f"{executor!r} comes to {task!r} before {target.producer!r}"
 
 
 def _group(state: State, group: Group) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from rain.base.errors import InvariantError
 from rain.base.resources import Resources
+from rain.governor.following import can_follow
 from rain.governor.gpus import Lent
 from rain.governor.messages import RunBuiltin
 from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Task
@@ -63,6 +64,9 @@ class Dispatch:
             for group in sorted(active, key=Group.rank):
                 if group.count and group.leased and not group.leased[0].one_by_one:
                     self._deepen(group, limit)
+        for executor in pool.executors.values():
+            if executor.followers and not executor.one_by_one:
+                self._follow(executor)
         pool.send_calls()
 
     def _grant(self, active: list[Group]) -> Rank:
@@ -120,15 +124,29 @@ class Dispatch:
         takers = [
             executor
             for executor in group.leased
-            if (refill or executor.lease == self._pool.turn)
-            and self._pool.now - executor.progress < STUCK_AFTER
-            and not (executor.overdue or executor.recalling or executor.dying)
+            if (refill or executor.lease == self._pool.turn) and self._takes_more(executor)
         ]
         for position, executor in enumerate(takers):
             share = -(-group.count // (len(takers) - position))
             while share and _accepts(executor, group.first()):
                 self._pool.call(executor, group.pop())
                 share -= 1
+
+    def _follow(self, executor: Executor) -> None:
+        """Sends what may follow; each follower may have others behind it."""
+        if not self._takes_more(executor):
+            return
+        followers = executor.followers
+        while followers and _accepts(executor, followers[0]):
+            task = followers.popleft()
+            if can_follow(task, executor):
+                self._pool.follow(executor, task)
+
+    def _takes_more(self, executor: Executor) -> bool:
+        """Whether calls may wait behind those that the executor has in hand."""
+        return self._pool.now - executor.progress < STUCK_AFTER and not (
+            executor.overdue or executor.recalling or executor.dying
+        )
 
     def _run(self, task: Task) -> None:
         """Starts a task inside the governor."""

@@ -87,6 +87,8 @@ class Endings:
         self._outbox.update.failed.append(
             TaskFailure(task.id, task.attempt, failure.message, failure.debug, failure.cause)
         )
+        for target in task.outputs:
+            task.session.unmade[target.id] = target.kind
         self.abandon(task)
 
     def abandon(self, task: Task) -> None:

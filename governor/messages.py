@@ -50,6 +50,13 @@ class Failed:
     cause: FailureCause = FailureCause.TASK
 
 
+@frozen
+class NotRun:
+    """The executor did not run the call, because it does not have what it reads (any more)."""
+
+
+NOT_RUN = NotRun()
+
 Outputs = list[bytes | Made]
 
 
@@ -77,7 +84,7 @@ class CallsDone:
     executor: int
     tasks: list[TaskId]
     durations: list[float]
-    results: list[Outputs | Failed]
+    results: list[Outputs | Failed | NotRun]
     notes: list[TaskNote] = Factory(list)
 
 
@@ -165,7 +172,9 @@ Event = (
 
 # One input of a call: its id when the executor holds it already, or else the whole of it: id, kind,
 # content type as found, the user's JSON, size, and content.
-InputRow = ObjectId | tuple[ObjectId, KindId, str, str, int, Content]
+# The content is None when a call before it in the same executor makes it.
+FullInputRow = tuple[ObjectId, KindId, str, str, int, Content | None]
+InputRow = ObjectId | FullInputRow
 # One call: task, kind, config, inputs, outputs. These rows go into the frame as they are.
 CallRow = tuple[TaskId, KindId, bytes, list[InputRow], list[ObjectId]]
 

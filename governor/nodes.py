@@ -123,6 +123,8 @@ class Session:
     object_kinds: dict[KindId, ObjectKind] = Factory(dict)
     tasks: dict[TaskId, Task] = Factory(dict)  # the live attempts, at most one per task
     objects: dict[ObjectId, DataObject] = Factory(dict)
+    # What failed tasks should have made: the server may name it before it has heard of that.
+    unmade: dict[ObjectId, ObjectKind] = Factory(dict)
 
 
 @define(eq=False, repr=False)
@@ -199,6 +201,8 @@ class Executor:
     dying: bool = False  # it was killed, and its death is not reported yet
     group: Group | None = None  # whose resources it holds; None exactly when it has no calls
     calls: deque[Task] = Factory(deque)  # in the order in which it works; stopped ones stay
+    # May be sent behind its calls, because these make what they miss; whoever takes one looks.
+    followers: deque[Task] = Factory(deque)
     load: float = 0.0  # the expected seconds of its calls
     progress: float = -1.0  # when it last answered or got its lease, -1 before the first one
     overdue: bool = False  # the task that it runs lasts much longer than expected

@@ -17,7 +17,7 @@ from rain.base.kinds import ObjectKind
 from rain.governor.messages import Content, Fetch, StopFetch, Stored
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.outbox import Outbox
-from rain.governor.tables import OBJECT_MOVES, ObjectMove, ObjectRow, TaskMove
+from rain.governor.tables import OBJECT_MOVES, ObjectMove, ObjectRow, TaskMove, TaskRow
 
 LINGERING_AT_MOST = 100
 """With so many lingering objects, the next one goes at once."""
@@ -25,6 +25,7 @@ LINGERING_AT_MOST = 100
 FETCHES_AT_ONCE = 8
 
 _MAKE = OBJECT_MOVES[ObjectMove.MAKE]
+_READY = TaskRow.READY
 
 
 class Objects:
@@ -141,6 +142,8 @@ class Objects:
         if target is not None and target.row is ObjectRow.LINGERING:
             self.forget(target)
             target = None
+        if session.unmade:
+            session.unmade.pop(object_id, None)
         if target is None:
             target = DataObject(object_id, kind, session, ObjectRow.MAKING, wanted=True)
             session.objects[object_id] = target
@@ -176,6 +179,11 @@ class Objects:
             self.wake(target)
         if not target.wanted:
             self.settle(target)
+
+    def absent(self, session: Session, object_id: ObjectId, kind: ObjectKind) -> DataObject:
+        """A task reads what another one here has failed to make; the caller makes it wait."""
+        target = session.objects[object_id] = DataObject(object_id, kind, session, ObjectRow.ABSENT)
+        return target
 
     def unmade(self, target: DataObject) -> None:
         """The producer has failed or was stopped: the server does not expect the object here."""
@@ -222,7 +230,8 @@ class Objects:
             task.missing -= 1
             if not task.missing:
                 task.move(TaskMove.INPUTS_HERE)
-                task.kind.group.push(task)
+                if task.row is _READY:  # else it is in the hands of an executor already
+                    task.kind.group.push(task)
 
     # Who needs what.
 

@@ -24,6 +24,8 @@ elsewhere, and it gets no others until it answers. To stop a task, the unstarted
 back too. If the task was among them, it is simply gone; if not, it is the one that runs, and its
 executor is killed, which hits nobody else.
 
+**Followers** are calls behind those that make their inputs (see `following`).
+
 **Executors of other languages** have no such pipe: they get one call at a time, and what was sent
 to one of them was started.
 
@@ -36,6 +38,7 @@ from __future__ import annotations
 from rain.base.errors import InvariantError
 from rain.base.ids import SessionId, session_of
 from rain.base.resources import Resources
+from rain.governor import following
 from rain.governor.gpus import Gpus
 from rain.governor.messages import (
     CallExecutor,
@@ -148,6 +151,14 @@ class Pool:
     def call(self, executor: Executor, task: Task) -> None:
         """One more call for an executor; all calls of a turn leave together."""
         task.row = _CALL.end(task.row, task)
+        self._append(executor, task)
+
+    def follow(self, executor: Executor, task: Task) -> None:
+        """The task waits for what calls of the executor make: it is called behind them."""
+        task.move(TaskMove.FOLLOW)
+        self._append(executor, task)
+
+    def _append(self, executor: Executor, task: Task) -> None:
         task.executor = executor
         task.cost = task.meter.mean
         executor.load += task.cost
@@ -158,6 +169,7 @@ class Pool:
             gpus = self.gpus.shown(executor.gpus)
             effect = self._calls[executor.id] = CallExecutor(executor.id, [], [], [], [], gpus=gpus)
         effect.calls.append(call_row(executor, task, effect))
+        following.called(task, executor)
 
     def send_calls(self) -> None:
         """The end of a turn: the calls leave, and the server hears what executors have come to."""
@@ -197,6 +209,7 @@ class Pool:
             return
         executor.load = 0.0
         executor.overdue = False
+        executor.followers.clear()
         group = executor.group
         if group is not None:
             executor.group = None
@@ -298,8 +311,13 @@ class Pool:
             task = executor.calls.pop()
             task.executor = None
             executor.load -= task.cost
-            if task.row is not _STOPPED:
-                task.move(TaskMove.TAKE_BACK)
+            self.not_run(task)
+
+    def not_run(self, task: Task) -> None:
+        """An executor has not run the task that it was given: it waits here again."""
+        if task.row is not _STOPPED:
+            task.move(TaskMove.TAKE_BACK)
+            if not task.missing:
                 task.kind.group.push(task)
 
     def notice_stuck(self) -> None:

@@ -33,7 +33,7 @@ def _input_row(executor: Executor, target: DataObject, effect: CallExecutor) -> 
             return target.id
         effect.held.append(target.id)
     content = target.content
-    if content is None:
+    if content is None and (target.producer is None or target.producer.executor is not executor):
         raise InvariantError(f"{target!r} is an input of a call and is not here")
     kind = target.kind
     if kind.id not in executor.known_kinds:

@@ -24,7 +24,9 @@ from rain.governor.messages import (
     CallsDone,
     ExecutorDied,
     Failed,
+    NotRun,
     ObjectsCached,
+    Outputs,
     StopBuiltin,
 )
 from rain.governor.nodes import DataObject, Session, Task
@@ -102,11 +104,14 @@ class State:
         for task_id, duration, result in zip(
             event.tasks, event.durations, event.results, strict=True
         ):
-            if not calls or calls[0].id != task_id:
+            if not calls or calls[0].id != task_id or _has_run_too_early(calls[0], result):
                 # The user's code has got at the executor's own descriptors.
                 pool.kill(executor)
                 break
             task = pool.answered(executor)
+            if isinstance(result, NotRun):
+                pool.not_run(task)
+                continue
             task.meter.add(duration)
             self._endings.end(task, duration, result)
             if notes and task_id in notes and task.row is TaskRow.FINISHED:
@@ -210,3 +215,8 @@ class State:
         session = self.sessions.get(session_of(object_id))
         target = None if session is None else session.objects.get(object_id)
         return None if target is None or target.content is None else target
+
+
+def _has_run_too_early(task: Task, result: Outputs | Failed | NotRun) -> bool:
+    """Whether an executor says that it has run what could not be run."""
+    return task.row is TaskRow.FOLLOWING and not isinstance(result, NotRun)

@@ -17,17 +17,19 @@ class TaskRow(enum.IntEnum):
 
     WAITING = 0  # inputs are not here yet
     READY = 1  # it waits for resources, in the ready queue of its group
-    CALLING = 2  # it was sent to an executor, which may not have started it yet
-    RUNNING = 3  # an executor has come to it, or the governor itself works on it
-    FINISHED = 4
-    FAILED = 5
-    STOPPED = 6  # nobody wants its result; whatever it still says is ignored
+    FOLLOWING = 2  # it was sent to the executor that makes its inputs before it comes to it
+    CALLING = 3  # it was sent to an executor, which may not have started it yet
+    RUNNING = 4  # an executor has come to it, or the governor itself works on it
+    FINISHED = 5
+    FAILED = 6
+    STOPPED = 7  # nobody wants its result; whatever it still says is ignored
 
 
 class TaskMove(enum.Enum):
     """What can happen to an attempt of a task."""
 
     INPUTS_HERE = "inputs here"
+    FOLLOW = "follow"  # an executor gets it behind the calls that make its inputs
     CALL = "call"
     START = "start"
     TAKE_BACK = "take back"  # its executor had not started it and will not
@@ -85,6 +87,10 @@ TASK_STEPS = (
     TaskStep(TaskRow.WAITING, TaskMove.INPUTS_HERE, TaskRow.READY),
     TaskStep(TaskRow.WAITING, TaskMove.STOP, TaskRow.STOPPED),
     TaskStep(TaskRow.WAITING, TaskMove.FAIL, TaskRow.FAILED),
+    TaskStep(TaskRow.WAITING, TaskMove.FOLLOW, TaskRow.FOLLOWING),
+    TaskStep(TaskRow.FOLLOWING, TaskMove.INPUTS_HERE, TaskRow.CALLING),
+    TaskStep(TaskRow.FOLLOWING, TaskMove.TAKE_BACK, TaskRow.WAITING),
+    TaskStep(TaskRow.FOLLOWING, TaskMove.STOP, TaskRow.STOPPED),
     TaskStep(TaskRow.READY, TaskMove.CALL, TaskRow.CALLING),
     TaskStep(TaskRow.READY, TaskMove.START, TaskRow.RUNNING),
     TaskStep(TaskRow.READY, TaskMove.FAIL, TaskRow.FAILED),

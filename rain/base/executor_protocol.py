@@ -16,6 +16,10 @@ all made by the governor and inherited by the executor, whose environment names 
 * A pipe of answers upwards: msgpack arrays one after the other, one for each call that was started,
   each written before the next token is taken. The governor reads them at LOOK, from time to time,
   and after the executor's death.
+
+An input may come without content: a call before it in the same executor has made it. The executor
+keeps its latest small outputs for that. When it does not have such an input, it answers nil instead
+of outputs, and has not run the call.
 """
 
 from typing import Final, NamedTuple
@@ -68,14 +72,17 @@ class TaskKindRow(NamedTuple):
 
 
 class ObjectRow(NamedTuple):
-    """An input on its way to an executor; the content is bytes, or the number of a stored file."""
+    """An input on its way to an executor.
+
+    The content is bytes, or the number of a stored file, or None for what the executor has made.
+    """
 
     id: int
     kind: int
     content_type: str
     user: str
     size: int
-    content: bytes | int
+    content: bytes | int | None
 
 
 class Call(NamedTuple):
@@ -89,7 +96,8 @@ class Call(NamedTuple):
 
 
 # An answer is [task, seconds, outputs] or, where there is more to say, [task, seconds, outputs or
-# error text, debug lines, user JSON]. An output is its bytes, or [what, content, content type, user
+# error text, debug lines, user JSON], or [task, 0.0, nil] for a call that was not run.
+# An output is its bytes, or [what, content, content type, user
 # JSON] with one of these:
 BYTES: Final = 0  # content: the bytes
 FILE: Final = 1  # content: a path in the executor's own folder, to be moved away

@@ -67,8 +67,13 @@ class Executor:
         """Answers calls until the governor has gone."""
         self.desk.register(self.number)
         now = time.perf_counter
+        made = self.memory.made
         while (call := self.desk.next_call()) is not None:
             started = now()
+            if not made.complete(call.inputs):
+                self.desk.answer([call.task, 0.0, None], started)
+                continue
+            made.forget(call.outputs)
             if self.memory.gpus is None:
                 result, words = self._work(call)
             else:
@@ -76,6 +81,8 @@ class Executor:
                     result, words = self._work(call)
             ended = now()
             self.desk.answer([call.task, ended - started, result, *words], ended)
+            if type(result) is not str:
+                made.keep(call.outputs, result)
             self._clean()
 
     def _work(self, call: protocol.Call) -> tuple[Any, list[str]]:

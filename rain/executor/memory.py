@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
+from rain.executor.made import Made
 
 Row = TypeVar("Row")
 
@@ -27,6 +28,7 @@ class Memory:
         self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
         self.outputs_of: dict[int, list[protocol.ObjectKindRow]] = {}  # by the kind of task
         self.objects: dict[int, Remembered] = {}
+        self.made = Made()
         # What the calls of the last frame may use. No frame is read before all calls of the one
         # before it were started or taken back.
         self.gpus: tuple[str, ...] | None = None
@@ -50,6 +52,7 @@ class Memory:
                 self.task_kinds = _without(self.task_kinds, session)
                 self.object_kinds = _without(self.object_kinds, session)
                 self.outputs_of = _without(self.outputs_of, session)
+                self.made.forget_session(session)
 
     def function(self, given: int | protocol.ObjectRow) -> Any:
         """The function that input 0 of a call is; the same object as long as it is remembered."""
@@ -74,6 +77,7 @@ class Memory:
         """The bytes of a blob, without a copy when it is stored."""
         if isinstance(row.content, bytes):
             return row.content
+        assert row.content is not None  # what calls have made was put in before the call began
         with open(self.path(row.content), "rb") as file:  # noqa: PTH123 # pathlib starts slowly
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 

@@ -61,6 +61,7 @@ def input_instance(
         object_id, kind.label or label or None, declared, kind.data_type, _user(kind.user)
     )
     content = row.content
+    assert content is not None  # what calls have made was put in before the call began
     return DataInstance(
         data=content if isinstance(content, bytes) else None,
         path=None if isinstance(content, bytes) else memory.path(content),

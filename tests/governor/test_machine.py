@@ -124,6 +124,49 @@ class GovernorMachine(RuleBasedStateMachine):
             add_task(orders.tasks, task, chosen, inputs, outputs, priority=priority)
         self.world.order(orders)
 
+    @rule(
+        which=st.sampled_from(SESSIONS),
+        kind=st.one_of(st.just(0), st.integers(0, 100)),
+        length=st.integers(2, 12),
+        pick=st.integers(0, 1000),
+    )
+    def assign_a_chain(self, which: int, kind: int, length: int, pick: int) -> None:
+        """Each task reads what the one before it makes, and all of them the same other object."""
+        session = self.session_numbers[which]
+        kinds = self.kinds[session]
+        chosen = kinds[kind % len(kinds)]
+        known = self.objects(session)
+        shared = [known[pick % len(known)]] if known else []
+        orders = Orders()
+        self.world.kinds(orders, chosen)
+        made: list[ObjectId] = []
+        for _ in range(length):
+            self.count += 1 + len(chosen.outputs)
+            outputs = [
+                object_id(self.count - position, session)
+                for position in range(len(chosen.outputs), 0, -1)
+            ]
+            task = task_id(self.count, session)
+            add_task(orders.tasks, task, chosen, [*shared, *made[:1]], outputs)
+            made = outputs
+        self.world.order(orders)
+
+    @rule(pick=st.integers(0, 100))
+    def an_executor_forgets_what_it_has_made(self, pick: int) -> None:
+        number = self.pick_executor(pick, lambda executor: executor.made)
+        if number is not None and self.world.executors[number].running is None:
+            self.world.executors[number].made.clear()
+
+    def with_followers(self, task: TaskId) -> list[TaskId]:
+        """The task and all that read, directly or not, what it would have made here."""
+        tasks = self.world.reactor.state.sessions[session_of(task)].tasks
+        found = [task]
+        for one in found:  # grows while it is walked
+            for target in tasks[one].outputs:
+                if target.row.name != "HELD":
+                    found += [w.id for w in target.waiting or () if w.id not in found]
+        return found
+
     @precondition(lambda self: self.world.assigned)
     @rule(pick=st.integers(0, 1000), again=st.booleans(), late=st.booleans())
     def stop_a_task(self, pick: int, again: bool, late: bool) -> None:
@@ -134,6 +177,10 @@ class GovernorMachine(RuleBasedStateMachine):
         kind, inputs = node.kind.kind, [target.id for target in node.inputs]
         outputs = [target.id for target in node.outputs]
         orders = Orders(stop_ids=[stopped], stop_attempts=[attempt + late])
+        if not late:
+            for follower in self.with_followers(stopped)[1:]:
+                orders.stop_ids.append(follower)
+                orders.stop_attempts.append(self.world.assigned[follower])
         if again and not late:
             known = self.world.reactor.state.sessions[session_of(stopped)].objects
             if all(known[one].row.name == "HELD" and known[one].wanted for one in inputs):

@@ -14,6 +14,7 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire import AssignedTasks, Orders, TaskFailure, Update
 from rain.governor.messages import (
+    NOT_RUN,
     BuiltinDone,
     CallExecutor,
     CallRow,
@@ -74,6 +75,13 @@ class PlayedExecutor:
     kinds: set[KindId] = Factory(set)
     remembered: set[ObjectId] = Factory(set)
     gpus: tuple[str, ...] = ()  # of the calls that it got last
+    made: set[ObjectId] = Factory(set)  # what it has made lately
+
+    def lacks(self, call: CallRow) -> bool:
+        """Whether an input of the call came without content, and is not there."""
+        return any(
+            isinstance(row, tuple) and row[5] is None and row[0] not in self.made for row in call[3]
+        )
 
 
 class World:
@@ -257,8 +265,19 @@ class World:
             executor.unread = CallsDone(number, [], [], [])
         executor.unread.tasks.append(call[0])
         executor.unread.durations.append(duration)
+        executor.made.difference_update(call[4])
+        if executor.lacks(call):
+            self.starts[call[0]] -= 1
+            executor.unread.results.append(NOT_RUN)
+            return
         made: Outputs | Failed = [b"x" for _ in call[4]] if result is None else result
         executor.unread.results.append(made)
+        if isinstance(made, list) and len(made) == len(call[4]):
+            executor.made.update(
+                output
+                for output, what in zip(call[4], made, strict=True)
+                if isinstance(what, bytes) or isinstance(what.content, bytes)
+            )
 
     def collect(self, number: int) -> list[Effect]:
         self._collect(number)
@@ -373,9 +392,9 @@ class World:
         lent = self.lent_gpus()
         assert len(set(lent)) == len(lent), "two tasks use one gpu"
 
-    def _check_content(self, *contents: bytes | int) -> None:
+    def _check_content(self, *contents: bytes | int | None) -> None:
         for content in contents:
-            assert isinstance(content, bytes) or content in self.files
+            assert content is None or isinstance(content, bytes) or content in self.files
 
     def _take_back(self, number: int) -> None:
         executor = self.executors[number]

@@ -45,11 +45,18 @@ class ComingAndGoing(RuleBasedStateMachine):
         name=st.sampled_from(["rain", "round-robin", "chaos"]),
         seed=st.integers(0, 1000),
         overbooking=st.integers(1, 4),
+        ahead=st.integers(0, 4),
         tries=st.integers(1, 3),
         on_failure=st.sampled_from(OnFailure),
     )
     def begin(
-        self, name: str, seed: int, overbooking: int, tries: int, on_failure: OnFailure
+        self,
+        name: str,
+        seed: int,
+        overbooking: int,
+        ahead: int,
+        tries: int,
+        on_failure: OnFailure,
     ) -> None:
         self.calm_since = float("inf")
         self.scheduler = name
@@ -60,6 +67,7 @@ class ComingAndGoing(RuleBasedStateMachine):
         }
         tuned = ReactorSettings(
             overbooking=overbooking,
+            overbooking_ahead=ahead,
             governor_silence=SILENCE,
             fetch_tries=tries,
             crash_limit=4 - tries,

@@ -1,0 +1,61 @@
+"""What an executor has made lately: inputs of calls that were sent behind those that make them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rain.base import executor_protocol as protocol
+from rain.base.ids import NUMBER_BITS
+
+OUTPUTS_AT_MOST = 1024
+BYTES_AT_MOST = 16 * 1024 * 1024
+
+_CONTENT = protocol.ObjectRow._fields.index("content")
+
+
+class Made:
+    """The latest outputs that were answered with their bytes; the oldest go first."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, tuple[str, str, bytes]] = {}  # content type, user's notes, bytes
+        self._bytes = 0
+
+    def complete(self, inputs: list[int | protocol.ObjectRow]) -> bool:
+        """Puts the content into inputs that came without; False when one is not here any more."""
+        for index, given in enumerate(inputs):
+            if isinstance(given, int) or given[_CONTENT] is not None:
+                continue
+            object_id, kind = given[0], given[1]
+            made = self._rows.get(object_id)
+            if made is None:
+                return False
+            content_type, user, data = made
+            inputs[index] = protocol.ObjectRow(object_id, kind, content_type, user, len(data), data)
+        return True
+
+    def keep(self, outputs: Sequence[int], told: Sequence[Any]) -> None:
+        """Keeps what an answer tells with its bytes."""
+        for output, content in zip(outputs, told, strict=True):
+            if type(content) is bytes:
+                self._rows[output] = ("", "", content)
+                self._bytes += len(content)
+            elif content[0] == protocol.BYTES:
+                _, data, content_type, user = content
+                self._rows[output] = (content_type, user, data)
+                self._bytes += len(data)
+        while len(self._rows) > OUTPUTS_AT_MOST or self._bytes > BYTES_AT_MOST:
+            self._drop(next(iter(self._rows)))
+
+    def forget(self, outputs: Sequence[int]) -> None:
+        """They are about to be made anew; what they were before must not be read meanwhile."""
+        for output in outputs:
+            if output in self._rows:
+                self._drop(output)
+
+    def forget_session(self, session: int) -> None:
+        """Nobody asks for outputs of this session any more."""
+        for output in [output for output in self._rows if output >> NUMBER_BITS == session]:
+            self._drop(output)
+
+    def _drop(self, output: int) -> None:
+        _, _, data = self._rows.pop(output)
+        self._bytes -= len(data)
