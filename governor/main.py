@@ -178,8 +178,7 @@ async def _until_the_end(
         log.error("lost the server, the governor stops", server=where, cause=service.lost_server)
         return 1
     log.info("governor stops", cause=causes[0] if causes else service.told_to_stop)
-    upstream.drained()
-    await upstream.sent()
+    await upstream.drained()
     return 0
 
 

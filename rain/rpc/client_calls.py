@@ -17,7 +17,7 @@ from rain.rpc.address import spell_address
 from rain.rpc.codec.answers import read_refusal
 from rain.rpc.codec.border import Capability, Reader, reading
 from rain.rpc.connection import Connection, UnreachableError, dial, reason_of
-from rain.rpc.outbox import Promise
+from rain.rpc.running import Promise
 
 
 class Calls:

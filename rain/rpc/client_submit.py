@@ -14,7 +14,7 @@ from rain.rpc.client_calls import Calls
 from rain.rpc.codec.border import Capability, check_length
 from rain.rpc.codec.split import split_submission
 from rain.rpc.codec.submission import write_submission
-from rain.rpc.outbox import Promise
+from rain.rpc.running import Promise
 
 PARTS_IN_FLIGHT = 8
 

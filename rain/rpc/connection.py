@@ -16,7 +16,7 @@ from typing import Any
 
 import capnp
 
-from rain.base.errors import InvariantError, RainError
+from rain.base.errors import InvariantError, ProtocolError, RainError
 from rain.rpc.address import plain_host, spell_address
 from rain.rpc.codec.border import (
     NESTING_LIMIT,
@@ -25,6 +25,8 @@ from rain.rpc.codec.border import (
     Interface,
     OfferedServer,
 )
+from rain.rpc.interleaved import Kind
+from rain.rpc.loop import QuietLoop, Stream
 
 LINGER = 0.1
 """Seconds that a peer is given to read why it is closed."""
@@ -41,9 +43,14 @@ class UnreachableError(RainError):
 class Connection:
     """A stream and its RPC system. Calls of the host loop only."""
 
-    def __init__(self, connected: socket.socket, stream: capnp.AsyncIoStream) -> None:
+    def __init__(
+        self, connected: socket.socket, stream: capnp.AsyncIoStream, transport: Stream
+    ) -> None:
         self.cause: str | None = None  # why it ended, or is about to
+        self.farewell: str | None = None  # why the other side has ended it, if it said so
         self._socket = connected
+        self._transport = transport
+        self._hears = False
         self._stream: capnp.AsyncIoStream | None = stream
         self._system: capnp.TwoPartyClient | capnp.TwoPartyServer | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -71,6 +78,46 @@ class Connection:
         )
         self._run(system)
         return system.bootstrap().cast_as(interface)
+
+    def hear(self, on_message: Callable[[bytes], object]) -> None:
+        """Takes plain messages from now on, so that the other side may be told a farewell, too.
+
+        Whatever `on_message` raises is judged as in `rain.rpc.offer`: a `ProtocolError` closes this
+        connection, anything else is ours.
+        """
+        self._hears = True
+
+        def heard(kind: Kind, content: bytes) -> None:
+            if not self.is_open:
+                return
+            if kind is Kind.FAREWELL:
+                self.farewell = content.decode("utf-8", "replace") or "for no reason"
+                self.end(self.farewell)
+                return
+            try:
+                on_message(content)
+            except ProtocolError as error:
+                self.end_with_reason(str(error))
+
+        self._transport.on_plain = heard
+
+    def say(self, message: bytes) -> None:
+        """Sends a plain message with all else that is said in this turn of the loop.
+
+        It may overtake calls that were made before it, but no call overtakes it.
+        """
+        if self.is_open:
+            self._transport.say(Kind.MESSAGE, message)
+
+    def say_now(self, message: bytes) -> None:
+        """Sends a plain message at once, from any thread, if the connection is still open."""
+        if self.is_open:
+            self._transport.say_now(message)
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes were said and not taken by the socket yet."""
+        return self._transport.unsent
 
     def _open_stream(self) -> capnp.AsyncIoStream:
         if self._stream is None or self._system is not None:
@@ -106,6 +153,8 @@ class Connection:
         """Like `end`, but the answers that are under way, with the reason in them, may arrive."""
         if self.cause is None:
             self.cause = cause
+            if self._hears:
+                self._transport.say(Kind.FAREWELL, cause.encode("utf-8", "replace"))
             self._loop.call_later(LINGER, self._close)
             self._loop.call_soon(self._tell)
 
@@ -143,7 +192,7 @@ class Connection:
 
 async def accept(accepted: socket.socket) -> Connection:
     """The connection of a socket that a listener accepted; OSError when it has gone already."""
-    return Connection(accepted, await _stream_of(accepted))
+    return Connection(accepted, *await _stream_of(accepted))
 
 
 async def dial(host: str, port: int, timeout: float) -> Connection:
@@ -152,22 +201,29 @@ async def dial(host: str, port: int, timeout: float) -> Connection:
     try:
         async with asyncio.timeout(timeout):
             connected = await _connect(host, port)
-            return Connection(connected, await _stream_of(connected))
+            return Connection(connected, *await _stream_of(connected))
     except TimeoutError:
         raise UnreachableError(f"{where}: no answer within {timeout:g} seconds") from None
     except OSError as error:
         raise UnreachableError(f"{where}: {error.strerror}") from None
 
 
-async def _stream_of(connected: socket.socket) -> capnp.AsyncIoStream:
-    """The stream of a connected socket, which it owns from now on."""
+async def _stream_of(connected: socket.socket) -> tuple[capnp.AsyncIoStream, Stream]:
+    """The stream of a connected socket, which it owns from now on, and what is below it."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, QuietLoop):
+        raise InvariantError("a connection outside of the loops that rain.rpc runs")
     try:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, value in KEEPALIVE.items():
             if hasattr(socket, option):  # their names differ from system to system
                 connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-        return await capnp.AsyncIoStream.create_connection(sock=connected)
+        # Nothing else runs between the making of the transport and the look at it.
+        stream = await capnp.AsyncIoStream.create_connection(sock=connected)
+        if loop.newest is None:
+            raise InvariantError("the stream was not made by this loop")
+        return stream, loop.newest
     except (OSError, asyncio.CancelledError):
         connected.close()
         raise

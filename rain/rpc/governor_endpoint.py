@@ -20,7 +20,7 @@ from rain.rpc.connection import Connection, UnreachableError, dial, reason_of
 from rain.rpc.handlers import ControlHandler
 from rain.rpc.host import in_host
 from rain.rpc.offer import offer
-from rain.rpc.outbox import Outbox, Promise
+from rain.rpc.plain import packed, unpacked
 
 CONNECT_TIMEOUT = 10.0
 
@@ -32,8 +32,6 @@ class Upstream:
         self.address = address  # how the server and its users name this governor
         self._connection = connection
         self._upstream = upstream
-        # None stands for "drained", which must not overtake the updates before it.
-        self._outbox: Outbox[Update | None] = Outbox(connection, self._send)
 
     @property
     def is_open(self) -> bool:
@@ -41,25 +39,26 @@ class Upstream:
 
     def update(self, update: Update) -> None:
         """Sends news after all earlier news; a closed connection takes nothing."""
-        self._outbox.push(slim_update(update))
+        message = schema.common.Update.new_message()
+        write_update(message, slim_update(update))
+        self._connection.say(packed(message))
 
-    def drained(self) -> None:
-        """Says, after all news, that this governor leaves on purpose."""
-        self._outbox.push(None)
+    async def drained(self) -> None:
+        """From trio: says, after all news, that this governor leaves on purpose.
 
-    async def sent(self) -> None:
-        """From trio: returns when the server has got all that was said, or has gone."""
-        await in_host(self._outbox.emptied)
+        Returns when the server has got all that was said, or has gone.
+        """
+        if self._connection.is_open:
+            await in_host(self._drained)
+
+    async def _drained(self) -> None:
+        try:
+            await self._upstream.drained()
+        except capnp.KjException as error:
+            self._connection.end(reason_of(error))
 
     def close(self, reason: str = "the governor closed the connection") -> None:
         self._connection.end(reason)
-
-    def _send(self, update: Update | None) -> Promise:
-        if update is None:
-            return self._upstream.drained()
-        request = self._upstream.update_request()
-        write_update(request.init("update"), update)
-        return request.send()
 
 
 class Control:
@@ -73,12 +72,13 @@ class Control:
         return offer(
             schema.governor.GovernorControl,
             self._connection,
-            {"order": self._order, "report": self._report, "stop": self._stop},
+            {"report": self._report, "stop": self._stop},
         )
 
-    async def _order(self, context: CallContext) -> None:
-        with reading("orders"):
-            orders = read_orders(context.params.orders)
+    def order(self, message: bytes) -> None:
+        """Orders, which come without a call."""
+        with unpacked("orders", schema.common.Orders, message) as reader:
+            orders = read_orders(reader)
         self._handler.order(orders)
 
     async def _report(self, context: CallContext) -> None:
@@ -122,7 +122,9 @@ async def connect_governor(
         request.incarnation = incarnation
         request.dataAddress = data_address
         write_amounts(request, "resources", tuple(resources.items()))
-        request.control = Control(connection, handler).offered()
+        control = Control(connection, handler)
+        request.control = control.offered()
+        connection.hear(control.order)
         answer = await request.send()
         with reading("the answer to the registration"):
             upstream = Upstream(connection, answer.upstream, answer.address)

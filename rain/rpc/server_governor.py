@@ -14,7 +14,8 @@ from rain.rpc.codec.update import read_update
 from rain.rpc.connection import Connection, reason_of
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
 from rain.rpc.offer import offer
-from rain.rpc.outbox import Outbox, Promise, start
+from rain.rpc.plain import packed, unpacked
+from rain.rpc.running import start
 
 STOP_GRACE = 2.0
 """Seconds that a governor has to say that it heard "stop", before its link is closed."""
@@ -27,11 +28,12 @@ class GovernorEnd:
         self._connection = connection
         self._control = control
         self._splitter = OrdersSplitter()
-        self._orders: Outbox[Orders] = Outbox(connection, self._send)
 
     def order(self, orders: Orders) -> None:
         for part in self._splitter.split(orders):
-            self._orders.push(part)
+            message = schema.common.Orders.new_message()
+            write_orders(message, part)
+            self._connection.say(packed(message))
 
     def report(self, reply: Reply[GovernorReport]) -> None:
         if self._connection.is_open:
@@ -45,11 +47,6 @@ class GovernorEnd:
 
     def close(self, reason: str) -> None:
         self._connection.end(reason)
-
-    def _send(self, orders: Orders) -> Promise:
-        request = self._control.order_request()
-        write_orders(request.init("orders"), orders)
-        return request.send()
 
     async def _report(self, reply: Reply[GovernorReport]) -> None:
         try:
@@ -84,6 +81,7 @@ class ServedGovernor:
         self._handler: GovernorHandler = server.join_governor(
             hello, GovernorEnd(connection, control)
         )
+        connection.hear(self._update)
         connection.tell_end(self._handler.left)
 
     @property
@@ -94,12 +92,12 @@ class ServedGovernor:
         return offer(
             schema.governor.GovernorUpstream,
             self._connection,
-            {"update": self._update, "drained": self._drained},
+            {"drained": self._drained},
         )
 
-    async def _update(self, context: CallContext) -> None:
-        with reading("an update"):
-            update = read_update(context.params.update)
+    def _update(self, message: bytes) -> None:
+        with unpacked("an update", schema.common.Update, message) as reader:
+            update = read_update(reader)
         self._handler.update(update)
 
     async def _drained(self, context: CallContext) -> None:  # as all methods

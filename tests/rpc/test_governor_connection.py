@@ -64,10 +64,9 @@ def test_orders_and_updates_arrive_in_their_order() -> None:
         for number in range(20):
             server.governors[0].order(Orders(drops=[ObjectId(number)]))
             upstream.update(Update(located=[ObjectId(number)]))
-        upstream.drained()
         orders = await control.journal.until("order", 20)
         assert [order.drops for (order,) in orders] == [[number] for number in range(20)]
-        await upstream.sent()
+        await upstream.drained()
         assert [news.located for (news,) in server.journal.named("news")] == [
             [number] for number in range(20)
         ]
@@ -318,7 +317,7 @@ def test_draining_lets_the_last_answers_arrive() -> None:
         await listener.drain("the server stops")
         assert await server.journal.until("governor left") == [("the server stops",)]
         await control.journal.until("left")
-        await upstream.sent()
+        await upstream.drained()
 
     play(scene)
 

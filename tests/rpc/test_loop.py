@@ -8,8 +8,11 @@ import pytest
 import trio
 
 from rain.rpc import host
+from rain.rpc.interleaved import Kind, Sorter, marked
 from rain.rpc.loop import PAUSE_ABOVE, Stream
 from tests.support.waiting import turns_of_the_host
+
+CALL = b"\0\0\0\0\1\0\0\0" + b"a word.."  # one segment of one word
 
 
 class Listening(asyncio.BufferedProtocol):
@@ -91,15 +94,15 @@ def test_what_is_said_in_a_turn_leaves_together() -> None:
 
 def test_nothing_is_read_while_reading_is_paused() -> None:
     async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
-        theirs.send(b"one")
-        await protocol.until(lambda: bytes(protocol.data) == b"one")
+        theirs.send(b"number one")
+        await protocol.until(lambda: bytes(protocol.data) == b"number one")
         stream.pause_reading()
-        theirs.send(b"two")
+        theirs.send(b", two")
         await turns_of_the_host()
-        assert bytes(protocol.data) == b"one"
+        assert bytes(protocol.data) == b"number one"
         assert not stream.is_reading()
         stream.resume_reading()
-        await protocol.until(lambda: bytes(protocol.data) == b"onetwo")
+        await protocol.until(lambda: bytes(protocol.data) == b"number one, two")
 
     play(scene)
 
@@ -162,3 +165,70 @@ def test_a_reset_is_told_with_its_error() -> None:
         return 0
 
     host.run(main)
+
+
+def test_plain_messages_are_heard_though_calls_are_not_wanted() -> None:
+    heard: list[tuple[Kind, bytes]] = []
+
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        def hear(kind: Kind, content: bytes) -> None:
+            heard.append((kind, content))
+            protocol.bell.ring()
+
+        stream.on_plain = hear
+        stream.pause_reading()
+        theirs.send(CALL + marked(Kind.MESSAGE, b"news") + CALL + marked(Kind.FAREWELL, b"bye"))
+        await protocol.until(lambda: len(heard) == 2)
+        assert not protocol.data
+        stream.resume_reading()
+        await protocol.until(lambda: bytes(protocol.data) == CALL + CALL)
+
+    play(scene)
+    assert heard == [(Kind.MESSAGE, b"news"), (Kind.FAREWELL, b"bye")]
+
+
+def test_the_end_is_told_when_it_is_wanted_and_after_all_calls() -> None:
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        stream.pause_reading()
+        theirs.send(CALL + CALL[:5])
+        theirs.close()
+        await turns_of_the_host()
+        assert protocol.seen == ["made"]
+        stream.resume_reading()
+        await protocol.until(lambda: "lost NoneType" in protocol.seen)
+        assert bytes(protocol.data) == CALL + CALL[:5]
+
+    assert play(scene) == ["made", "eof", "lost NoneType"]
+
+
+def test_whoever_expects_no_plain_message_loses_the_other_side() -> None:
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        theirs.send(marked(Kind.MESSAGE, b"hello"))
+        await protocol.until(lambda: "lost ConnectionError" in protocol.seen)
+
+    play(scene)
+
+
+def test_what_another_thread_says_keeps_its_order() -> None:
+    # given: a socket that is full, and plain messages from a thread of their own
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        large = bytes(PAUSE_ABOVE)
+
+        def say() -> None:
+            for number in range(3):
+                stream.say_now(large)
+                stream.say_now(bytes([number]))
+
+        await trio.to_thread.run_sync(say)
+        stream.say(Kind.FAREWELL, b"bye")
+        # when: the other side reads all of it
+        sorter = Sorter()
+        heard: list[tuple[Kind, bytes]] = []
+        while not heard or heard[-1][0] is not Kind.FAREWELL:
+            heard += sorter.feed(await trio.to_thread.run_sync(theirs.recv, 1 << 20))
+        # then
+        said = [content for number in range(3) for content in (large, bytes([number]))]
+        assert heard == [*((Kind.MESSAGE, content) for content in said), (Kind.FAREWELL, b"bye")]
+        assert stream.unsent == 0
+
+    play(scene)

@@ -1,0 +1,102 @@
+"""One socket, two ways to speak: cuts calls of Cap'n Proto RPC and plain messages apart. Pure.
+
+A call costs each side three messages and about ten turns of its loop. What is said for every task
+therefore travels as *plain messages* (`rain.rpc.plain`) between the calls: a word that says what it
+is, a length, and so many bytes. No message of RPC begins with such a word: it begins with how many
+segments it has, and of these there are at most 512.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+
+from rain.base.errors import ProtocolError
+
+WORD = 4
+HEADER = 2 * WORD
+SEGMENTS_AT_MOST = 512
+PLAIN_LIMIT = 256 * 1024 * 1024
+_FOR_EVER = 1 << 62
+
+
+class Kind(Enum):
+    """What a piece of the stream is."""
+
+    CALLS = b""  # a part of whatever RPC says
+    MESSAGE = b"\xff\xff\xff\xff"  # one plain message
+    FAREWELL = b"\xfe\xff\xff\xff"  # why the connection ends: the last thing that is said
+
+
+_MARKS = {kind.value: kind for kind in (Kind.MESSAGE, Kind.FAREWELL)}
+
+
+def marked(kind: Kind, content: bytes) -> bytes:
+    """The bytes of a plain message or a farewell on the wire."""
+    return kind.value + len(content).to_bytes(WORD, "little") + content
+
+
+class Sorter:
+    """Takes a stream in whatever pieces it comes; gives pieces of one kind, in their order."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()  # the beginning of something that cannot be told yet
+        self._needed = HEADER  # how long `rest` must be before looking at it makes sense
+        self._passing = 0  # so many bytes of the RPC message are still to come
+
+    def feed(self, chunk: bytes) -> Iterator[tuple[Kind, bytes]]:
+        """What is whole with this chunk; `ProtocolError` for a message that is too long."""
+        if self._rest:
+            self._rest += chunk
+            if len(self._rest) < self._needed:
+                return
+            chunk = bytes(self._rest)
+            self._rest.clear()
+        start, end = 0, len(chunk)
+        while start < end:
+            if self._passing:
+                stop = min(end, start + self._passing)
+                self._passing -= stop - start
+                yield Kind.CALLS, chunk[start:stop]
+                start = stop
+                continue
+            kind, length = _next(chunk, start, end)
+            if kind is Kind.CALLS and length <= end - start:
+                self._passing = length + _content(chunk, start, length)
+            elif length <= end - start:
+                yield kind, chunk[start + HEADER : start + length]
+                start += length
+            else:
+                self._rest += chunk[start:]
+                self._needed = length
+                break
+
+    def leftover(self) -> bytes:
+        """What had begun when the stream ended."""
+        return bytes(self._rest)
+
+
+def _next(chunk: bytes, start: int, end: int) -> tuple[Kind, int]:
+    """What begins here, and how long it is: of a call its table, else all of it."""
+    if end - start < HEADER:
+        return Kind.CALLS, HEADER
+    mark = chunk[start : start + WORD]
+    kind = _MARKS.get(mark)
+    if kind is None:
+        segments = int.from_bytes(mark, "little") + 1
+        if segments > SEGMENTS_AT_MOST:
+            return Kind.CALLS, 0  # nonsense, and Cap'n Proto's to judge
+        return Kind.CALLS, WORD * (segments + 1 + (segments + 1) % 2)
+    length = int.from_bytes(chunk[start + WORD : start + HEADER], "little")
+    if length > PLAIN_LIMIT:
+        raise ProtocolError(f"a message of {length} bytes; the limit is {PLAIN_LIMIT}")
+    return kind, HEADER + length
+
+
+def _content(chunk: bytes, start: int, table: int) -> int:
+    """How many bytes follow the table of a call's segments."""
+    if not table:
+        return _FOR_EVER
+    segments = int.from_bytes(chunk[start : start + WORD], "little") + 1
+    sizes = memoryview(chunk)[start + WORD : start + WORD * (segments + 1)]
+    return 8 * sum(
+        int.from_bytes(sizes[i : i + WORD], "little") for i in range(0, len(sizes), WORD)
+    )

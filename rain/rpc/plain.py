@@ -1,0 +1,39 @@
+"""Plain messages: what is said for every task, as messages of Cap'n Proto without a call around.
+
+Orders and updates are the structures themselves. What clients ask, and what they are answered, has
+the number of the request with it.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from rain.base.errors import ProtocolError
+from rain.rpc.codec.border import (
+    MESSAGE_LIMIT,
+    NESTING_LIMIT,
+    TRAVERSAL_LIMIT,
+    Builder,
+    Interface,
+    Reader,
+    reading,
+)
+
+
+def packed(builder: Builder) -> bytes:
+    """The bytes of a message."""
+    content: bytes = builder.to_bytes()
+    return content
+
+
+@contextmanager
+def unpacked(what: str, structure: Interface, content: bytes) -> Generator[Reader, None, None]:
+    """A message that somebody sent; it is read inside, and nothing else is done there."""
+    if len(content) > MESSAGE_LIMIT:
+        raise ProtocolError(
+            f"{what}: {len(content)} bytes in one message; the limit is {MESSAGE_LIMIT}"
+        )
+    with (
+        reading(what),
+        structure.from_bytes(content, TRAVERSAL_LIMIT, NESTING_LIMIT) as reader,
+    ):
+        yield reader
