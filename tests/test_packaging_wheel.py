@@ -87,6 +87,14 @@ def test_every_schema_is_in_the_wheel(wheel: Path) -> None:
     assert expected <= names_in(wheel)
 
 
+def test_every_file_of_the_dashboard_is_in_the_wheel(wheel: Path) -> None:
+    pages = "server/dashboard/pages"
+    expected = {f"rain/{pages}/{name}" for name in files_below(ROOT / "rain" / pages, "*.*")}
+
+    assert f"rain/{pages}/index.html" in expected
+    assert expected <= names_in(wheel)
+
+
 def test_the_stub_of_pycapnp_and_the_tests_stay_at_home(wheel: Path) -> None:
     names = names_in(wheel)
 

@@ -59,11 +59,9 @@ class _Connection:
                 head = await self._event()
                 if not isinstance(head, h11.Request):
                     return False  # the peer has closed
-                request = Request(
-                    head.method.decode("ascii"),
-                    head.target.partition(b"?")[0].decode("latin-1"),
-                    await self._body(),
-                )
+                path, _, query = head.target.decode("latin-1").partition("?")
+                method = head.method.decode("ascii")
+                request = Request(method, path, await self._body(), query)
         except h11.RemoteProtocolError as error:
             if self.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
                 raise

@@ -18,6 +18,7 @@ class Request:
     method: str
     path: str  # without the query string
     body: bytes = b""
+    query: str = ""
 
 
 class Pieces(Protocol):

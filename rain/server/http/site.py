@@ -11,9 +11,11 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.server.history.reader import EventReader
 from rain.server.http import messages
+from rain.server.http.api import Api
 from rain.server.http.events import EventsPage
 from rain.server.http.lite import lite_page
 from rain.server.http.messages import Request, Response
+from rain.server.http.pages import dashboard_files
 from rain.server.http.status import gather_status
 from rain.server.state import State
 
@@ -53,13 +55,17 @@ class Site:
 
         asked = _Place(("POST",), EventsPage(events, log).serve)
         look = _Place(_LOOK, lite)
+        api = Api.of(state, events, now).places()
         return Site(
             {
-                "/": _Place(_LOOK, _to_the_page),
+                "/": _Place(_LOOK, _to_the_dashboard),
+                "/dashboard": _Place(_LOOK, _to_the_dashboard),
+                **{path: _Place(_LOOK, _always(file)) for path, file in dashboard_files().items()},
                 "/lite": look,
                 "/lite/": look,
                 "/status": _Place(_LOOK, status),
                 "/events": asked,
+                **{path: _Place(_LOOK, serve) for path, serve in api.items()},
             }
         )
 
@@ -67,9 +73,10 @@ class Site:
         """The response to one request."""
         place = self.places.get(request.path)
         if place is None:
-            known = ", ".join(self.places)
             return messages.text(
-                HTTPStatus.NOT_FOUND, f"there is nothing at this path; there are {known}"
+                HTTPStatus.NOT_FOUND,
+                "there is nothing at this path; there are /, /dashboard/, /lite/, /status, /events"
+                " and /api/",
             )
         if request.method == "OPTIONS":  # a browser asks before it posts JSON from another site
             allowed = ", ".join(place.methods)
@@ -87,6 +94,14 @@ class Site:
         return await place.serve(request)
 
 
-async def _to_the_page(_: Request) -> Response:
+async def _to_the_dashboard(_: Request) -> Response:
     await trio.lowlevel.checkpoint()
-    return messages.text(HTTPStatus.FOUND, "see /lite/", (("location", "/lite/"),))
+    return messages.text(HTTPStatus.FOUND, "see /dashboard/", (("location", "/dashboard/"),))
+
+
+def _always(response: Response) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(_: Request) -> Response:
+        await trio.lowlevel.checkpoint()
+        return response
+
+    return serve

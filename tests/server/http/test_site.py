@@ -227,13 +227,14 @@ def test_the_page_shows_why_a_session_failed() -> None:
     assert b"<td>division by zero</td>" in _one(site(world.state), "GET", "/lite/").body
 
 
-def test_the_root_leads_to_the_page_and_any_other_path_is_unknown() -> None:
+def test_the_root_leads_to_the_dashboard_and_any_other_path_is_unknown() -> None:
     root, other = _one(site(State()), "GET", "/"), _one(site(State()), "GET", "/nothing?a=b")
 
-    assert (root.status, root.headers["location"]) == (302, "/lite/")
+    assert (root.status, root.headers["location"]) == (302, "/dashboard/")
     assert other.status == 404
     assert other.body == (
-        b"there is nothing at this path; there are /, /lite, /lite/, /status, /events\n"
+        b"there is nothing at this path; there are /, /dashboard/, /lite/, /status, /events"
+        b" and /api/\n"
     )
 
 

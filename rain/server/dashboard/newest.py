@@ -1,0 +1,57 @@
+"""The newest events that somebody wants to see, each cut to a length that can be shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rain.server.dashboard.reading import opened
+from rain.server.history.query import Query, selection
+
+MOST_EVENTS = 200
+_TEXT = 4000  # letters of an event
+_LINE = 300  # letters of what it is about
+
+# What an event is about, in the order in which it is told. A submission may be very long: of it
+# only the numbers are read.
+_ABOUT = """
+CASE event_type WHEN 'ClientSubmit' THEN
+    json_array(json_array_length(event, '$.tasks') || ' tasks',
+        json_array_length(event, '$.dataobjs') || ' data objects')
+ELSE json_array(
+    'task ' || json_extract(event, '$.task[0]') || '/' || json_extract(event, '$.task[1]'),
+    json_extract(event, '$.governor'), json_extract(event, '$.info.governor'),
+    'client ' || json_extract(event, '$.client'), json_extract(event, '$.spec.name'),
+    json_extract(event, '$.reason'), json_extract(event, '$.message'),
+    json_extract(event, '$.error_msg'), json_extract(event, '$.info.error')
+) END
+"""
+_NEWEST = """
+SELECT id, timestamp, event_type, session, {about},
+    coalesce(json_extract(event, '$.info.error'), json_extract(event, '$.error_msg')) IS NOT NULL
+        OR coalesce(json_extract(event, '$.reason'), '') = 'Error',
+    substr(event, 1, {text}), length(event) FROM events
+WHERE {where} ORDER BY id DESC LIMIT {most}
+"""
+
+
+def newest(path: Path, query: Query) -> list[dict[str, Any]]:
+    """The newest events that fit a query, the newest first."""
+    chosen = selection(query)
+    statement = _NEWEST.format(about=_ABOUT, where=chosen.where, text=_TEXT, most=MOST_EVENTS)
+    with opened(path) as database:
+        found = database.execute(statement, chosen.parameters).fetchall()
+    return [
+        {
+            "id": event_id,
+            "time": time,
+            "type": event_type,
+            "session": session,
+            "about": " · ".join([part for part in json.loads(about) if part])[:_LINE],
+            "trouble": bool(trouble),
+            "text": text,
+            "letters": letters,
+        }
+        for event_id, time, event_type, session, about, trouble, text, letters in found
+    ]

@@ -1,0 +1,76 @@
+// The server, its governors and how busy they are.
+
+import { api, ask } from "./api.js";
+import { chart } from "./chart.js";
+import { choice, h, show, table } from "./dom.js";
+import { bytes, duration, number } from "./format.js";
+import { card, link, progress } from "./parts.js";
+
+const SPANS = [[5, "5 minutes"], [15, "15 minutes"], [60, "1 hour"], [360, "6 hours"], [1440, "1 day"], [10080, "1 week"]];
+const EVERY = 5; // governors tell how busy they are about so often, in seconds
+
+export function overview(root) {
+  let minutes = 15;
+  let machines = null;
+  let asked = 0;
+  const head = h("div");
+  const charts = h("div", { class: "grid-of-charts" });
+  const note = h("p", { class: "quiet" });
+  root.append(h("h1", {}, "Overview"), head, h("div", { class: "row" }, h("h2", {}, "Machines"),
+    choice("The last", SPANS, minutes, (value) => {
+      minutes = Number(value);
+      asked = 0;
+    })), note, charts);
+
+  async function refresh() {
+    const status = await ask("/status");
+    show(head, ...summary(status));
+    if (Date.now() - asked > EVERY * 1000) {
+      asked = Date.now();
+      machines = await api("machines", { minutes }).catch((error) => ({ trouble: error.message, governors: [], hidden: 0 }));
+    }
+    show(note, machines.trouble ?? (machines.governors.length ? "" : "No governor has told yet how busy it is."),
+      machines.hidden ? ` ${machines.hidden} more governors are not drawn.` : "");
+    show(charts, machines.governors.map((governor) => machine(governor, machines)));
+  }
+  return { title: "Overview", refresh };
+}
+
+function summary(status) {
+  const cpus = status.governors.reduce((sum, governor) => sum + (governor.resources.cpus ?? 0), 0);
+  const assigned = status.governors.reduce((sum, governor) => sum + governor.assigned, 0);
+  return [
+    h("div", { class: "cards" },
+      card(number(status.governors.length), "governors"), card(number(cpus), "cpus"), card(number(status.clients), "clients"),
+      card(number(status.sessions.length), "open sessions"), card(number(status.tasks), "tasks in memory"),
+      card(number(assigned), "tasks on governors"), card(number(status.objects), "data objects in memory")),
+    h("h2", {}, "Open sessions"),
+    table("Open sessions", ["Session", "Name", "Done", "Objects", ""], status.sessions.map((session) => [
+      h("a", { href: link(session.session) }, session.session), h("a", { href: link(session.session) }, session.name || "(no name)"),
+      progress(session.tasks - session.unfinished, 0, 0, session.tasks), number(session.objects),
+      { class: "trouble", value: session.failure || session.held_up },
+    ]), "No session is open."),
+    h("h2", {}, "Governors"),
+    table("Governors", ["Governor", "Cpus", "Other resources", "Tasks told", "Tasks queued", "Objects", "Heard"],
+      status.governors.map((governor) => [governor.governor, governor.resources.cpus, others(governor.resources),
+        number(governor.assigned), number(governor.queued), number(governor.objects), `${duration(governor.heard)} ago`]),
+      "There is no governor. Start one with: rain governor SERVER"),
+    h("p", { class: "quiet" }, `Rain ${status.version}`),
+  ];
+}
+
+function others(resources) {
+  return Object.entries(resources).filter(([name]) => name !== "cpus")
+    .map(([name, amount]) => `${name} ${name === "memory" ? bytes(amount) : amount}`).join(", ");
+}
+
+function machine(governor, span) {
+  const last = (values) => values[values.length - 1];
+  const line = (name, values, spell) => ({ name, times: governor.times, values, now: last(values) === null ? "–" : spell(last(values)) });
+  const percent = (value) => `${Math.round(value)} %`;
+  const rate = (value) => `${bytes(value)}/s`;
+  return h("section", { class: "machine", "aria-label": governor.governor },
+    h("h3", {}, governor.governor),
+    chart("Use", [line("cpu", governor.cpu, percent), line("memory", governor.memory, percent)], { ...span, most: 100 }),
+    chart("Network", [line("received", governor.received, rate), line("sent", governor.sent, rate)], span));
+}

@@ -1,0 +1,53 @@
+// One task: what it is, where it stands and why, and what has happened to it.
+
+import { api } from "./api.js";
+import { facts, h, show, table } from "./dom.js";
+import { bytes, clock, duration } from "./format.js";
+import { badge, link, pretty } from "./parts.js";
+
+export function task(root, session, number) {
+  const body = h("div");
+  root.append(body);
+  async function refresh() {
+    show(body, ...about(await api("task", { session, task: number })));
+  }
+  return { title: `Task ${session}/${number}`, refresh };
+}
+
+function about({ session, task, spec, story, now }) {
+  const last = [...story].reverse().find((entry) => entry.event === "TaskFinished")?.info ?? story[story.length - 1]?.info ?? {};
+  const state = now?.state ?? (last.error ? "failed" : last.duration !== undefined ? "finished" : story.length ? "running" : "waiting");
+  return [
+    h("p", { class: "crumbs" }, h("a", { href: "#/sessions" }, "Sessions"), " / ", h("a", { href: link(session) }, session), " / ",
+      h("a", { href: link(session, "tasks") }, "tasks"), ` / ${task}`),
+    h("h1", {}, spec.name || spec.task_type, " ", badge(state)),
+    now ? h("p", { class: "why" }, now.why) : null,
+    facts([
+      ["Task", `${session}/${task}`], ["Type", spec.task_type], ["Resources", Object.entries(spec.resources ?? {}).map(([name, amount]) => `${name} ${amount}`).join(", ")],
+      ["Governor", now?.governor || last.governor], ["Planned on", now?.planned_on], ["Attempt", now?.attempt],
+      ["Started", clock(seconds(last.start_time))], ["Duration", duration(last.duration)],
+    ]),
+    last.error ? [h("h2", {}, "Error"), h("pre", { class: "failure", tabindex: 0 }, last.error)] : null,
+    last.debug ? [h("h2", {}, "Debug"), h("pre", { tabindex: 0 }, last.debug)] : null,
+    last.user ? [h("h2", {}, "What the task noted"), pretty(last.user)] : null,
+    h("h2", {}, "What has happened"),
+    table("What has happened", ["When", "Event", "Governor", "Started", "Duration"], story.map((entry) => [
+      clock(entry.time), entry.event, entry.info.governor, clock(seconds(entry.info.start_time)), duration(entry.info.duration),
+    ]), "It has not started yet."),
+    h("h2", {}, "Inputs"), objects(session, now?.inputs ?? spec.inputs ?? [], "It has no inputs."),
+    h("h2", {}, "Outputs"), objects(session, now?.outputs ?? spec.outputs ?? [], "It has no outputs."),
+    spec.config === undefined ? null : [h("h2", {}, "Configuration"), pretty(spec.config)],
+    spec.user === undefined ? null : [h("h2", {}, "What the user noted"), pretty(spec.user)],
+  ];
+}
+
+function seconds(text) {
+  return text ? Date.parse(text) / 1000 : 0;
+}
+
+function objects(session, list, empty) {
+  return table("Data objects", ["Object", "Label", "State", "Size", "Where", "Made by"], list.map((each) => [
+    each.id.join("/"), each.label ?? "", each.state ? badge(each.state) : "", bytes(each.size), (each.where ?? []).join(", "),
+    each.producer ? h("a", { href: link(session, `task/${each.producer}`) }, `${session}/${each.producer}`) : "",
+  ]), empty);
+}

@@ -1,0 +1,114 @@
+"""What the living graph says of a session, a task or an object, between two turns."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from rain.base.ids import SessionId, TaskId, pack, spell, unpack
+from rain.base.states import TaskRow
+from rain.graph import DataObject, Governor, Task
+from rain.server.state import State
+
+MOST_NAMED = 5  # inputs that are named as missing
+MOST_OBJECTS = 200
+
+
+def task_now(state: State, session: int, number: int) -> dict[str, Any] | None:
+    """Where a task stands and why it stands there; None when it is not in the graph."""
+    task = state.graph.tasks.get(TaskId(pack(session, number)))
+    if task is None:
+        return None
+    return {
+        "state": task.state.name.lower(),
+        "row": task.row.value,
+        "why": why(state, task),
+        "attempt": task.attempt,
+        "governor": task.assigned.address if task.assigned else "",
+        "planned_on": task.scheduled.address if task.scheduled else "",
+        "inputs": [object_now(given) for given in islice(task.inputs, MOST_OBJECTS)],
+        "outputs": [object_now(made) for made in islice(task.outputs, MOST_OBJECTS)],
+    }
+
+
+def why(state: State, task: Task) -> str:
+    """One sentence: why the task is not further yet."""
+    where = task.scheduled.address if task.scheduled else ""
+    match task.row:
+        case TaskRow.WAITING:
+            return f"{_missing(task)}."
+        case TaskRow.PLANNED:
+            return f"{_missing(task)}. It will go to {where} as soon as they are there."
+        case TaskRow.READY:
+            return _unplanned(state, task)
+        case TaskRow.QUEUED:
+            return f"It waits for room on {where}."
+        case TaskRow.ASSIGNED:
+            return f"{where} was told to run it and has not said yet that it has started."
+        case TaskRow.RUNNING:
+            return f"It runs on {where} for {max(state.now - task.started, 0.0):.1f} seconds."
+        case TaskRow.FINISHED:
+            return f"It has finished on {task.governor_address}."
+        case _:
+            return f"It has failed on {task.governor_address}."
+
+
+def _missing(task: Task) -> str:
+    inputs = task.unique_inputs()
+    missing = [given for given in inputs if not given.is_finished]
+    named = ", ".join([_described(given) for given in missing[:MOST_NAMED]])
+    more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+    return f"{len(missing)} of its {len(inputs)} inputs are not finished: {named}{more}"
+
+
+def _described(given: DataObject) -> str:
+    producer = given.producer
+    if producer is None:
+        return spell(given.id)
+    name = producer.kind.name or producer.kind.task_type
+    return f"{spell(given.id)} of {name} {spell(producer.id)}, which is {producer.row.value}"
+
+
+def _unplanned(state: State, task: Task) -> str:
+    governors = list(state.graph.governors.values())
+    if not governors:
+        return "There is no governor."
+    if not any(_fits(task, governor) for governor in governors):
+        needs = ", ".join([f"{name}={amount}" for name, amount in task.kind.resources.items()])
+        return f"It needs {needs}, which none of the {len(governors)} governors has."
+    return "The scheduler has not chosen a governor yet."
+
+
+def _fits(task: Task, governor: Governor) -> bool:
+    return task.kind.resources.fits(governor.resources)
+
+
+def object_now(data_object: DataObject) -> dict[str, Any]:
+    """One data object."""
+    producer = data_object.producer
+    return {
+        "id": [*unpack(data_object.id)],
+        "label": data_object.kind.label,
+        "data_type": data_object.kind.data_type.value,
+        "content_type": data_object.content_type or data_object.kind.content_type,
+        "state": data_object.state.name.lower(),
+        "size": data_object.size if data_object.is_finished else None,
+        "kept": data_object.kept,
+        "needed_by": data_object.needed_by,
+        "producer": None if producer is None else unpack(producer.id).id,
+        "where": [governor.address for governor in data_object.located],
+        "on_server": data_object.data is not None,
+    }
+
+
+def objects_now(state: State, session: int, skip: int) -> dict[str, Any] | None:
+    """Some data objects of an open session, in order; None when it is not open."""
+    node = state.graph.sessions.get(SessionId(session))
+    if node is None or node.failure is not None:
+        return None
+    shown = node.objects[skip : skip + MOST_OBJECTS]
+    return {
+        "total": len(node.objects),
+        "skipped": skip,
+        "objects": [object_now(each) for each in shown],
+    }

@@ -1,0 +1,140 @@
+"""How far a session is: in sum, by the names of its tasks, and over time."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rain.server.dashboard.digest import TASK_MARKS, Digest, Mark
+
+Json: TypeAlias = dict[str, Any]
+_MARKS = len(Mark)
+
+
+class Counts(TypedDict):
+    """How many tasks stand where."""
+
+    waiting: int
+    running: int
+    finished: int
+    failed: int
+
+
+class Group(Counts):
+    """The tasks of one name."""
+
+    name: str
+    total: int
+    mean: float | None  # seconds of the finished ones
+    deviation: float | None
+    seconds: float
+    share: float  # of the seconds of all
+
+
+def counts(digest: Digest) -> Counts:
+    """All tasks."""
+    marks = np.bincount(digest.columns.marks(), minlength=_MARKS)
+    return _counts([int(count) for count in marks])
+
+
+def _counts(marks: list[int]) -> Counts:
+    return Counts(
+        waiting=marks[Mark.WAITING],
+        running=marks[Mark.RUNNING],
+        finished=marks[Mark.FINISHED],
+        failed=marks[Mark.FAILED],
+    )
+
+
+def groups(digest: Digest) -> list[Group]:
+    """The tasks by name, in the order in which the names first came."""
+    names = digest.groups.texts
+    mark = digest.columns.marks()
+    group = digest.columns.groups().astype(np.int64)
+    table = np.bincount(group * _MARKS + mark, minlength=len(names) * _MARKS)
+    done = mark == Mark.FINISHED
+    seconds = digest.columns.durations()[done]
+    sums = np.bincount(group[done], seconds, minlength=len(names))
+    squares = np.bincount(group[done], seconds * seconds, minlength=len(names))
+    whole = float(sums.sum())
+    made: list[Group] = []
+    for place, name in enumerate(names):
+        by_mark = [int(count) for count in table[place * _MARKS : (place + 1) * _MARKS]]
+        total = sum(by_mark[each] for each in TASK_MARKS)
+        if total:
+            finished, spent = by_mark[Mark.FINISHED], float(sums[place])
+            mean = spent / finished if finished else None
+            variance = float(squares[place]) / finished - mean * mean if mean is not None else 0.0
+            made.append(
+                Group(
+                    **_counts(by_mark),
+                    name=name,
+                    total=total,
+                    mean=mean,
+                    deviation=max(variance, 0.0) ** 0.5 if mean is not None else None,
+                    seconds=spent,
+                    share=spent / whole if whole else 0.0,
+                )
+            )
+    return made
+
+
+def over_time(digest: Digest, now: float, points: int = 120) -> Json:
+    """How many tasks were not done and how many ran, at equal steps of the session's life."""
+    mark = digest.columns.marks()
+    started = digest.columns.starts()
+    ends = started + digest.columns.durations()
+    done = (mark == Mark.FINISHED) | (mark == Mark.FAILED)
+    begun = np.sort(started[done | (mark == Mark.RUNNING)])
+    ended = np.sort(ends[done])
+    first = digest.created or (digest.submissions[0][0] if digest.submissions else now)
+    last = max(digest.closed or now, first + 0.001)
+    times = np.linspace(first, last, points)
+    submitted = _submitted(digest, times)
+    over = np.searchsorted(ended, times, "right")
+    return {
+        "times": [round(float(time), 3) for time in times],
+        "unfinished": [int(value) for value in np.maximum(submitted - over, 0)],
+        "running": [int(value) for value in np.searchsorted(begun, times, "right") - over],
+    }
+
+
+def _submitted(digest: Digest, times: NDArray[np.float64]) -> NDArray[np.int64]:
+    if not digest.submissions:
+        return np.zeros(len(times), np.int64)
+    when, many = zip(*digest.submissions, strict=True)
+    sums = np.concatenate([[0], np.cumsum(np.array(many, np.int64))])
+    # A time stands for the whole millisecond in which its event was written.
+    return sums[np.searchsorted(np.array(when), times + 0.001, "right")]
+
+
+def summary(digest: Digest, now: float, read: float) -> Json:
+    """The session and how far it is; `read` is how much of the log was read until now."""
+    return {
+        "session": digest.session,
+        "name": digest.name,
+        "user": digest.user,
+        "client": digest.client,
+        "created": digest.created,
+        "closed": digest.closed or None,
+        "seconds": max((digest.closed or now) - digest.created, 0.0) if digest.created else 0.0,
+        "status": status(digest.reason) if digest.created else "unknown",
+        "message": digest.message,
+        "error": digest.error,
+        "failed_task": digest.failed_task or None,
+        "submissions": len(digest.submissions),
+        "tasks": digest.tasks,
+        "objects": digest.objects,
+        "beyond": digest.beyond,
+        "counts": counts(digest),
+        "groups": groups(digest),
+        "over_time": over_time(digest, now),
+        "read": read,
+    }
+
+
+def status(reason: str) -> str:
+    """A word for how a session ended."""
+    return {"": "open", "ClientClose": "closed", "Error": "failed"}.get(reason, "server lost")

@@ -1,0 +1,188 @@
+"""From the file of the event log to digests and lists; for threads, since it waits for the disk.
+
+SQLite takes the events apart and joins the rows of a page itself, without Python's lock: a row at a
+time would have to wait for a busy server to let go of that lock.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from rain.base.errors import RainError
+from rain.server.dashboard import progress
+from rain.server.dashboard.digest import Digest
+
+PAGE_ROWS = 2000
+MOST_PAGES = 50
+"""Pages that one request reads; the next one goes on."""
+
+MOST_SESSIONS = 200
+_MESSAGE = 2000  # letters of a failure in lists
+_CHUNK = 500  # tasks of a submission that come together
+
+_TIME = "(julianday(timestamp) - 2440587.5) * 86400.0"
+_PAGE = f"""
+SELECT group_concat(item, ',') FROM (
+    SELECT json_array(
+        id, event_type, {_TIME},
+        json(CASE
+            WHEN event_type IN ('TaskStarted', 'TaskFinished') THEN json_extract(
+                event, '$.task[1]', '$.info.start_time', '$.info.duration', '$.info.governor',
+                '$.info.error'
+            )
+            WHEN event_type IN ('SessionNew', 'SessionClosed', 'GovernorRemoved') THEN event
+        END)
+    ) AS item FROM (
+        SELECT * FROM events WHERE session = :session AND id > :last AND id <= :end
+        UNION ALL
+        SELECT * FROM events WHERE event_type = 'GovernorRemoved' AND id > :last AND id <= :end
+        ORDER BY id LIMIT :rows
+    )
+)
+"""
+_SUBMISSION = f"""
+SELECT {_TIME}, json_array_length(event, '$.tasks'), json_array_length(event, '$.dataobjs')
+FROM events WHERE id = ?
+"""
+_TASKS = """
+SELECT group_concat(json_array(
+    json_extract(task.value, '$.id[1]'),
+    coalesce(json_extract(task.value, '$.name'), json_extract(task.value, '$.task_type')),
+    json(coalesce(json_extract(task.value, '$.inputs'), '[]')),
+    json(coalesce(json_extract(task.value, '$.outputs'), '[]'))
+), ',')
+FROM events, json_each(event, '$.tasks') AS task WHERE events.id = ? GROUP BY task.key / ?
+"""
+_NEW_SESSIONS = f"""
+SELECT session, {_TIME}, json_extract(event, '$.spec.name'), json_extract(event, '$.client')
+FROM events WHERE event_type = 'SessionNew' ORDER BY id DESC LIMIT ?
+"""
+_CLOSED_SESSIONS = f"""
+SELECT session, {_TIME}, json_extract(event, '$.reason'),
+    substr(json_extract(event, '$.message'), 1, {_MESSAGE})
+FROM events WHERE event_type = 'SessionClosed' AND +session >= ?
+"""
+_TASK_SPEC = """
+SELECT task.value FROM events, json_each(event, '$.tasks') AS task
+WHERE session = :session AND event_type = 'ClientSubmit'
+AND json_extract(task.value, '$.id[1]') = :number LIMIT 1
+"""
+_TASK_EVENTS = f"""
+SELECT event_type, {_TIME}, json_extract(event, '$.info') FROM events
+WHERE session = :session AND +event_type IN ('TaskStarted', 'TaskFinished')
+AND json_extract(event, '$.task[1]') = :number ORDER BY id LIMIT 100
+"""
+_OBJECTS = """
+SELECT sum(json_array_length(event, '$.dataobjs')) FROM events
+WHERE session = ? AND event_type = 'ClientSubmit'
+"""
+_OBJECT_SPECS = """
+SELECT object.value FROM events, json_each(event, '$.dataobjs') AS object
+WHERE session = :session AND event_type = 'ClientSubmit' LIMIT :most OFFSET :skip
+"""
+
+
+@contextmanager
+def opened(path: Path) -> Generator[sqlite3.Connection]:
+    """The log, to be read only."""
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as database:
+        yield database
+
+
+class UnreadableError(RainError):
+    """The event log has something that no server of this version writes."""
+
+
+def catch_up(path: Path, digest: Digest) -> float:
+    """Reads what is new about a session, so much as one request may; how much of it is read."""
+    with opened(path) as database:
+        ((newest,),) = database.execute("SELECT max(id) FROM events")
+        end = newest or 0
+        for _ in range(MOST_PAGES):
+            try:
+                more = _next_page(database, digest, end)
+            # The file may be of another version, or was changed by hand: that is no fault of ours.
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                raise UnreadableError(
+                    f"the event log {path} is not understood after event {digest.last}: {error!r}"
+                ) from error
+            if not more:
+                digest.last = end
+                return 1.0
+    return digest.last / end
+
+
+def _next_page(database: sqlite3.Connection, digest: Digest, end: int) -> bool:
+    given = {"session": digest.session, "last": digest.last, "end": end, "rows": PAGE_ROWS}
+    ((page,),) = database.execute(_PAGE, given)
+    rows: list[list[Any]] = json.loads(f"[{page or ''}]")
+    start = 0
+    for place, (event_id, event_type, *_) in enumerate(rows):
+        if event_type == "ClientSubmit":
+            digest.happened(rows[start:place])
+            _submission(database, digest, event_id)
+            start = place
+    digest.happened(rows[start:])
+    return len(rows) == PAGE_ROWS
+
+
+def _submission(database: sqlite3.Connection, digest: Digest, event_id: int) -> None:
+    ((time, tasks, objects),) = database.execute(_SUBMISSION, (event_id,))
+    digest.submitted(time, tasks, objects)
+    for (chunk,) in database.execute(_TASKS, (event_id, _CHUNK)):
+        digest.learn(json.loads(f"[{chunk}]"))
+
+
+def sessions(path: Path) -> list[dict[str, Any]]:
+    """The newest sessions, open and over, the newest first."""
+    with opened(path) as database:
+        new = database.execute(_NEW_SESSIONS, (MOST_SESSIONS,)).fetchall()
+        oldest = min((row[0] for row in new), default=0)
+        closed = {row[0]: row[1:] for row in database.execute(_CLOSED_SESSIONS, (oldest,))}
+    made: list[dict[str, Any]] = []
+    for session, created, name, client in new:
+        ended, reason, message = closed.get(session, (None, "", ""))
+        made.append(
+            {
+                "session": session,
+                "name": name or "",
+                "client": client,
+                "created": created,
+                "closed": ended,
+                "status": progress.status(reason),
+                "message": message,
+            }
+        )
+    return made
+
+
+def task(path: Path, session: int, number: int) -> dict[str, Any] | None:
+    """The spec of a task and its story; None if the log does not know it."""
+    given = {"session": session, "number": number}
+    with opened(path) as database:
+        spec = database.execute(_TASK_SPEC, given).fetchone()
+        events = database.execute(_TASK_EVENTS, given).fetchall()
+    if spec is None:
+        return None
+    story = [
+        {"event": event_type, "time": time, "info": json.loads(info)}
+        for event_type, time, info in events
+    ]
+    return {"spec": json.loads(spec[0]), "story": story}
+
+
+def object_specs(
+    path: Path, session: int, skip: int, most: int
+) -> tuple[int, list[dict[str, Any]]]:
+    """How many data objects a session has, and the specs of some in the order of submission."""
+    with opened(path) as database:
+        ((total,),) = database.execute(_OBJECTS, (session,))
+        given = {"session": session, "skip": skip, "most": most}
+        specs = [json.loads(spec) for (spec,) in database.execute(_OBJECT_SPECS, given)]
+    return total or 0, specs

@@ -1,0 +1,128 @@
+"""The graph of a session as a drawing in layers: each task while they are few, otherwise by name.
+
+A layer is how far something is from the beginning. Names may point at each other in circles (the
+tasks of one name both before and after those of another); what points back is left out of the
+layers and drawn all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from rain.server.dashboard.digest import SMALL, Digest, Mark
+from rain.server.dashboard.progress import groups
+
+MOST_NAMES = 80
+MOST_LINKS = 400
+
+Link = tuple[int, int]
+
+
+def shape(digest: Digest) -> dict[str, Any]:
+    """Nodes with their places, and links between them."""
+    if digest.arrows is not None and len(digest.columns.mark) <= 4 * SMALL + 100:
+        return _whole(digest, digest.arrows)
+    return _by_name(digest)
+
+
+def _whole(digest: Digest, arrows: list[Link]) -> dict[str, Any]:
+    columns = digest.columns
+    numbers = [number for number, mark in enumerate(columns.mark) if mark != Mark.UNKNOWN]
+    places = layers(numbers, arrows)
+    done = {Mark.FINISHED, Mark.FAILED}
+    made = {link[1] for link in arrows if columns.mark[link[0]] in done}
+    produced = {link[1] for link in arrows if columns.mark[link[1]] == Mark.OBJECT}
+    nodes: list[dict[str, Any]] = []
+    for number in numbers:
+        mark = Mark(columns.mark[number])
+        is_object = mark is Mark.OBJECT
+        state = mark.name.lower()
+        if is_object:
+            state = "finished" if number in made or number not in produced else "waiting"
+        layer, row = places[number]
+        nodes.append(
+            {
+                "id": number,
+                "kind": "object" if is_object else "task",
+                "name": digest.groups.texts[columns.group[number]],
+                "state": state,
+                "layer": layer,
+                "row": row,
+            }
+        )
+    return {"single": True, "nodes": nodes, "links": [[*link, 1] for link in arrows], "hidden": 0}
+
+
+def _by_name(digest: Digest) -> dict[str, Any]:
+    known = {group["name"]: group for group in groups(digest)}
+    numbers = {digest.groups.texts.index(name): group for name, group in known.items()}
+    largest = sorted(numbers, key=lambda number: -numbers[number]["total"])[:MOST_NAMES]
+    shown = set(largest)
+    heavy = sorted(digest.links.items(), key=lambda item: (-item[1], item[0]))
+    links = [(link, many) for link, many in heavy if shown.issuperset(link)][:MOST_LINKS]
+    places = layers(sorted(shown), [link for link, _ in links])
+    nodes = [
+        {"id": number, "kind": "group", "layer": places[number][0], "row": places[number][1]}
+        | numbers[number]
+        for number in sorted(shown)
+    ]
+    return {
+        "single": False,
+        "nodes": nodes,
+        "links": [[*link, many] for link, many in links],
+        "hidden": len(numbers) - len(shown),
+    }
+
+
+def layers(nodes: Iterable[int], links: Iterable[Link]) -> dict[int, tuple[int, int]]:
+    """The layer of every node and its row in the layer, so that few links cross."""
+    after: dict[int, list[int]] = {node: [] for node in nodes}
+    for source, target in dict.fromkeys(links):
+        if source != target and source in after and target in after:
+            after[source].append(target)
+    order = _forward(after)
+    position = {node: place for place, node in enumerate(order)}
+    layer = dict.fromkeys(order, 0)
+    before: dict[int, list[int]] = {node: [] for node in order}
+    for node in order:
+        for target in after[node]:
+            if position[target] > position[node]:
+                layer[target] = max(layer[target], layer[node] + 1)
+                before[target].append(node)
+    rows: dict[int, list[int]] = {}
+    for node in order:
+        rows.setdefault(layer[node], []).append(node)
+    row: dict[int, int] = {}
+    for each in sorted(rows):
+        middle = {
+            node: float(np.mean([row[source] for source in before[node]])) if before[node] else 0.0
+            for node in rows[each]
+        }
+        ordered = sorted(rows[each], key=lambda node: middle[node])
+        row |= {node: place for place, node in enumerate(ordered)}
+    return {node: (layer[node], row[node]) for node in order}
+
+
+def _forward(after: dict[int, list[int]]) -> list[int]:
+    """The nodes in an order in which all links point forward, but for those that close a circle."""
+    finished: list[int] = []
+    seen: set[int] = set()
+    for root, first in after.items():
+        if root in seen:
+            continue
+        seen.add(root)
+        stack = [(root, iter(first))]
+        while stack:
+            node, targets = stack[-1]
+            target = next((each for each in targets if each not in seen), None)
+            if target is None:
+                finished.append(node)
+                stack.pop()
+            else:
+                seen.add(target)
+                stack.append((target, iter(after[target])))
+    finished.reverse()
+    return finished

@@ -1,0 +1,212 @@
+"""GET /api/...: what the dashboard draws, as JSON. Every answer is bounded."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable
+from functools import partial
+from http import HTTPStatus
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
+
+import trio
+from attrs import define, frozen
+
+from rain.base.errors import RefusedError
+from rain.server.dashboard import present, progress, reading, rows
+from rain.server.dashboard.digest import TASK_MARKS, Digest
+from rain.server.dashboard.library import Library
+from rain.server.dashboard.machines import machines
+from rain.server.dashboard.newest import newest
+from rain.server.dashboard.reading import UnreadableError
+from rain.server.dashboard.shape import shape
+from rain.server.dashboard.timeline import timeline
+from rain.server.history.query import Condition, Query
+from rain.server.history.reader import EventReader
+from rain.server.http import messages
+from rain.server.http.messages import Request, Response
+from rain.server.http.status import gather_status
+from rain.server.state import State
+
+_LARGEST = 2**31 - 1
+_LARGEST_ID = 2**63 - 1
+_MOST_TYPES = 100
+_LARGEST_TIME = 1e11
+
+Json: TypeAlias = dict[str, Any]
+
+
+class _UnknownError(RefusedError):
+    """What was asked for is not there."""
+
+
+@frozen
+class Asked:
+    """The query string of a request, every part of which may be given once."""
+
+    parts: dict[str, str]
+
+    @staticmethod
+    def of(query: str, known: tuple[str, ...]) -> Asked:
+        """Reads it; RefusedError when something in it is not known."""
+        parts = dict(parse_qsl(query, keep_blank_values=True))
+        for name in parts:
+            if name not in known:
+                raise RefusedError(f"unknown part {name!r}; known are {', '.join(known)}")
+        return Asked(parts)
+
+    def number(self, name: str, default: int | None = None, largest: int = _LARGEST) -> int:
+        """A whole number; one without a default must be given."""
+        text = self.parts.get(name)
+        if text is None and default is not None:
+            return default
+        if not text or len(text) > 19 or not (text.isascii() and text.isdigit()):
+            raise RefusedError(f"{name}: this must be a whole number")
+        if int(text) > largest:
+            raise RefusedError(f"{name}: this must be a whole number")
+        return int(text)
+
+    def moment(self, name: str) -> float | None:
+        """A number of seconds, or None when it is not given."""
+        text = self.parts.get(name)
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not 0 <= value <= _LARGEST_TIME:
+            raise RefusedError(f"{name}: this must be a number of seconds")
+        return value
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+        """One of some words; the first one when it is not given."""
+        word = self.parts.get(name, choices[0])
+        if word not in choices:
+            raise RefusedError(f"{name}: this must be one of {', '.join(filter(None, choices))}")
+        return word
+
+
+@define(eq=False)
+class Api:
+    """Everything below /api. Without an event log only the present can be asked for."""
+
+    state: State
+    now: Callable[[], float]
+    library: Library | None
+
+    @staticmethod
+    def of(state: State, events: EventReader | None, now: Callable[[], float]) -> Api:
+        return Api(state, now, Library(events.path) if events else None)
+
+    def places(self) -> dict[str, Callable[[Request], Awaitable[Response]]]:
+        """What can be asked for."""
+        return {
+            f"/api/{name}": partial(self._answer, serve, known)
+            for name, (serve, known) in {
+                "machines": (self._machines, ("minutes",)),
+                "events": (self._events, ("after", "types", "session")),
+                "sessions": (self._sessions, ()),
+                "session": (self._session, ("session",)),
+                "graph": (self._graph, ("session",)),
+                "timeline": (self._timeline, ("session", "since", "until")),
+                "tasks": (self._tasks, ("session", "name", "state", "order", "skip")),
+                "task": (self._task, ("session", "task")),
+                "objects": (self._objects, ("session", "skip")),
+            }.items()
+        }
+
+    async def _answer(
+        self,
+        serve: Callable[[Library, Asked], Awaitable[Json]],
+        known: tuple[str, ...],
+        request: Request,
+    ) -> Response:
+        if self.library is None:
+            line = "this server keeps no event log: see --event-log"
+            return messages.text(HTTPStatus.NOT_FOUND, line)
+        try:
+            return messages.json_value(await serve(self.library, Asked.of(request.query, known)))
+        except _UnknownError as error:
+            return messages.text(HTTPStatus.NOT_FOUND, str(error))
+        except RefusedError as error:
+            return messages.text(HTTPStatus.BAD_REQUEST, str(error))
+        except UnreadableError as error:
+            return messages.text(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        except sqlite3.Error as error:
+            line = f"the event log cannot be read: {error}"
+            return messages.text(HTTPStatus.SERVICE_UNAVAILABLE, line)
+
+    async def _machines(self, library: Library, asked: Asked) -> Json:
+        minutes = asked.number("minutes", 15)
+        return await library.read(partial(machines, library.path, self.now(), minutes))
+
+    async def _events(self, library: Library, asked: Asked) -> Json:
+        types = tuple(
+            Condition(name, "=") for name in asked.parts.get("types", "").split(",") if name
+        )
+        query = Query(
+            Condition(asked.number("after", 0, _LARGEST_ID), ">"),
+            types[:_MOST_TYPES],
+            Condition(asked.number("session"), "=") if asked.parts.get("session") else None,
+        )
+        return {"events": await library.read(partial(newest, library.path, query))}
+
+    async def _sessions(self, library: Library, _: Asked) -> Json:
+        found = await library.read(partial(reading.sessions, library.path))
+        living = {
+            each["session"]: each for each in gather_status(self.state, self.now())["sessions"]
+        }
+        return {"sessions": [each | _progress_of(living.get(each["session"])) for each in found]}
+
+    async def _session(self, library: Library, asked: Asked) -> Json:
+        now = self.now()
+
+        def view(digest: Digest, read: float) -> Json:
+            return progress.summary(digest, now, read)
+
+        return await library.ask(asked.number("session"), view)
+
+    async def _graph(self, library: Library, asked: Asked) -> Json:
+        return await library.ask(asked.number("session"), lambda digest, _: shape(digest))
+
+    async def _timeline(self, library: Library, asked: Asked) -> Json:
+        now, since, until = self.now(), asked.moment("since"), asked.moment("until")
+        return await library.ask(
+            asked.number("session"), lambda digest, _: timeline(digest, now, since, until)
+        )
+
+    async def _tasks(self, library: Library, asked: Asked) -> Json:
+        name, skip = asked.parts.get("name", ""), asked.number("skip", 0)
+        state = asked.choice("state", ("", *[mark.name.lower() for mark in TASK_MARKS]))
+        order = asked.choice("order", rows.ORDERS)
+        return await library.ask(
+            asked.number("session"),
+            lambda digest, _: rows.task_rows(digest, name, state, order, skip),
+        )
+
+    async def _task(self, library: Library, asked: Asked) -> Json:
+        session, number = asked.number("session"), asked.number("task")
+        known = await library.read(partial(reading.task, library.path, session, number))
+        if known is None:
+            raise _UnknownError(f"the event log knows no task {session}/{number}")
+        return {"session": session, "task": number, **known} | {
+            "now": present.task_now(self.state, session, number) if session else None
+        }
+
+    async def _objects(self, library: Library, asked: Asked) -> Json:
+        session, skip = asked.number("session"), asked.number("skip", 0)
+        living = present.objects_now(self.state, session, skip)
+        if living is not None:
+            await trio.lowlevel.checkpoint()
+            return {"living": True, **living}
+        read = partial(reading.object_specs, library.path, session, skip, present.MOST_OBJECTS)
+        total, specs = await library.read(read)
+        return {"living": False, "total": total, "skipped": skip, "objects": specs}
+
+
+def _progress_of(living: Any) -> Json:
+    """What the state adds to a session that is open."""
+    if living is None:
+        return {"tasks": None, "unfinished": None, "objects": None, "held_up": ""}
+    return {name: living[name] for name in ("tasks", "unfinished", "objects", "held_up")}

@@ -1,0 +1,98 @@
+"""What the living graph says, and why a task is not further."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rain.base.ids import unpack
+from rain.server.dashboard import present
+from rain.server.dashboard.present import objects_now, task_now
+from tests.support.world import World, new_world
+
+
+def now(world: World, task: int) -> dict[str, Any]:
+    found = task_now(world.state, *unpack(task))
+    assert found is not None
+    return found
+
+
+def test_it_says_why_each_task_is_where_it_is() -> None:
+    world = new_world()
+    client = world.client()
+    draft = client.session()
+    first, (made,) = draft.task()
+    second, _ = draft.task(made)
+    client.submit(draft)
+    assert now(world, first)["why"] == "There is no governor."
+    assert now(world, second)["why"].startswith("1 of its 1 inputs are not finished: 1/")
+    assert "of work 1/" in now(world, second)["why"]
+
+    governor = world.governor(cpus=1)
+    assert "was told to run it" in now(world, first)["why"]
+    governor.start(first)
+    assert "It runs on 127.0.0.1:9001 for" in now(world, first)["why"]
+    governor.finish(first)
+    assert now(world, first)["why"] == "It has finished on 127.0.0.1:9001."
+
+
+def test_it_says_that_no_governor_has_what_a_task_needs() -> None:
+    world = new_world()
+    world.governor(cpus=2)
+    client = world.client()
+    draft = client.session()
+    task, _ = draft.task(cpus=8)
+    client.submit(draft)
+
+    why = now(world, task)["why"]
+
+    assert why == "It needs cpus=8, which none of the 1 governors has."
+
+
+def test_it_names_only_some_of_many_missing_inputs() -> None:
+    world = new_world()
+    client = world.client()
+    draft = client.session()
+    made = [draft.task()[1][0] for _ in range(9)]
+    task, _ = draft.task(*made)
+    client.submit(draft)
+
+    why = now(world, task)["why"]
+
+    assert why.startswith("9 of its 9 inputs are not finished")
+    assert why.count("of work") == 5
+    assert "and 4 more" in why
+
+
+def test_objects_of_an_open_session_tell_size_and_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(present, "MOST_OBJECTS", 2)
+    world = new_world()
+    governor, client = world.governor(), world.client()
+    draft = client.session()
+    constant = draft.constant(b"12345", keep=True)
+    task, (made,) = draft.task(constant, keep=True)
+    draft.task(made)
+    client.submit(draft)
+    governor.finish(task)
+
+    found = objects_now(world.state, draft.session, 0)
+
+    assert found is not None
+    assert found["total"] == 3
+    first, second = found["objects"]
+    assert (first["id"], first["size"], first["kept"], first["on_server"]) == (
+        [*unpack(constant)],
+        5,
+        True,
+        True,
+    )
+    assert second["producer"] == unpack(task).id
+    assert second["where"] == [governor.address]
+    assert second["needed_by"] == 1
+
+
+def test_what_is_not_in_the_graph_is_not_told() -> None:
+    world = new_world()
+    assert task_now(world.state, 1, 10) is None
+    assert objects_now(world.state, 1, 0) is None
