@@ -13,7 +13,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
-from rain.daemon import lifetime, logs
+from rain.daemon import garbage, lifetime, logs
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.governor.arrivals import PYTHON
 from rain.governor.builtin import Builtins
@@ -49,6 +49,7 @@ def run_governor(settings: GovernorSettings) -> int:
             return await _zero(settings, log)
         return await _govern(settings, commands, folder, log)
 
+    garbage.seldom()
     try:
         return host.run(govern)
     finally:

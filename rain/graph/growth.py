@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rain.base.errors import RefusedError
-from rain.base.ids import KindId, ObjectId, session_of, spell
+from rain.base.ids import KindId, ObjectId, TaskId, session_of, spell
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectMove, TaskMove
 from rain.base.wire import Submission
@@ -13,6 +14,8 @@ from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
 from rain.graph.session import Session
 from rain.graph.task import Task
+
+_ONCE = {"data object": ": it needs exactly one producer, or its own bytes"}
 
 
 def grow(graph: Graph, session: Session, submission: Submission) -> list[Task]:
@@ -59,49 +62,45 @@ class _Draft:
 
     def read_constants(self) -> None:
         constants = self.submission.constants
+        self._check_new("data object", constants.ids, self.graph.objects)
         for object_id, kind, data in zip(
             constants.ids, constants.kinds, constants.data, strict=True
         ):
-            new = self._new_object(object_id, self._object_kind(kind), None)
+            new = DataObject(object_id, self.session, self._object_kind(kind))
+            self.objects[object_id] = new
             new.data = data
             new.size = len(data)
 
     def read_tasks(self) -> None:
         """Makes the task nodes in two passes, so that a task may read what a later one makes."""
         columns = self.submission.tasks
-        session, known = self.session, self.graph.tasks
-        outputs = iter(columns.outputs)
-        seen: set[int] = set()
-        prefix = session.id
-        task_kinds = self.session.task_kinds | self.task_kinds
-        output_kinds = {
-            kind_id: [self._object_kind(output) for output in kind.outputs]
-            for kind_id, kind in task_kinds.items()
-        }
+        self._check_new("task", columns.ids, self.graph.tasks)
+        self._check_new("data object", columns.outputs, self.graph.objects, self.objects)
+        session, objects, tasks = self.session, self.objects, self.tasks
+        kinds: dict[KindId, tuple[TaskKind, list[ObjectKind]]] = {}
+        outputs = columns.outputs
+        start = 0
         for task_id, kind_id, config in zip(
             columns.ids, columns.kinds, columns.configs, strict=True
         ):
-            if task_id >> 32 != prefix:
-                self._check_session("task", task_id)
-            if task_id in known or task_id in seen:
-                raise RefusedError(f"the task {spell(task_id)} is defined twice")
-            seen.add(task_id)
-            kind = task_kinds.get(kind_id)
-            if kind is None:
-                raise RefusedError(
-                    f"the task {spell(task_id)} is of the unknown kind {spell(kind_id)}"
-                )
-            task = Task(task_id, 0, session, kind, config, ())
-            task.outputs = tuple(
-                self._new_object(object_id, output_kind, task)
-                for output_kind, object_id in zip(
-                    output_kinds[kind_id], islice(outputs, len(kind.outputs)), strict=False
-                )
-            )
-            if len(task.outputs) != len(kind.outputs):
+            found = kinds.get(kind_id)
+            if found is None:
+                found = kinds[kind_id] = self._task_kind(kind_id, task_id)
+            kind, output_kinds = found
+            end = start + len(output_kinds)
+            task = Task(task_id, len(tasks), session, kind, config, ())
+            made = [
+                DataObject(object_id, session, output_kind, task)
+                for object_id, output_kind in zip(outputs[start:end], output_kinds, strict=False)
+            ]
+            if len(made) != len(output_kinds):
                 raise RefusedError(f"the task {spell(task_id)} names too few outputs")
-            self.tasks.append(task)
-        if next(outputs, None) is not None:
+            for new in made:
+                objects[new.id] = new
+            task.outputs = tuple(made)
+            start = end
+            tasks.append(task)
+        if start != len(outputs):
             raise RefusedError("the submission names more outputs than its tasks have")
         self._read_inputs()
 
@@ -110,7 +109,6 @@ class _Draft:
         position = 0
         inputs = columns.inputs
         mine, theirs = self.objects, self.graph.objects
-        made: set[Task] = set()
         for task, count in zip(self.tasks, columns.input_counts, strict=True):
             found: list[DataObject] = []
             for object_id in inputs[position : position + count]:
@@ -119,12 +117,13 @@ class _Draft:
                     data_object = theirs.get(object_id)
                     self._check_earlier_input(task, object_id, data_object)
                     assert data_object is not None  # or it was refused
-                elif data_object.producer is not None and data_object.producer not in made:
-                    self.creation_order = False
+                else:
+                    producer = data_object.producer
+                    if producer is not None and producer.order >= task.order:
+                        self.creation_order = False
                 found.append(data_object)
             position += count
             task.inputs = tuple(found)
-            made.add(task)
 
     def read_kept(self) -> None:
         for object_id in self.submission.kept:
@@ -169,18 +168,28 @@ class _Draft:
         session.unfinished += len(tasks)
         return tasks
 
-    def _new_object(
-        self, object_id: ObjectId, kind: ObjectKind, producer: Task | None
-    ) -> DataObject:
-        if object_id in self.objects or object_id in self.graph.objects:
-            raise RefusedError(
-                f"the data object {spell(object_id)} is defined twice:"
-                " it needs exactly one producer, or its own bytes"
-            )
-        if object_id >> 32 != self.session.id:
-            self._check_session("data object", object_id)
-        new = self.objects[object_id] = DataObject(object_id, self.session, kind, producer)
-        return new
+    def _check_new(self, what: str, ids: Sequence[int], *known: Mapping[Any, object]) -> None:
+        """Whole columns at once; only when something is wrong it is looked for."""
+        distinct = set(ids)
+        prefix = self.session.id
+        if not ids or (
+            len(distinct) == len(ids)
+            and all(nodes.keys().isdisjoint(distinct) for nodes in known)
+            and session_of(min(ids)) == prefix == session_of(max(ids))
+        ):
+            return
+        seen: set[int] = set()
+        for one in ids:
+            self._check_session(what, one)
+            if one in seen or any(one in nodes for nodes in known):
+                raise RefusedError(f"the {what} {spell(one)} is defined twice{_ONCE.get(what, '')}")
+            seen.add(one)
+
+    def _task_kind(self, kind_id: KindId, task_id: TaskId) -> tuple[TaskKind, list[ObjectKind]]:
+        kind = self.task_kinds.get(kind_id) or self.session.task_kinds.get(kind_id)
+        if kind is None:
+            raise RefusedError(f"the task {spell(task_id)} is of the unknown kind {spell(kind_id)}")
+        return kind, [self._object_kind(output) for output in kind.outputs]
 
     def _object_kind(self, kind_id: KindId) -> ObjectKind:
         kind = self.object_kinds.get(kind_id) or self.session.object_kinds.get(kind_id)

@@ -160,11 +160,15 @@ def expect(data_object: DataObject) -> tuple[Governor, ...]:
     maker = producer.scheduled if producer is not None else None
     told = producer.assigned if producer is not None else None
     former = data_object.assigned
-    for governor in (*data_object.scheduled, *former):
+    for governor in former:
         governor.objects.pop(data_object, None)
+    if data_object.scheduled is not former:
+        for governor in data_object.scheduled:
+            governor.objects.pop(data_object, None)
     data_object.scheduled = data_object.assigned = data_object.located = ()
-    if maker is not None:
-        data_object.schedule_on(maker)
+    if maker is None:
+        return former  # as nearly always: the producer is done
+    data_object.schedule_on(maker)
     if told is not None:
         data_object.assign_to(told)
     return tuple(governor for governor in former if governor is not told)

@@ -25,9 +25,13 @@ def finish(task: Task) -> Governor:
 
 def finish_object(data_object: DataObject, governor: Governor, size: int) -> list[Task]:
     """An output has been made on a governor; returns the consumers that became ready by it."""
-    data_object.schedule_on(governor)
-    data_object.assign_to(governor)
-    data_object.locate_on(governor)
+    alone = governor.alone
+    if data_object.assigned is alone and data_object.scheduled is alone:
+        data_object.located = alone  # as nearly always
+    else:
+        data_object.schedule_on(governor)
+        data_object.assign_to(governor)
+        data_object.locate_on(governor)
     if data_object.is_finished:  # made again for the sake of another output: one more copy
         return []
     data_object.move(ObjectMove.FINISH)

@@ -31,7 +31,10 @@ def release(data_object: DataObject) -> tuple[Governor, ...]:
 
 
 def clear(graph: Graph, session: Session) -> list[Governor]:
-    """Empties a session that was closed or has failed; returns the governors that know of it."""
+    """Empties a session that was closed or has failed; returns the governors that know of it.
+
+    Whatever refers to each other in a circle is taken apart, so that the memory comes back at once.
+    """
     concerned: dict[Governor, None] = {}
     for task in session.tasks:
         governor = task.scheduled
@@ -47,7 +50,8 @@ def clear(graph: Graph, session: Session) -> list[Governor]:
             if task.assigned is not None:
                 del governor.assigned[task]
                 concerned[governor] = None
-        task.scheduled = task.assigned = task.waits = None
+        task.scheduled = task.assigned = task.waits = task.sched = None
+        task.inputs = task.outputs = ()
         del graph.tasks[task.id]
     for data_object in session.objects:
         for governor in data_object.assigned:
@@ -55,7 +59,8 @@ def clear(graph: Graph, session: Session) -> list[Governor]:
         for governor in (*data_object.scheduled, *data_object.assigned):
             governor.objects.pop(data_object, None)
         data_object.scheduled = data_object.assigned = data_object.located = ()
-        data_object.data = data_object.waits = None
+        data_object.data = data_object.waits = data_object.sched = data_object.producer = None
+        data_object.consumers.clear()
         del graph.objects[data_object.id]
     _forget_kinds(graph, session, concerned)
     session.tasks, session.objects = [], []

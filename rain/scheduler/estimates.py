@@ -9,7 +9,7 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from rain.base.wire import INLINE_LIMIT
-from rain.graph import DataObject, Governor, Learned, Task
+from rain.graph import DataObject, Governor, Learned, Session, Task
 
 UNKNOWN_SECONDS = 1.0
 """A task's duration while nothing is known of any task."""
@@ -104,6 +104,15 @@ class Estimates:
             since = max(since, self._last_arrival.get(governor, since))
             self._last_arrival[governor] = now
             self.speed.note(data_object.size, now - since)
+
+    def forget_session(self, session: Session) -> None:
+        """Transfers of its objects will not arrive."""
+        for governor, ordered in self._ordered.items():
+            self._ordered[governor] = {
+                data_object: since
+                for data_object, since in ordered.items()
+                if data_object.session is not session
+            }
 
     def forget(self, governor: Governor) -> None:
         """A governor has left."""

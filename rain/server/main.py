@@ -7,7 +7,7 @@ from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
 
-from rain.daemon import lifetime, logs
+from rain.daemon import garbage, lifetime, logs
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.rpc import host
 from rain.rpc.server_endpoint import listen
@@ -32,6 +32,7 @@ def run_server(settings: ServerSettings) -> int:
     async def serve() -> int:
         return await _serve(settings, scheduler, folder, log)
 
+    garbage.seldom()
     try:
         return host.run(serve)
     finally:

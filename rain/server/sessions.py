@@ -45,6 +45,7 @@ def _clear(state: State, session: Session) -> None:
     state.forced = {
         tested: wanted for tested, wanted in state.forced.items() if tested.session is not session
     }
+    state.estimates.forget_session(session)
     for governor in clear(state.graph, session):
         state.orders(governor).forget_sessions.append(session.id)
     for governor in state.graph.governors.values():
