@@ -1,0 +1,396 @@
+"""The whole path of a task without processes, sockets or a clock, and a count of all that it takes.
+
+The real client, the real reactors of a server and a governor, and the real codecs are joined by
+queues; only what an executor computes is played. Everything happens in a fixed order, so that the
+same program always costs the same: messages, bytes, turns, moves and calls of Python functions.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+import msgpack
+from attrs import Factory, define
+
+from rain.base.errors import RefusedError, SessionFailedError
+from rain.base.failures import OnFailure
+from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, TaskId
+from rain.base.resources import Resources
+from rain.base.wire import (
+    Fetched,
+    GovernorReport,
+    ObjectReport,
+    Submission,
+    TaskReport,
+    WaitAnswer,
+)
+from rain.client import Client
+from rain.client.download import Sink
+from rain.governor.calls import calls_frame
+from rain.governor.messages import (
+    CallExecutor,
+    CallsDone,
+    DropCached,
+    ExecutorReady,
+    OrdersReceived,
+    SendUpdate,
+    StartExecutor,
+    Tick,
+)
+from rain.governor.messages import Effect as GovernorEffect
+from rain.governor.messages import Event as GovernorEvent
+from rain.governor.reactor import Reactor as GovernorReactor
+from rain.rpc.codec import from_bytes, to_bytes
+from rain.rpc.codec.split import split_submission
+from rain.scheduler.rain import RainScheduler
+from rain.server.messages import (
+    AnswerDone,
+    AnswerFetch,
+    AnswerSession,
+    AnswerStates,
+    AnswerWait,
+    ClientJoined,
+    FetchAsked,
+    GovernorJoined,
+    GovernorUpdated,
+    OrderGovernor,
+    Refuse,
+    SessionClosed,
+    SessionOpened,
+    StatesAsked,
+    Submitted,
+    TurnInput,
+    Unkept,
+    WaitAsked,
+)
+from rain.server.messages import Effect as ServerEffect
+from rain.server.reactor import Reactor as ServerReactor
+from rain.server.state import ReactorSettings, State
+
+V = TypeVar("V")
+
+CPUS = 2
+INSTANT = 0.00001  # seconds between two steps
+TASK_SECONDS = 0.00001
+RESULT = pickle.dumps(1)
+
+CLIENT = ClientId(1)
+GOVERNOR = GovernorId(1)
+
+
+class Counted(Counter[str]):
+    """How often something was done, and how many bytes were sent, by name."""
+
+    def message(self, way: str, length: int) -> None:
+        self[f"messages {way}"] += 1
+        self[f"bytes {way}"] += length
+
+    def calls(self, part: str) -> AbstractContextManager[None]:
+        """Counts the calls of Python functions meanwhile."""
+        return _Calls(self, part)
+
+
+MOVES = {
+    "server": {"Task.move", "DataObject.move"},
+    "governor": {"TaskMoves.end", "ObjectMoves.end"},
+    "client": set[str](),
+}
+"""The functions that move something along a table of states."""
+
+
+@contextmanager
+def nobody_counts() -> Generator[None]:
+    """What happens elsewhere is no call of the client."""
+    counting = sys.getprofile()
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(counting)
+
+
+class _Calls:
+    """Counts calls while it is open; those of the tables of states as moves too."""
+
+    def __init__(self, counted: Counted, part: str) -> None:
+        self._counted = counted
+        self._calls, self._moves = f"calls {part}", f"moves {part}"
+        self._movers = MOVES[part]
+
+    def __enter__(self) -> None:
+        sys.setprofile(self._saw)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        sys.setprofile(None)
+
+    def _saw(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            self._counted[self._calls] += 1
+            if frame.f_code.co_qualname in self._movers:
+                self._counted[self._moves] += 1
+
+
+@define(eq=False)
+class PlayedExecutor:
+    """Answers every call with the same small value, all that one frame brings at once."""
+
+    number: int
+    outputs: dict[int, int] = Factory(dict)  # how many, by the kind of task
+    frames: deque[CallExecutor] = Factory(deque)
+
+    def answer(self, counted: Counted) -> CallsDone:
+        done = CallsDone(self.number, [], [], [])
+        while self.frames:
+            frame = self.frames.popleft()
+            self.outputs.update({kind.id: len(kind.outputs) for kind in frame.task_kinds})
+            for task, kind, *_ in frame.calls:
+                results: list[Any] = [RESULT] * self.outputs[kind]
+                row: bytes = msgpack.packb([task, TASK_SECONDS, results])
+                counted["bytes executor to governor"] += len(row)
+                done.tasks.append(task)
+                done.durations.append(TASK_SECONDS)
+                done.results.append(results)
+        counted["messages executor to governor"] += 1
+        return done
+
+
+class Path:
+    """Implements `rain.client.connection.Connection`; `counted` is what has happened so far."""
+
+    def __init__(self) -> None:
+        self.counted = Counted()
+        self._owner = threading.current_thread()
+        self.now = 1000.0
+        self._state = State(ReactorSettings(governor_silence=1e9))
+        self._server = ServerReactor(RainScheduler(), self._state)
+        self._inbox = TurnInput(self.now)
+        self._server_due = self.now
+        self._governor = GovernorReactor(
+            Resources(CPUS), frozenset({"py"}), linger_seconds=5.0, now=self.now
+        )
+        self._events: list[GovernorEvent] = []
+        self._executors: dict[int, PlayedExecutor] = {}
+        self._answers: dict[RequestId, Any] = {}
+        self._unread: list[RequestId] = []  # answers that the client looks at with its next call
+        self._last_request = 0
+        self._inbox.from_governors.append(GovernorJoined(GOVERNOR, "127.0.0.1:1", Resources(CPUS)))
+        self._inbox.from_clients.append(ClientJoined(CLIENT))
+
+    # What the client asks.
+
+    def open_session(
+        self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
+    ) -> SessionId:
+        request = self._ask(lambda number: SessionOpened(CLIENT, number, name, user, on_failure))
+        session: SessionId = self._answer(request)
+        return session
+
+    def close_session(self, session: SessionId) -> None:
+        self._answer(self._ask(lambda number: SessionClosed(CLIENT, number, session)))
+
+    def submit(self, submission: Submission) -> None:
+        self._answer(self._submit(submission))
+
+    def submit_soon(self, submission: Submission) -> None:
+        self._unread.append(self._submit(submission))
+
+    def _submit(self, submission: Submission) -> RequestId:
+        with nobody_counts():
+            (part,) = split_submission(submission)  # what is counted here fits into one message
+            arrived = self._sent("client to server", part)
+            return self._ask(lambda number: Submitted(CLIENT, number, arrived), told=True)
+
+    def unkeep(self, objects: Sequence[ObjectId]) -> None:
+        self._answer(self._ask(lambda number: Unkept(CLIENT, number, tuple(objects))))
+
+    def wait(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        mode: str,
+        timeout: float | None = None,
+    ) -> WaitAnswer:
+        named = tuple(tasks), tuple(objects)
+        request = self._ask(lambda number: WaitAsked(CLIENT, number, session, *named, mode))
+        answer: WaitAnswer = self._answer(request)
+        return answer
+
+    def fetch(self, object_id: ObjectId, sink: Sink | None = None) -> Fetched:
+        assert sink is None, "nothing large is counted here"
+        return self.fetch_many([object_id])[0]
+
+    def fetch_many(self, object_ids: Sequence[ObjectId]) -> Sequence[Fetched]:
+        asked = [
+            self._ask(lambda number, one=one: FetchAsked(CLIENT, number, one))  # type: ignore[misc] # mypy cannot infer a lambda's default
+            for one in object_ids
+        ]
+        return [self._answer(request) for request in asked]
+
+    def update(
+        self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
+    ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]:
+        named = tuple(tasks), tuple(objects)
+        answer: tuple[Sequence[TaskReport], Sequence[ObjectReport]] = self._answer(
+            self._ask(lambda number: StatesAsked(CLIENT, number, *named))
+        )
+        return answer
+
+    def server_info(self) -> Sequence[GovernorReport]:
+        return [self._governor.report("127.0.0.1:1")]
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def _ask(self, event: Callable[[RequestId], Any], *, told: bool = False) -> RequestId:
+        if not told:  # it is short: its length is that of nothing but ids
+            self.counted["messages client to server"] += 1
+        self._last_request += 1
+        request = RequestId(self._last_request)
+        self._inbox.from_clients.append(event(request))
+        return request
+
+    def _answer(self, request: RequestId) -> Any:
+        """Lets time pass until the answer is there."""
+        assert threading.current_thread() is self._owner, "turns must not depend on threads"
+        with nobody_counts():
+            for earlier in (*self._unread, request):
+                while earlier not in self._answers:
+                    self._step()
+            for earlier in self._unread:
+                _granted(self._answers.pop(earlier))
+            self._unread.clear()
+            return _granted(self._answers.pop(request))
+
+    def _sent(self, way: str, value: V) -> V:
+        encoded = to_bytes(value)
+        self.counted.message(way, len(encoded))
+        return from_bytes(type(value), encoded)
+
+    # Time passes.
+
+    def settle(self) -> None:
+        """Until nothing is under way any more."""
+        while self._is_busy():
+            self._step()
+
+    def _is_busy(self) -> bool:
+        return bool(
+            self._inbox.from_clients
+            or self._inbox.from_governors
+            or self._events
+            or any(executor.frames for executor in self._executors.values())
+        )
+
+    def _step(self) -> None:
+        """Whoever has something to do does it: the server, the governor, then the executors."""
+        if not self._is_busy():
+            self.now = max(self.now, min(self._server_due, self._governor.next_time()))
+            if self.now >= self._governor.next_time():
+                self._events.append(Tick())
+        self.now += INSTANT
+        inbox = self._inbox
+        if inbox.from_clients or inbox.from_governors or self.now >= self._server_due:
+            self._server_turn()
+        if self._events:
+            self._governor_turn()
+        for executor in self._executors.values():
+            if executor.frames:
+                self._events.append(executor.answer(self.counted))
+
+    def _server_turn(self) -> None:
+        given, self._inbox = self._inbox, TurnInput(0.0)
+        given.now = self.now
+        self.counted["turns server"] += 1
+        with self.counted.calls("server"):
+            output = self._server.turn(given)
+        self.counted["scheduler runs"] += output.scheduled
+        self._server_due = output.next_due
+        for effect in output.effects:
+            self._carry(effect)
+
+    def _carry(self, effect: ServerEffect) -> None:
+        match effect:
+            case OrderGovernor(_, orders):
+                orders = self._sent("server to governor", orders)
+                self._events.append(OrdersReceived(orders))
+            case AnswerWait(request, answer):
+                self._answers[request] = self._sent("server to client", answer)
+            case AnswerFetch(request, fetched):
+                report = self._sent("server to client", fetched.report)
+                self.counted["bytes server to client"] += len(fetched.data or b"")
+                self._answers[request] = Fetched(report, fetched.data)
+            case AnswerDone(request) | Refuse(request):
+                self.counted["messages server to client"] += 1
+                self._answers[request] = effect if isinstance(effect, Refuse) else None
+            case AnswerSession(request, session):
+                self.counted["messages server to client"] += 1
+                self._answers[request] = session
+            case AnswerStates(request, tasks, objects):
+                self.counted["messages server to client"] += 1
+                self._answers[request] = (tasks, objects)
+            case _:
+                raise AssertionError(f"nothing like this happens when all goes well: {effect}")
+
+    def _governor_turn(self) -> None:
+        events, self._events = self._events, []
+        self.counted["turns governor"] += 1
+        with self.counted.calls("governor"):
+            effects = self._governor.turn(self.now, events)
+        for effect in effects:
+            self._carry_out(effect)
+
+    def _carry_out(self, effect: GovernorEffect) -> None:
+        match effect:
+            case SendUpdate(update):
+                arrived = self._sent("governor to server", update)
+                self._inbox.from_governors.append(GovernorUpdated(GOVERNOR, arrived))
+            case CallExecutor(executor):
+                self.counted.message("governor to executor", len(calls_frame(effect, 1)))
+                self._executors[executor].frames.append(effect)
+            case StartExecutor(executor):
+                self._executors[executor] = PlayedExecutor(executor)
+                self._events.append(ExecutorReady(executor))
+            case DropCached():
+                self.counted["messages governor to executor"] += 1
+            case _:
+                raise AssertionError(f"nothing like this happens when all goes well: {effect}")
+
+
+def _granted(answer: Any) -> Any:
+    if isinstance(answer, Refuse):
+        if isinstance(answer.reason, str):
+            raise RefusedError(answer.reason)
+        raise SessionFailedError(answer.reason)
+    return answer
+
+
+def count(program: Callable[[Client, Counted], None]) -> Counted:
+    """What a program costs, with a client of its own; `Counted` lets it leave out its beginning.
+
+    Garbage is collected before and not meanwhile, since finalizers would be counted where they
+    happen to run.
+    """
+    path = Path()
+    gc.collect()
+    gc.disable()
+    try:
+        with Client.over(path) as client:
+            program(client, path.counted)
+            path.settle()
+            return Counted(path.counted)
+    finally:
+        gc.enable()

@@ -1,0 +1,225 @@
+"""What a task costs is counted, and does not grow.
+
+`LIMITS` holds the figures of today, rounded up: calls of functions have 3 % more and bytes 2 %,
+because Python's versions and the names of folders differ. When a change makes a figure smaller,
+lower its limit, so that it cannot come back; a change that must make one larger raises it, and says
+why in its commit. To see all figures:
+
+    python -m pytest tests/counts -rP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rain.client import Client, DataObject, Output, Task, remote
+from tests.counts.path import Counted, count
+
+TASKS = 1000
+DEPTH = 10  # of the tree: 1023 tasks
+ROUNDS = 50
+
+Program = Callable[[Client, Counted], None]
+
+
+@remote(outputs=[Output(encode="pickle")], auto_load=True)
+def inc(ctx: object, number: int) -> int:
+    return number + 1
+
+
+@remote(outputs=[Output(encode="pickle")], auto_load=True)
+def add(ctx: object, left: int, right: int) -> int:
+    return left + right
+
+
+def warm(client: Client) -> None:
+    """The governor has started its executors."""
+    with client.new_session("warm") as session:
+        for _ in range(8):
+            inc(1)
+        session.submit()
+        session.wait_all()
+
+
+def run(client: Client, counted: Counted, describe: Callable[[], list[Task]]) -> None:
+    """Describes a graph, submits it, waits, and takes its results."""
+    warm(client)
+    counted.clear()
+    with client.new_session("counted") as session:
+        with counted.calls("client"):
+            wanted = [task.output for task in describe()]
+            for output in wanted:
+                output.keep()
+            session.submit()
+            session.wait_all()
+            values = [output.fetch().load() for output in wanted]
+        assert values == [1] * len(wanted)
+
+
+def independent(client: Client, counted: Counted) -> None:
+    run(client, counted, lambda: [inc(number) for number in range(TASKS)])
+
+
+def chain(client: Client, counted: Counted) -> None:
+    def describe() -> list[Task]:
+        task = inc(0)
+        for _ in range(TASKS - 1):
+            task = inc(task)
+        return [task]
+
+    run(client, counted, describe)
+
+
+def tree(client: Client, counted: Counted) -> None:
+    def describe() -> list[Task]:
+        row = [add(number, number) for number in range(2 ** (DEPTH - 1))]
+        while len(row) > 1:
+            row = [add(row[i], row[i + 1]) for i in range(0, len(row), 2)]
+        return row
+
+    run(client, counted, describe)
+
+
+def round_trips(client: Client, counted: Counted) -> None:
+    """One task after the other, in one session that has told its function already."""
+    held: list[DataObject] = []  # what is collected would be told by a thread, some time later
+    with client.new_session("counted") as session:
+        for number in range(ROUNDS + 10):
+            if number == 10:
+                counted.clear()
+            with counted.calls("client"):
+                output = inc(number).output
+                output.keep()
+                held.append(output)
+                session.submit(soon=True)
+                value = output.fetch().load()
+            assert value == 1
+
+
+PROGRAMS: dict[str, tuple[Program, int]] = {
+    "independent": (independent, TASKS),
+    "chain": (chain, TASKS),
+    "tree": (tree, 2**DEPTH - 1),
+    "round trip": (round_trips, ROUNDS),
+}
+
+LIMITS: dict[str, dict[str, float]] = {
+    "independent": {
+        "bytes client to server": 118.0,
+        "bytes executor to governor": 27.6,
+        "bytes governor to executor": 97.3,
+        "bytes governor to server": 51.7,
+        "bytes server to client": 49.1,
+        "bytes server to governor": 120.0,
+        "calls client": 52.7,
+        "calls governor": 43.4,
+        "calls server": 76.2,
+        "messages client to server": 0.00401,
+        "messages executor to governor": 0.0321,
+        "messages governor to executor": 0.0341,
+        "messages governor to server": 0.0171,
+        "messages server to client": 0.00401,
+        "messages server to governor": 0.0161,
+        "moves governor": 5.05,
+        "moves server": 5.05,
+        "scheduler runs": 0.00101,
+        "turns governor": 0.0181,
+        "turns server": 0.0221,
+    },
+    "chain": {
+        "bytes client to server": 185.0,
+        "bytes executor to governor": 27.6,
+        "bytes governor to executor": 183.0,
+        "bytes governor to server": 49.8,
+        "bytes server to client": 0.131,
+        "bytes server to governor": 205.0,
+        "calls client": 22.9,
+        "calls governor": 51.8,
+        "calls server": 91.1,
+        "messages client to server": 0.00401,
+        "messages executor to governor": 0.00401,
+        "messages governor to executor": 0.00501,
+        "messages governor to server": 0.00501,
+        "messages server to client": 0.00401,
+        "messages server to governor": 0.00602,
+        "moves governor": 6.02,
+        "moves server": 6.02,
+        "scheduler runs": 0.00101,
+        "turns governor": 0.00702,
+        "turns server": 0.0101,
+    },
+    "tree": {
+        "bytes client to server": 194.0,
+        "bytes executor to governor": 27.6,
+        "bytes governor to executor": 195.0,
+        "bytes governor to server": 51.0,
+        "bytes server to client": 0.128,
+        "bytes server to governor": 213.0,
+        "calls client": 25.0,
+        "calls governor": 53.9,
+        "calls server": 89.9,
+        "messages client to server": 0.00392,
+        "messages executor to governor": 0.0206,
+        "messages governor to executor": 0.0226,
+        "messages governor to server": 0.0118,
+        "messages server to client": 0.00392,
+        "messages server to governor": 0.0128,
+        "moves governor": 6.04,
+        "moves server": 6.04,
+        "scheduler runs": 0.00098,
+        "turns governor": 0.0138,
+        "turns server": 0.0167,
+    },
+    "round trip": {
+        "bytes client to server": 221.0,
+        "bytes executor to governor": 27.6,
+        "bytes governor to executor": 101.0,
+        "bytes governor to server": 302.0,
+        "bytes server to client": 78.6,
+        "bytes server to governor": 263.0,
+        "calls client": 106.0,
+        "calls governor": 103.0,
+        "calls server": 248.0,
+        "messages client to server": 2.03,
+        "messages executor to governor": 1.01,
+        "messages governor to executor": 1.03,
+        "messages governor to server": 2.01,
+        "messages server to client": 2.03,
+        "messages server to governor": 1.03,
+        "moves governor": 6.24,
+        "moves server": 6.02,
+        "scheduler runs": 1.01,
+        "turns governor": 2.03,
+        "turns server": 4.03,
+    },
+}
+
+
+def a_task(name: str) -> dict[str, float]:
+    """The counts of a program, for each of its tasks."""
+    program, tasks = PROGRAMS[name]
+    counted = count(program)
+    return {what: counted[what] / tasks for what in sorted(counted)}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_a_task_costs_does_not_grow(name: str) -> None:
+    figures = a_task(name)
+
+    print(f"{name}, for each task:")  # noqa: T201 # -rP shows it
+    for what, figure in figures.items():
+        print(f"  {what:40} {figure:12.6f}")  # noqa: T201 # -rP shows it
+    limits = LIMITS[name]
+    assert set(figures) <= set(limits), "something is counted that has no limit"
+    grown = {
+        what: f"{figure:.4f} > {limits[what]:.4f}"
+        for what, figure in figures.items()
+        if figure > limits[what]
+    }
+    assert not grown
+
+
+def test_the_same_program_always_costs_the_same() -> None:
+    assert a_task("tree") == a_task("tree")

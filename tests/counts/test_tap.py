@@ -1,0 +1,22 @@
+"""The tap of the whole counting test counts right."""
+
+import pytest
+
+from rain.base.ids import SessionId
+from rain.base.wire import Orders, Update
+from rain.rpc.codec import to_bytes
+from tests.support.tap import MessageCounter
+
+MESSAGES = [to_bytes(Update()), to_bytes(Orders(forget_sessions=[SessionId(1), SessionId(2)]))] * 3
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 1000])
+def test_messages_are_counted_however_they_are_cut(size: int) -> None:
+    counter = MessageCounter()
+    stream = b"".join(MESSAGES)
+
+    for start in range(0, len(stream), size):
+        counter.feed(stream[start : start + size])
+
+    assert counter.messages == len(MESSAGES)
+    assert counter.bytes == len(stream)

@@ -1,0 +1,140 @@
+"""A tap on a connection: passes all bytes on, and counts the messages of Cap'n Proto among them."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import threading
+from collections import Counter
+from types import TracebackType
+from typing import Self
+
+WORD = 8
+SEGMENT_WORD = 4
+PIECE = 1 << 20
+
+
+class MessageCounter:
+    """Finds the ends of messages in a stream of bytes.
+
+    A message begins with the number of its segments less one, and the length of each in words; both
+    take four bytes, and all of that is filled up to whole words.
+    """
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.bytes = 0
+        self._rest = b""
+
+    def feed(self, piece: bytes) -> None:
+        self.bytes += len(piece)
+        rest = self._rest + piece
+        start = 0
+        while (length := _message_length(rest, start)) is not None and start + length <= len(rest):
+            self.messages += 1
+            start += length
+        self._rest = rest[start:]
+
+
+def _message_length(data: bytes, start: int) -> int | None:
+    """The length of the message that begins there; None while its header is not complete."""
+    if len(data) - start < SEGMENT_WORD:
+        return None
+    segments = int.from_bytes(data[start : start + SEGMENT_WORD], "little") + 1
+    header = (SEGMENT_WORD * (segments + 1) + WORD - 1) // WORD * WORD
+    if len(data) - start < header:
+        return None
+    words = sum(
+        int.from_bytes(data[at : at + SEGMENT_WORD], "little")
+        for at in range(start + SEGMENT_WORD, start + SEGMENT_WORD * (segments + 1), SEGMENT_WORD)
+    )
+    return header + WORD * words
+
+
+class Tap:
+    """Listens, and connects everybody who comes with the address behind it."""
+
+    def __init__(self, behind: str) -> None:
+        host, _, port = behind.rpartition(":")
+        self._behind = (host, int(port))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._woken, self._waker = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
+        self._peers: dict[socket.socket, tuple[socket.socket, MessageCounter]] = {}
+        self.there = MessageCounter()  # towards the address, of all connections together
+        self.back = MessageCounter()
+        self._thread = threading.Thread(target=self._run, name="tap")
+
+    @property
+    def port(self) -> int:
+        port: int = self._listener.getsockname()[1]
+        return port
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def seen(self) -> Counter[str]:
+        """Messages and bytes of both directions so far."""
+        there, back = self.there, self.back
+        return Counter(
+            {
+                "messages there": there.messages,
+                "messages back": back.messages,
+                "bytes there": there.bytes,
+                "bytes back": back.bytes,
+            }
+        )
+
+    def __enter__(self) -> Self:
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._waker.send(b"!")
+        self._thread.join()
+        for one in (*self._peers, self._listener, self._woken, self._waker):
+            one.close()
+        self._selector.close()
+
+    def _run(self) -> None:
+        while True:
+            for key, _ in self._selector.select():
+                ready = key.fileobj
+                assert isinstance(ready, socket.socket)
+                if ready is self._woken:
+                    return
+                if ready is self._listener:
+                    self._connect()
+                else:
+                    self._pass_on(ready)
+
+    def _connect(self) -> None:
+        caller, _ = self._listener.accept()
+        called = socket.create_connection(self._behind)
+        for one, other, counter in ((caller, called, self.there), (called, caller, self.back)):
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._peers[one] = (other, counter)
+            self._selector.register(one, selectors.EVENT_READ)
+
+    def _pass_on(self, one: socket.socket) -> None:
+        other, counter = self._peers[one]
+        try:
+            piece = one.recv(PIECE)
+            other.sendall(piece)
+        except OSError:
+            piece = b""
+        if piece:
+            counter.feed(piece)
+            return
+        for end in (one, other):
+            if self._peers.pop(end, None) is not None:
+                self._selector.unregister(end)
+                end.close()
