@@ -10,6 +10,7 @@ MODULES = {
     "granularity": "bench.granularity",
     "server": "bench.server_alone",
     "feel": "bench.feel",
+    "prediction": "bench.prediction",
 }
 """Where each command lives. A module is imported when its command is asked for, not before."""
 

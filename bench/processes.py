@@ -113,3 +113,20 @@ def zero_cluster(governors: int) -> Generator[ZeroCluster, None, None]:
                 _started(name, ["governor", address, "--zero", "--workdir", workdir], folder)
             )
         yield ZeroCluster(server, port)
+
+
+@contextmanager
+def recorded_cluster(governors: int, cpus: int, record: Path) -> Generator[int, None, None]:
+    """Run a server that records, and governors; the server's port."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
+        port = _free_port()
+        address = f"{HOST}:{port}"
+        words = ["server", "--listen", address, "--no-http", "--no-event-log"]
+        stack.enter_context(_started("server", [*words, "--record", str(record)], folder))
+        for number in range(governors):
+            name = f"governor-{number}"
+            words = ["governor", address, "--cpus", str(cpus)]
+            words += ["--workdir", str(folder / f"{name}.work")]
+            stack.enter_context(_started(name, words, folder))
+        yield port

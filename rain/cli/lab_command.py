@@ -92,6 +92,7 @@ COUNT = click.IntRange(min=1)
 @click.option("-j", "--jobs", type=COUNT, help="Processes at once; one per cpu unless said.")
 @file("--json", "Write every result to this file.")
 @file("--export", "Write the graph, with its cluster, as a JSON file, and run nothing.")
+@file("--recording", "Ask what if: a run that `rain server --record` has written down.")
 @click.option("--list", "listed", is_flag=True, help="Show the graphs that the lab can make.")
 def lab(
     graphs: tuple[str, ...],
@@ -109,6 +110,7 @@ def lab(
     jobs: int | None,
     json: Path | None,
     export: Path | None,
+    recording: Path | None,
     listed: bool,
 ) -> None:
     """Judge schedulers in virtual time.
@@ -135,5 +137,6 @@ def lab(
         json=json,
         export=export,
         listed=listed,
+        recording=recording,
     )
     answer(question, Console())

@@ -8,15 +8,16 @@ from pathlib import Path
 from attrs import evolve, frozen
 from rich.console import Console
 
-from rain.lab.clusters import make_cluster
+from rain.lab.clusters import make_cluster, read_cluster
 from rain.lab.estimates import Estimates
 from rain.lab.families import FAMILIES, SETS, describe
 from rain.lab.files import is_file, read_file, write_json
 from rain.lab.format import write_graph
 from rain.lab.league import Entry, Instance
+from rain.lab.replaying import ask, open_run
 from rain.lab.running import load, run_all
-from rain.lab.tables import print_results
-from rain.lab.values import report
+from rain.lab.tables import print_results, print_what_if
+from rain.lab.values import report, what_if_report
 from rain.lab.workload import MIB, Cluster, LabError, Overheads
 from rain.server.plugins import DEFAULT, make_scheduler
 
@@ -41,6 +42,7 @@ class Question:
     json: Path | None = None
     export: Path | None = None
     listed: bool = False
+    recording: Path | None = None
 
 
 def answer(question: Question, console: Console) -> None:
@@ -48,6 +50,9 @@ def answer(question: Question, console: Console) -> None:
     if question.listed:
         for name in FAMILIES:
             console.print(describe(name), highlight=False, markup=False)
+        return
+    if question.recording is not None:
+        what_if(question, question.recording, console)
         return
     graphs = graphs_of(question)
     if question.export is not None:
@@ -59,6 +64,26 @@ def answer(question: Question, console: Console) -> None:
     print_results(results, console)
     if question.json is not None:
         write_json(question.json, report(results))
+
+
+def what_if(question: Question, path: Path, console: Console) -> None:
+    """A recorded run under what was asked for."""
+    if question.graphs:
+        raise LabError("--recording brings its own graph: name no other one")
+    for name in question.schedulers:
+        make_scheduler(name)
+    run, scheduler = open_run(path)
+    speeds = [speed * MIB for speed in question.bandwidths] or [run.cluster.bandwidth]
+    clusters: list[Cluster] = []
+    for text, speed in product(question.clusters or (run.cluster.name,), speeds):
+        own = text == run.cluster.name
+        governors = run.cluster.governors if own else read_cluster(text)
+        name = f"{text} {speed / MIB:g} MiB/s" if question.bandwidths else text
+        clusters.append(evolve(run.cluster, name=name, governors=governors, bandwidth=speed))
+    found = ask(run, scheduler, question.schedulers, clusters)
+    print_what_if(found, console)
+    if question.json is not None:
+        write_json(question.json, what_if_report(found))
 
 
 def graphs_of(question: Question) -> list[str]:

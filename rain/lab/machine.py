@@ -42,6 +42,7 @@ class Governor:
     pulling: int = field(init=False, default=0)
     files: dict[int, int] = field(init=False, factory=dict)  # sizes
     stored: int = field(init=False, default=0)  # bytes in files
+    ready_at: float = field(init=False, default=-1.0)  # when its executors work; -1 for never yet
     wakes_at: float = field(init=False, default=float("inf"))
     reactor: Reactor = field(init=False)
     _file_count: int = field(init=False, default=0)

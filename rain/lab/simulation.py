@@ -14,7 +14,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from rain.base.errors import InvariantError
-from rain.base.ids import ClientId, GovernorId, RequestId, SessionId
+from rain.base.ids import ClientId, GovernorId, RequestId, SessionId, TaskId
 from rain.base.wire import SERVER, Orders, Update
 from rain.governor.messages import (
     BuiltinDone,
@@ -86,12 +86,19 @@ class Setup:
 class Simulation:
     """One run."""
 
-    def __init__(self, setup: Setup, scheduler: WatchedScheduler) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        scheduler: WatchedScheduler,
+        record: Callable[[TurnInput], None] | None = None,
+    ) -> None:
+        """`record` is given the input of every turn of the server, as that one would write it."""
         self.now = 0.0
         self.ledger = Ledger(BEGIN)
         self._setup = setup
         self._latency = setup.cluster.latency
         self._scheduler = scheduler
+        self._record = record
         self._heap: list[tuple[float, int, Callable[[Any], None], Any]] = []
         self._count = 0
         self._over = False
@@ -214,6 +221,8 @@ class Simulation:
     def _server_turn(self) -> None:
         given, self._inbox = self._inbox, TurnInput(0.0)
         given.now = self.now
+        if self._record is not None:
+            self._record(given)
         output = self._reactor.turn(given)
         self._turns += 1
         self._due = output.next_due
@@ -278,12 +287,7 @@ class Simulation:
         for effect in governor.reactor.turn(self.now, events):
             match effect:
                 case RunBuiltin(run, task_id):
-                    number = self._submitting.task_number(task_id)
-                    duration = self._setup.workload.tasks[number].duration
-                    governor.runs[run] = Run(task_id, self.now)
-                    self.ledger.note(self.now, kinds.STARTED, governor.number, number)
-                    end = self.now + duration + self._setup.overheads.task
-                    self._at(end, self._ran, (governor, run))
+                    self._start(governor, run, task_id)
                 case SendUpdate(update):
                     if update != _SILENCE:
                         event = GovernorUpdated(governor.id, update)
@@ -300,6 +304,17 @@ class Simulation:
                 case _:
                     raise InvariantError(f"the lab has no executors: {effect}")
         self._wake_later(governor)
+
+    def _start(self, governor: Governor, run: int, task_id: TaskId) -> None:
+        overheads = self._setup.overheads
+        if governor.ready_at < 0:
+            governor.ready_at = self.now + overheads.start
+        start = max(self.now, governor.ready_at)
+        number = self._submitting.task_number(task_id)
+        governor.runs[run] = Run(task_id, start)
+        self.ledger.note(start, kinds.STARTED, governor.number, number)
+        end = start + self._setup.workload.tasks[number].duration + overheads.task
+        self._at(end, self._ran, (governor, run))
 
     def _inbox_take(self, event: GovernorUpdated) -> None:
         self._inbox.from_governors.append(event)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from rain.base.sizes import spell_size
 from rain.lab.league import Instance, Result, standings
+from rain.lab.whatif import WhatIf, spell_time
 
 SHOWN = 60
 """With more instances than this, only the standings are shown."""
@@ -94,6 +95,33 @@ def _standings(results: Sequence[Result]) -> Table:
     )
     table.caption_justify = "left"
     return table
+
+
+def print_what_if(answer: WhatIf, console: Console) -> None:
+    """A recorded run, as it was and as it might have been."""
+    run = answer.run
+    table = _table(f"{len(run.workload.tasks)} tasks of {run.workload.name}")
+    table.add_column("scheduler", no_wrap=True)
+    table.add_column("cluster")
+    for name in ("simulated", "predicted", "moved", "peak"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in (answer.same, *answer.others):
+        table.add_row(
+            Text(row.scheduler),
+            Text(row.cluster.name),
+            spell_time(row.outcome.makespan),
+            spell_time(answer.predicted(row)),
+            spell_size(row.outcome.moved),
+            spell_size(row.outcome.peak_stored),
+        )
+    console.print(table)
+    left_out = f" {run.left_out} tasks that did not finish are left out." if run.left_out else ""
+    lines = [
+        f"It took {spell_time(run.makespan)}; the lab says {answer.error:+.1%} of that.{left_out}",
+        *(f"{answer.sentence(other)}." for other in answer.others),
+    ]
+    for line in lines:
+        console.print(Text(line[0].upper() + line[1:]))
 
 
 def spell_seconds(seconds: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from rain.lab.league import Result, ratios, standings
+from rain.lab.whatif import Alternative, WhatIf
 
 
 def report(results: Sequence[Result]) -> dict[str, object]:
@@ -43,4 +44,33 @@ def _run(result: Result, ratio: float) -> dict[str, object]:
         "scheduler_runs": outcome.scheduler_runs,
         "scheduler_seconds": outcome.scheduler_seconds,
         "digest": outcome.digest,
+    }
+
+
+def what_if_report(answer: WhatIf) -> dict[str, object]:
+    """A recorded run and its alternatives."""
+    run = answer.run
+    return {
+        "recording": run.workload.name,
+        "tasks": len(run.workload.tasks),
+        "left_out": run.left_out,
+        "makespan": run.makespan,
+        "error": answer.error,
+        "latency": run.cluster.latency,
+        "bandwidth": run.cluster.bandwidth,
+        "overheads": attrs.asdict(run.overheads),
+        "as_it_was": _alternative(answer, answer.same),
+        "alternatives": [_alternative(answer, other) for other in answer.others],
+    }
+
+
+def _alternative(answer: WhatIf, row: Alternative) -> dict[str, object]:
+    return {
+        "scheduler": row.scheduler,
+        "cluster": row.cluster.name,
+        "simulated": row.outcome.makespan,
+        "predicted": answer.predicted(row),
+        "moved": row.outcome.moved,
+        "peak_stored": row.outcome.peak_stored,
+        "digest": row.outcome.digest,
     }

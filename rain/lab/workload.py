@@ -129,6 +129,7 @@ class Overheads:
     task: float = 0.0  # of each task, with its resources in hand
     turn: float = 0.0  # of each turn of the server; what arrives meanwhile is the next batch
     news: float = 0.0  # of the scheduler, for each piece of news that it hears
+    start: float = 0.0  # of the executors of a governor, when its first task comes
 
 
 NO_OVERHEADS = Overheads()

@@ -1,0 +1,207 @@
+"""A recording, followed turn by turn: what was submitted, ordered, started, finished, and when.
+
+The turns are made again, so that it is known what governors were told. What they reported gives
+durations and sizes; what clients waited for says why a later submit came when it did.
+`rebuilding.py` makes a graph and a cluster of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import Factory, define
+
+from rain.base.ids import ObjectId, RequestId, SessionId, TaskId
+from rain.base.kinds import TaskKind
+from rain.base.resources import Resources
+from rain.base.wire import INLINE_LIMIT, Orders, Submission, Update
+from rain.server.messages import (
+    AnswerFetch,
+    AnswerWait,
+    ClientEvent,
+    Effect,
+    FetchAsked,
+    GovernorEvent,
+    GovernorJoined,
+    GovernorUpdated,
+    OrderGovernor,
+    Submitted,
+    TurnInput,
+    WaitAsked,
+)
+from rain.server.reactor import Reactor
+
+
+@define(eq=False)
+class Seen:
+    """What happened to one task, in the server's time; 0 for what did not."""
+
+    kind: TaskKind
+    inputs: list[ObjectId]
+    outputs: list[ObjectId]
+    batch: int
+    governor: int = -1
+    ordered: float = 0.0
+    at_once: bool = False  # ordered with all inputs there
+    early: bool = False  # among the first of its governor: an executor had to start
+    free: bool = False  # ordered while its governor had a cpu for it
+    started: float = 0.0
+    finished: float = 0.0
+    duration: float = 0.0
+
+
+@define(eq=False)
+class Submit:
+    """A submit, and what its client had waited for since the one before."""
+
+    delay: float
+    after: list[TaskId]
+
+
+@define(eq=False)
+class Reader:
+    """Follows a recording turn by turn."""
+
+    reactor: Reactor
+    tasks: dict[TaskId, Seen] = Factory(dict)
+    sizes: dict[ObjectId, int] = Factory(dict)
+    constants: list[ObjectId] = Factory(list)
+    kept: set[ObjectId] = Factory(set)  # only asked
+    batches: list[Submit] = Factory(list)
+    governors: list[Resources] = Factory(list)
+    pulled: int = 0  # copies that have arrived
+    began: float = 0.0  # when the first submit came
+    _kinds: dict[int, TaskKind] = Factory(dict)
+    _numbers: dict[int, int] = Factory(dict)  # governors by incarnation
+    _busy: list[int] = Factory(list)  # tasks that each governor was told of
+    _told: list[int] = Factory(list)  # ever
+    _asked: dict[RequestId, list[TaskId]] = Factory(dict)
+    _made_on: dict[ObjectId, int] = Factory(dict)
+    _answered: list[TaskId] = Factory(list)  # since the last submit
+    _answered_at: float = 0.0
+    _submitted_at: float = 0.0
+
+    def follow(self, turns: Iterator[TurnInput]) -> None:
+        """All turns of the recording."""
+        for given in turns:
+            output = self.reactor.turn(given)
+            for heard in given.from_governors:
+                self._heard(heard, given.now)
+            for asked in given.from_clients:
+                self._ask(asked, given.now)
+            for effect in output.effects:
+                self._effect(effect, given.now)
+
+    def _heard(self, event: GovernorEvent, now: float) -> None:
+        match event:
+            case GovernorJoined(governor, _, resources):
+                self._numbers[governor] = len(self.governors)
+                self.governors.append(resources)
+                self._busy.append(0)
+                self._told.append(0)
+            case GovernorUpdated(governor, update):
+                self._update(self._numbers[governor], update, now)
+            case _:
+                pass  # a governor that leaves has been there all the same
+
+    def _ask(self, event: ClientEvent, now: float) -> None:
+        match event:
+            case Submitted(_, _, submission):
+                self._submitted(submission, now)
+            case WaitAsked(_, request, session, tasks, objects, mode):
+                self._asked[request] = self._named(session, tasks, objects, mode)
+            case FetchAsked(_, request, data_object):
+                self._asked[request] = self._named(SessionId(0), (), (data_object,), "all")
+            case _:
+                pass
+
+    def _effect(self, effect: Effect, now: float) -> None:
+        match effect:
+            case OrderGovernor(governor, orders):
+                self._ordered(self._numbers[governor], orders, now)
+            case AnswerWait(request) | AnswerFetch(request):
+                tasks = self._asked.pop(request, None)
+                if tasks is not None:
+                    self._answered += tasks
+                    self._answered_at = now
+            case _:
+                pass
+
+    def _submitted(self, submission: Submission, now: float) -> None:
+        if not self.batches:
+            delay, self.began = 0.0, now
+        elif self._answered:
+            delay = now - self._answered_at
+        else:
+            delay = now - self._submitted_at
+        self.batches.append(Submit(delay, self._answered))
+        self._answered, self._submitted_at = [], now
+        for kind in submission.task_kinds:
+            self._kinds[kind.id] = kind
+        for made, data in zip(submission.constants.ids, submission.constants.data, strict=True):
+            self.constants.append(made)
+            self.sizes[made] = len(data)
+        self.kept.update(submission.kept)
+        columns = submission.tasks
+        inputs, outputs = iter(columns.inputs), iter(columns.outputs)
+        for task_id, kind_id, count in zip(
+            columns.ids, columns.kinds, columns.input_counts, strict=True
+        ):
+            kind = self._kinds[kind_id]
+            self.tasks[task_id] = Seen(
+                kind,
+                [next(inputs) for _ in range(count)],
+                [next(outputs) for _ in kind.outputs],
+                len(self.batches) - 1,
+            )
+
+    def _named(
+        self,
+        session: SessionId,
+        tasks: tuple[TaskId, ...],
+        objects: tuple[ObjectId, ...],
+        mode: str,
+    ) -> list[TaskId]:
+        """The tasks that somebody waits for."""
+        if mode == "session":
+            return [task for task in self.tasks if task >> 32 == session]
+        producers = {made: task for task, seen in self.tasks.items() for made in seen.outputs}
+        return [*tasks, *(producers[made] for made in objects if made in producers)]
+
+    def _ordered(self, number: int, orders: Orders, now: float) -> None:
+        cpus = self.governors[number].cpus
+        for task_id in orders.tasks.ids:
+            seen = self.tasks.get(task_id)
+            if seen is None:
+                continue
+            seen.governor, seen.ordered, seen.started = number, now, 0.0
+            seen.at_once = all(self._is_there(made, number) for made in seen.inputs)
+            seen.early = self._told[number] < cpus
+            seen.free = self._busy[number] < cpus
+            self._told[number] += 1
+            self._busy[number] += 1
+
+    def _is_there(self, made: ObjectId, number: int) -> bool:
+        """Whether a governor has an object: it has made it, or it comes with the order."""
+        size = self.sizes.get(made)
+        return size is not None and (size <= INLINE_LIMIT or self._made_on.get(made) == number)
+
+    def _update(self, number: int, update: Update, now: float) -> None:
+        for task_id in update.started_ids:
+            seen = self.tasks.get(task_id)
+            if seen is not None and seen.governor == number:
+                seen.started = now
+        finished = update.finished
+        end = 0
+        for task_id, duration, count in zip(
+            finished.ids, finished.durations, finished.output_counts, strict=True
+        ):
+            start, end = end, end + count
+            self._busy[number] -= 1
+            seen = self.tasks.get(task_id)
+            if seen is not None and seen.governor == number:
+                seen.finished, seen.duration = now, duration
+                self.sizes.update(zip(seen.outputs, finished.sizes[start:end], strict=False))
+                self._made_on.update(dict.fromkeys(seen.outputs, number))
+        self._busy[number] -= len(update.failed)
+        self.pulled += sum(self.sizes.get(found, 0) > INLINE_LIMIT for found in update.located)

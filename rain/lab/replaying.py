@@ -1,0 +1,66 @@
+"""Recordings on the disk: opens them, and asks what if."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import evolve
+
+from rain.base.errors import RainError
+from rain.lab.estimates import Estimates, expect
+from rain.lab.rebuilding import RecordedRun, read_run
+from rain.lab.recorded import Reader
+from rain.lab.running import check_fits
+from rain.lab.simulation import Setup, Simulation
+from rain.lab.watched import WatchedScheduler
+from rain.lab.whatif import Alternative, WhatIf
+from rain.lab.workload import Cluster, LabError
+from rain.server.plugins import make_scheduler
+from rain.server.reactor import Reactor
+from rain.server.recording import Recording
+from rain.server.state import State
+
+
+def open_run(path: Path) -> tuple[RecordedRun, str]:
+    """The run of a recording, and the scheduler that it had."""
+    try:
+        with path.open("rb") as file:
+            recording = Recording(file)
+            header = recording.header
+            state = State(evolve(header.settings, debug=False))
+            state.graph.last_session = header.last_session
+            reader = Reader(Reactor(make_scheduler(header.scheduler), state))
+            return read_run(reader, recording.turns(), path.name), header.scheduler
+    except OSError as error:
+        raise LabError(f"{path}: cannot be read: {error.strerror}") from None
+    except LabError:
+        raise
+    except RainError as error:
+        raise LabError(f"{path}: {error}") from None
+
+
+def ask(
+    run: RecordedRun, scheduler: str, schedulers: Sequence[str], clusters: Sequence[Cluster]
+) -> WhatIf:
+    """The run as it was under `scheduler`, and under every other on every cluster.
+
+    No schedulers, or no clusters, stand for those of the run.
+    """
+    same = simulate(run, scheduler, run.cluster)
+    others = [
+        simulate(run, name, cluster)
+        for cluster in (clusters or [run.cluster])
+        for name in (schedulers or [scheduler])
+        if (name, cluster) != (scheduler, run.cluster)
+    ]
+    return WhatIf(run, same, others)
+
+
+def simulate(run: RecordedRun, scheduler: str, cluster: Cluster) -> Alternative:
+    """The recorded graph in the lab; the scheduler knows what it knew then."""
+    check_fits(run.workload, cluster)
+    setup = Setup(run.workload, cluster, expect(run.workload, Estimates.USER), run.overheads)
+    watched = WatchedScheduler(make_scheduler(scheduler), time.perf_counter)
+    return Alternative(scheduler, cluster, Simulation(setup, watched).run())
