@@ -35,6 +35,8 @@ were idle for `idle_seconds` go, the longest idle first.
 
 from __future__ import annotations
 
+from math import inf
+
 from rain.base.errors import InvariantError
 from rain.base.ids import SessionId, session_of
 from rain.base.resources import Resources
@@ -61,10 +63,13 @@ QUEUE_AIM = 0.005
 LONGEST_AHEAD = 0.01
 STUCK_AFTER = 0.02
 CALLS_AT_MOST = 500
+TELL_AFTER = 0.01
+"""Seconds after which a task that still runs is worth a message that it has started."""
 
 _CALL = TASK_MOVES[TaskMove.CALL]
 _CALLING = TaskRow.CALLING
 _STOPPED = TaskRow.STOPPED
+_RUNNING = TaskRow.RUNNING
 
 
 class Pool:
@@ -172,20 +177,34 @@ class Pool:
         following.called(task, executor)
 
     def send_calls(self) -> None:
-        """The end of a turn: the calls leave, and the server hears what executors have come to."""
+        """The end of a turn: the calls leave, and executors have come to others."""
         self._outbox.effects.extend(self._calls.values())
         self._calls.clear()
-        update = self._outbox.update
         for executor in self._touched.values():
-            if not executor.calls or executor.calls[0].row is not _CALLING:
-                continue
-            task = executor.calls[0]
-            task.move(TaskMove.START)
-            if not task.told:  # once per attempt, also when it was taken back and called again
-                task.told = True
+            if executor.calls and executor.calls[0].row is _CALLING:
+                executor.calls[0].move(TaskMove.START)
+        self._touched.clear()
+
+    def tell_starts(self) -> None:
+        """The server hears what has run for a while; of what is over sooner it hears the end."""
+        update = self._outbox.update
+        for executor in self.executors.values():
+            task = _untold(executor)
+            if task is not None and self.now >= executor.progress + TELL_AFTER:
+                task.told = True  # once per attempt, also when it is taken back and called again
                 update.started_ids.append(task.id)
                 update.started_attempts.append(task.attempt)
-        self._touched.clear()
+
+    def next_telling(self) -> float:
+        """When the server is to hear of another start; infinity for never."""
+        return min(
+            (
+                executor.progress + TELL_AFTER
+                for executor in self.executors.values()
+                if _untold(executor) is not None
+            ),
+            default=inf,
+        )
 
     # Work that ends.
 
@@ -334,3 +353,11 @@ class Pool:
     def is_queueing(self) -> bool:
         """Whether any executor has more than one call, so that time matters."""
         return any(len(executor.calls) > 1 for executor in self.executors.values())
+
+
+def _untold(executor: Executor) -> Task | None:
+    """What the executor runs, if the server has not heard of its start."""
+    if not executor.calls:
+        return None
+    task = executor.calls[0]
+    return task if task.row is _RUNNING and not task.told else None

@@ -69,6 +69,7 @@ class Reactor:
         state.objects.expire()
         state.objects.start_fetches()
         state.dispatch.dispatch()
+        state.pool.tell_starts()
         state.pool.reap()
         if state.outbox.has_news() or now - self._last_update >= HEARTBEAT:
             self._last_update = now
@@ -80,7 +81,7 @@ class Reactor:
     def next_time(self) -> float:
         """When a turn is due even if nothing happens."""
         state = self.state
-        times = [self._last_update + HEARTBEAT]
+        times = [self._last_update + HEARTBEAT, state.pool.next_telling()]
         if state.pool.is_queueing():
             times.append(state.now + GLANCE)
         if state.objects.lingering:

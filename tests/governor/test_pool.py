@@ -11,7 +11,7 @@ from rain.governor.messages import (
     StartExecutor,
     TakeBackCalls,
 )
-from rain.governor.pool import CALLS_AT_MOST, STUCK_AFTER
+from rain.governor.pool import CALLS_AT_MOST, STUCK_AFTER, TELL_AFTER
 from tests.governor.world import World, builtin_kind, object_id, python_kind, task_id
 
 FUNCTION = 10
@@ -407,10 +407,36 @@ def test_an_executor_that_answers_what_it_was_not_asked_is_killed() -> None:
     assert KillExecutor(1) in world.collect(1)
 
 
-def test_the_server_hears_of_a_start_only_when_the_call_is_next() -> None:
+def starts(world: World) -> list[TaskId]:
+    """All starts that the server has heard of."""
+    return [number for update in world.updates for number in update.started_ids]
+
+
+def test_the_server_hears_of_the_start_of_what_runs_for_a_while_and_once() -> None:
     world = a_busy_world(calls=10)
-    started = [number for update in world.updates for number in update.started_ids]
-    assert started == [task_id(100), task_id(101)]
+    assert starts(world) == []
+    world.tick(TELL_AFTER * 1.1)
+    assert starts(world) == [task_id(101)]
+    world.tick(TELL_AFTER * 1.1)
+    assert starts(world) == [task_id(101)]
+
+
+def test_the_server_hears_nothing_of_the_start_of_what_is_over_soon() -> None:
+    world = a_busy_world(calls=4)
+    before = len(world.updates)
+    world.start_next(1)
+    world.answer(1)
+    world.collect(1)
+    assert starts(world) == []
+    assert len(world.updates) == before + 1  # one message for all of the task's life
+
+
+def test_a_turn_is_due_when_a_start_is_to_be_told() -> None:
+    world = a_busy_world(calls=2)
+    due = world.reactor.next_time()
+    assert due <= world.now + TELL_AFTER
+    world.tick(TELL_AFTER * 1.1)
+    assert world.reactor.next_time() > world.now + TELL_AFTER
 
 
 def test_a_failing_task_tells_why() -> None:
