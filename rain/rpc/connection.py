@@ -153,10 +153,14 @@ class Connection:
         """Like `end`, but the answers that are under way, with the reason in them, may arrive."""
         if self.cause is None:
             self.cause = cause
-            if self._hears:
-                self._transport.say(Kind.FAREWELL, cause.encode("utf-8", "replace"))
-            self._loop.call_later(LINGER, self._close)
+            self._loop.call_later(LINGER, self._part, cause)
             self._loop.call_soon(self._tell)
+
+    def _part(self, cause: str) -> None:
+        # Not before: it would overtake the answers, and the call that tells a governor to stop.
+        if self._hears and not self._closed:
+            self._transport.say(Kind.FAREWELL, cause.encode("utf-8", "replace"))
+        self._close()
 
     def _tell(self) -> None:
         waiting, self._on_end = self._on_end, []
