@@ -31,6 +31,25 @@ export function show(parent, ...children) {
   patchChildren(parent, h("div", {}, ...children));
 }
 
+/** The same for a list whose items have ids and never change: an item keeps its element. */
+export function showItems(parent, items) {
+  const known = new Map([...parent.children].map((child) => [child.id, child]));
+  let place = parent.firstElementChild;
+  for (const item of items) {
+    const kept = known.get(item.id) ?? item;
+    if (kept === place) {
+      place = place.nextElementSibling;
+    } else {
+      parent.insertBefore(kept, place);
+    }
+  }
+  while (place !== null) {
+    const next = place.nextElementSibling;
+    place.remove();
+    place = next;
+  }
+}
+
 function patchChildren(parent, wanted) {
   const fresh = [...wanted.childNodes];
   fresh.forEach((node, place) => {

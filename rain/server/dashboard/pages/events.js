@@ -1,7 +1,7 @@
 // The newest events that fit, as they come.
 
 import { api } from "./api.js";
-import { choice, h, show } from "./dom.js";
+import { choice, h, show, showItems } from "./dom.js";
 import { number } from "./format.js";
 import { link } from "./parts.js";
 
@@ -45,7 +45,7 @@ export function events(root, session) {
     const text = words.value.toLowerCase();
     const fitting = rows.filter((row) => !text || row.text.toLowerCase().includes(text));
     show(count, `the newest ${number(fitting.length)}`);
-    show(list, fitting.map(entry));
+    showItems(list, fitting.map(entry));
   }
   async function refresh() {
     if (waiting) {

@@ -6,6 +6,8 @@ import { bytes, number } from "./format.js";
 import { badge, link } from "./parts.js";
 
 const ROWS = 200;
+const SPEC = ["Object", "Label", "Type", "Content type"];
+const LIFE = ["State", "Size", "Kept", "Needed by", "Where", "Made by"];
 
 export function objects(root, session) {
   let skip = 0;
@@ -24,13 +26,21 @@ export function objects(root, session) {
     }
     show(count, found.objects.length ? `${number(skip + 1)} to ${number(skip + found.objects.length)} of ${number(found.total)}` : "none",
       found.living ? "" : " · as they were submitted: the session is over");
-    show(list, table("Data objects", ["Object", "Label", "Type", "Content type", "State", "Size", "Kept", "Needed by", "Where", "Made by"],
-      found.objects.map((each) => [
-        each.id.join("/"), each.label ?? "", each.data_type, each.content_type ?? "", each.state ? badge(each.state) : "", bytes(each.size),
-        each.kept ? "kept" : "", each.needed_by ? `${number(each.needed_by)} tasks` : "",
-        [...(each.where ?? []), ...(each.on_server ? ["server"] : [])].join(", "),
-        each.producer ? h("a", { href: link(session, `task/${each.producer}`) }, `${session}/${each.producer}`) : "",
-      ]), "There are no data objects."));
+    const titles = found.living ? [...SPEC, ...LIFE] : SPEC;
+    show(list, table("Data objects", titles, found.objects.map((each) => [...spec(each), ...(found.living ? life(each, session) : [])]),
+      "There are no data objects."));
   }
   return { refresh };
+}
+
+function spec(each) {
+  return [each.id.join("/"), each.label ?? "", each.data_type, each.content_type ?? ""];
+}
+
+function life(each, session) {
+  return [
+    badge(each.state), bytes(each.size), each.kept ? "kept" : "", each.needed_by ? `${number(each.needed_by)} tasks` : "",
+    [...each.where, ...(each.on_server ? ["server"] : [])].join(", "),
+    each.producer ? h("a", { href: link(session, `task/${each.producer}`) }, `${session}/${each.producer}`) : "",
+  ];
 }

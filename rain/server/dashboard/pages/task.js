@@ -46,7 +46,9 @@ function seconds(text) {
 }
 
 function objects(session, list, empty) {
-  return table("Data objects", ["Object", "Label", "State", "Size", "Where", "Made by"], list.map((each) => [
+  // The spec of a task names its outputs by their ids alone.
+  const described = list.map((each) => (Array.isArray(each) ? { id: each } : each));
+  return table("Data objects", ["Object", "Label", "State", "Size", "Where", "Made by"], described.map((each) => [
     each.id.join("/"), each.label ?? "", each.state ? badge(each.state) : "", bytes(each.size), (each.where ?? []).join(", "),
     each.producer ? h("a", { href: link(session, `task/${each.producer}`) }, `${session}/${each.producer}`) : "",
   ]), empty);
