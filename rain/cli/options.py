@@ -12,6 +12,8 @@ from typing import Protocol, TypeVar
 
 import click
 
+from rain.base.sizes import parse_size
+
 F = TypeVar("F", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
 LEVELS = click.Choice(["debug", "info", "warning", "error"])
@@ -61,6 +63,14 @@ def listen(default: str, text: str) -> Option:
         show_default=True,
         help=text,
     )
+
+
+def size(name: str, text: str) -> int:
+    """The number of bytes that an option says."""
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=name) from None
 
 
 def daemon_options(command: F) -> F:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rain.cli.options import address, amount, daemon_options, file, listen, seconds
+from rain.cli.options import address, amount, daemon_options, file, listen, seconds, size
 
 
 @click.command()
@@ -55,6 +55,18 @@ from rain.cli.options import address, amount, daemon_options, file, listen, seco
     is_flag=True,
     help="Keep an event for every finished data object too.",
 )
+@click.option(
+    "--event-log-days",
+    type=click.FloatRange(min=0.0, min_open=True),
+    metavar="DAYS",
+    help="Delete sessions from the log so long after they were over.  [default: never]",
+)
+@amount(
+    "--event-log-limit",
+    "10G",
+    "SIZE",
+    "How large the log may grow until the oldest sessions in it are deleted: 500M, 10G, or 'none'.",
+)
 @address(
     "--http-listen",
     "127.0.0.1:7222",
@@ -74,6 +86,8 @@ def server(
     record: Path | None,
     event_log: bool,
     event_log_objects: bool,
+    event_log_days: float | None,
+    event_log_limit: str,
     http_listen: str,
     no_http: bool,
     logdir: Path | None,
@@ -89,6 +103,7 @@ def server(
     """
     from rain.daemon.addresses import parse_address
     from rain.daemon.readiness import Readiness
+    from rain.server.history.retention import Keep
     from rain.server.http.listener import HttpSettings
     from rain.server.main import run_server
     from rain.server.plugins import with_options
@@ -107,6 +122,10 @@ def server(
         record=record,
         event_log=event_log,
         event_log_objects=event_log_objects,
+        event_log_keep=Keep(
+            None if event_log_days is None else event_log_days * 86400.0,
+            None if event_log_limit == "none" else size("--event-log-limit", event_log_limit),
+        ),
         http=None if no_http else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222)),
         reactor=ReactorSettings(
             overbooking=overbooking,

@@ -47,7 +47,9 @@ async def _serve(
     clock = Clock()
     async with AsyncExitStack() as stack:
         history = (
-            HistorySettings(folder, settings.event_log_objects) if settings.event_log else None
+            HistorySettings(folder, settings.event_log_objects, settings.event_log_keep)
+            if settings.event_log
+            else None
         )
         reader = await stack.enter_async_context(open_history(history, state, clock.now, log))
         recorder = None

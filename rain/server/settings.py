@@ -7,6 +7,7 @@ from pathlib import Path
 from attrs import Factory, frozen
 
 from rain.daemon.readiness import Readiness
+from rain.server.history.retention import Keep
 from rain.server.http.listener import HttpSettings
 from rain.server.state import ReactorSettings
 
@@ -28,5 +29,6 @@ class ServerSettings:
     record: Path | None = None
     event_log: bool = True
     event_log_objects: bool = False
+    event_log_keep: Keep = Factory(Keep)
     http: HttpSettings | None = Factory(HttpSettings)
     reactor: ReactorSettings = Factory(ReactorSettings)

@@ -17,7 +17,7 @@ from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 import trio
-from attrs import Factory, define, frozen
+from attrs import Factory, asdict, define, frozen
 from structlog.typing import FilteringBoundLogger
 
 import rain
@@ -25,6 +25,7 @@ from rain.base.errors import StartError
 from rain.server.beside import beside
 from rain.server.happenings import Happenings
 from rain.server.history.reader import EventReader
+from rain.server.history.retention import Keep
 from rain.server.history.store import FILE, open_lock, open_store, take_lock
 from rain.server.history.writer import packed
 from rain.server.state import State
@@ -48,6 +49,7 @@ class HistorySettings:
 
     folder: Path
     with_objects: bool = False  # an event for every finished data object too
+    keep: Keep = Factory(Keep)
 
 
 @asynccontextmanager
@@ -72,7 +74,7 @@ async def open_history(
             state.graph.last_session = max(state.graph.last_session, store.last_session())
         if lost:
             log.warning("sessions of an earlier server were lost", sessions=lost)
-        process = await start_writer(path, lock)
+        process = await start_writer(path, lock, settings.keep)
     finally:
         os.close(lock)  # the writer has it now
     state.happenings = Happenings(settings.with_objects)
@@ -116,13 +118,19 @@ async def wait_for_lock(lock: int) -> None:
         ) from error
 
 
-async def start_writer(path: Path, lock: int) -> trio.Process:
+async def start_writer(path: Path, lock: int, keep: Keep) -> trio.Process:
     """Starts the process that writes; it has the lock for as long as it lives."""
     known = os.environ.get("PYTHONPATH")
     packages = f"{_PACKAGES}{os.pathsep}{known}" if known else _PACKAGES
     try:
         return await trio.lowlevel.open_process(
-            [sys.executable, "-m", "rain.server.history.writer", str(path)],
+            [
+                sys.executable,
+                "-m",
+                "rain.server.history.writer",
+                str(path),
+                json.dumps(asdict(keep)),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=(lock,),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from attrs import define
 from rain.base.errors import StartError
 from rain.base.ids import SessionId
 from rain.server.happenings import CloseReason, Happening, SessionClosed
+from rain.server.history.retention import Keep
 from rain.server.history.rows import Rows, events_lost, rows_of
+from rain.server.history.trimming import Trimmer
 
 FILE = "events.db"
 
@@ -73,6 +75,10 @@ class EventStore:
             for happening in happenings:
                 self._write(happening)
 
+    def trimmer(self, keep: Keep, now: Callable[[], float]) -> Trimmer:
+        """Who keeps the log within what shall be kept."""
+        return Trimmer(self._database, keep, now)
+
     def _write(self, happening: Happening) -> None:
         for rows in rows_of(happening):
             self._insert(rows)
@@ -109,6 +115,7 @@ def open_store(path: Path) -> EventStore:
             database = sqlite3.connect(path, isolation_level=None)
             opened.callback(database.close)
             database.execute("PRAGMA page_size = 8192")
+            database.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file
             database.execute("PRAGMA journal_mode = WAL")  # readers and the writer do not wait
             database.execute("PRAGMA synchronous = NORMAL")
             database.execute("PRAGMA cache_size = -16384")  # KiB

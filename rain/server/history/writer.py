@@ -1,4 +1,4 @@
-"""The process that writes the event log: `python -m rain.server.history.writer FILE`.
+"""The process that writes the event log: `python -m rain.server.history.writer FILE KEEP`.
 
 It reads batches from its standard input until the end and writes each into the file. It is a
 process of its own because formatting and writing cost about as much as the turns themselves, and a
@@ -23,10 +23,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
-from attrs import define
+from attrs import Factory, define, field
 
 from rain.server.happenings import Taken
+from rain.server.history.retention import ALL_BUT_TOO_MUCH, Keep
 from rain.server.history.store import EventStore, open_store
+from rain.server.history.trimming import Trimmer
 
 NICE = 5
 """How far the writer steps back for turns and tasks that want the same processor."""
@@ -58,8 +60,12 @@ class Writer:
     store: EventStore
     now: Callable[[], float]
     report: Callable[[str, dict[str, object]], None]
+    keep: Keep = ALL_BUT_TOO_MUCH
     lost: int = 0
     failing: bool = False
+    _trimmer: Trimmer = field(
+        init=False, default=Factory(lambda self: self.store.trimmer(self.keep, self.now), True)
+    )
 
     def write(self, taken: Taken) -> None:
         """Writes a batch whole; if that is impossible, its events are missing."""
@@ -75,6 +81,14 @@ class Writer:
         if lost:
             self.report("events are missing in the event log", {"events": lost})
         self.lost, self.failing = 0, False
+        self._trim()
+
+    def _trim(self) -> None:
+        try:
+            self._trimmer.trim_if_due()
+        except sqlite3.Error as error:
+            self.failing = True
+            self.report("event log cannot be trimmed", {"error": str(error)})
 
     def finish(self) -> None:
         """The server has ended, and with it the sessions that are open."""
@@ -84,10 +98,15 @@ class Writer:
             self.report("event log cannot be finished", {"error": str(error)})
 
 
-def run(path: Path, source: BinaryIO, report: Callable[[str, dict[str, object]], None]) -> None:
+def run(
+    path: Path,
+    source: BinaryIO,
+    report: Callable[[str, dict[str, object]], None],
+    keep: Keep = ALL_BUT_TOO_MUCH,
+) -> None:
     """Writes all batches of a source."""
     with closing(open_store(path)) as store:
-        writer = Writer(store, time.time, report)
+        writer = Writer(store, time.time, report, keep)
         while (taken := next_batch(source)) is not None:
             writer.write(taken)
         writer.finish()
@@ -102,7 +121,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     os.nice(NICE)
-    run(Path(sys.argv[1]), sys.stdin.buffer, _report)
+    run(Path(sys.argv[1]), sys.stdin.buffer, _report, Keep(**json.loads(sys.argv[2])))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from rain.server.history import keeper
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.history.query import Query
 from rain.server.history.reader import EventReader
+from rain.server.history.retention import Keep
 from rain.server.history.store import FILE, open_lock, take_lock
 from rain.server.state import State
 from tests.support.logs import capturing_logger
@@ -50,8 +51,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[trio.Process]:
     processes: list[trio.Process] = []
     start = keeper.start_writer
 
-    async def remember(path: Path, lock: int) -> trio.Process:
-        process = await start(path, lock)
+    async def remember(path: Path, lock: int, keep: Keep) -> trio.Process:
+        process = await start(path, lock, keep)
         processes.append(process)
         return process
 
