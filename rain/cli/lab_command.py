@@ -91,6 +91,8 @@ COUNT = click.IntRange(min=1)
 @click.option("--seed", type=int, default=1, show_default=True, help="The first seed.")
 @click.option("-j", "--jobs", type=COUNT, help="Processes at once; one per cpu unless said.")
 @file("--json", "Write every result to this file.")
+@file("--gantt", "Draw who ran what and when, as SVG.")
+@file("--bars", "Draw how the schedulers compare, as SVG.")
 @file("--export", "Write the graph, with its cluster, as a JSON file, and run nothing.")
 @file("--recording", "Ask what if: a run that `rain server --record` has written down.")
 @click.option("--list", "listed", is_flag=True, help="Show the graphs that the lab can make.")
@@ -109,6 +111,8 @@ def lab(
     seed: int,
     jobs: int | None,
     json: Path | None,
+    gantt: Path | None,
+    bars: Path | None,
     export: Path | None,
     recording: Path | None,
     listed: bool,
@@ -136,6 +140,8 @@ def lab(
         jobs=jobs or len(os.sched_getaffinity(0)),
         json=json,
         export=export,
+        gantt=gantt,
+        bars=bars,
         listed=listed,
         recording=recording,
     )

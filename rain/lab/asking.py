@@ -11,9 +11,10 @@ from rich.console import Console
 from rain.lab.clusters import make_cluster, read_cluster
 from rain.lab.estimates import Estimates
 from rain.lab.families import FAMILIES, SETS, describe
-from rain.lab.files import is_file, read_file, write_json
+from rain.lab.files import is_file, read_file, write_json, write_text
 from rain.lab.format import write_graph
-from rain.lab.league import Entry, Instance
+from rain.lab.league import Entry, Instance, Result
+from rain.lab.plots import Chart, bars, gantt
 from rain.lab.replaying import ask, open_run
 from rain.lab.running import load, run_all
 from rain.lab.tables import print_results, print_what_if
@@ -23,6 +24,8 @@ from rain.server.plugins import DEFAULT, make_scheduler
 
 CLUSTER = "8x4"
 BANDWIDTH = 128.0  # MiB per second
+DRAWN = 12
+"""So many runs fit into one drawing."""
 
 
 @frozen
@@ -43,6 +46,8 @@ class Question:
     export: Path | None = None
     listed: bool = False
     recording: Path | None = None
+    gantt: Path | None = None
+    bars: Path | None = None
 
 
 def answer(question: Question, console: Console) -> None:
@@ -60,10 +65,28 @@ def answer(question: Question, console: Console) -> None:
         return
     for name in question.schedulers:
         make_scheduler(name)  # a missing one is told before anything runs
-    results = list(run_all(entries(question, graphs), question.jobs))
+    asked = entries(question, graphs)
+    if question.gantt is not None and len(asked) > DRAWN:
+        raise LabError(f"--gantt draws {DRAWN} runs at most, and these are {len(asked)}")
+    results = list(run_all(asked, question.jobs))
     print_results(results, console)
     if question.json is not None:
         write_json(question.json, report(results))
+    if question.bars is not None:
+        write_text(question.bars, bars(results))
+    if question.gantt is not None:
+        write_text(question.gantt, gantt([_chart(result) for result in results]))
+
+
+def _chart(result: Result) -> Chart:
+    instance = result.entry.instance
+    workload = load(instance.graph, instance.seed)
+    return Chart(
+        f"{result.graph}, {result.entry.scheduler}, {instance.cluster.name}",
+        result.outcome,
+        [task.name for task in workload.tasks],
+        len(instance.cluster.governors),
+    )
 
 
 def what_if(question: Question, path: Path, console: Console) -> None:
@@ -84,6 +107,18 @@ def what_if(question: Question, path: Path, console: Console) -> None:
     print_what_if(found, console)
     if question.json is not None:
         write_json(question.json, what_if_report(found))
+    if question.gantt is not None:
+        names = [task.name for task in run.workload.tasks]
+        charts = [
+            Chart(
+                f"{row.scheduler}, {row.cluster.name}",
+                row.outcome,
+                names,
+                len(row.cluster.governors),
+            )
+            for row in (found.same, *found.others)
+        ]
+        write_text(question.gantt, gantt(charts))
 
 
 def graphs_of(question: Question) -> list[str]:
@@ -104,7 +139,7 @@ def entries(question: Question, graphs: list[str]) -> list[Entry]:
     ]
     schedulers = dict.fromkeys(question.schedulers or (DEFAULT,))
     return [
-        Entry(instance, scheduler, question.overheads)
+        Entry(instance, scheduler, question.overheads, question.gantt is not None)
         for instance, scheduler in product(instances, schedulers)
     ]
 

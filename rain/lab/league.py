@@ -39,6 +39,7 @@ class Entry:
     instance: Instance
     scheduler: str
     overheads: Overheads = NO_OVERHEADS
+    placed: bool = False  # whether to keep who ran what and when
 
 
 @define

@@ -32,6 +32,8 @@ def run_entry(entry: Entry) -> Result:
     setup = Setup(workload, instance.cluster, expect(workload, instance.estimates), entry.overheads)
     scheduler = WatchedScheduler(make_scheduler(entry.scheduler), time.perf_counter)
     outcome = Simulation(setup, scheduler).run()
+    if not entry.placed:
+        outcome.placements = []
     return Result(entry, workload.name, len(workload.tasks), least, outcome)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +151,12 @@ def test_what_is_wrong_with_a_file_is_said_with_its_path(
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(LabError, match=r"none\.json: cannot be read: No such file"):
         read_file(str(tmp_path / "none.json"))
+
+
+def test_the_example_of_the_guide_is_a_graph() -> None:
+    page = Path(__file__).parents[2] / "docs" / "guide" / "lab.md"
+    example = re.findall(r"^```json\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    found = read_graph(json.loads(example[0]), "guide")
+    assert [task.name for task in found.workload.tasks] == ["cut", "sharpen", "sharpen"]
+    assert found.cluster is not None
+    assert found.cluster.cpus == 8
