@@ -50,7 +50,7 @@ struct ConstantColumns {
   ids @0 :List(Int64);
   kinds @1 :List(Int64);
   data @2 :List(Data);          # empty for those that were uploaded before
-  uploaded @3 :List(Int64);     # ids whose bytes came through `upload`
+  uploaded @3 :List(Int64);     # ids whose bytes came over a stream
 }
 
 struct Submission {

@@ -1,12 +1,12 @@
 @0xe6f6a5b48c9daec5;
-# The first interface that a peer meets. A connection registers once, in one role.
+# The first interface that a peer meets, unless it opens a stream (docs/wire.md). A connection registers once, in one role.
 using Common = import "common.capnp";
 using Client = import "client.capnp";
 using Governor = import "governor.capnp";
-using Data = import "data.capnp";
 
 interface ServerBootstrap {
-  registerClient @0 (version :Int32) -> (service :Client.ClientService);
+  registerClient @0 (version :Int32) -> (service :Client.ClientService, key :Data);
+  # The key goes with what the client uploads over streams.
 
   registerGovernor @1 (
       version :Int32,
@@ -15,7 +15,4 @@ interface ServerBootstrap {
       resources :List(Common.Resource),
       control :Governor.GovernorControl)
       -> (upstream :Governor.GovernorUpstream, address :Text);
-
-  data @2 () -> (service :Data.DataService);
-  # Governors read from the server what only the server holds.
 }

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
@@ -25,7 +26,6 @@ from rain.base.wire import (
     TaskReport,
     WaitAnswer,
 )
-from rain.client.download import Sink
 from rain.common.errors import ConnectionException, RainException
 
 
@@ -53,7 +53,7 @@ class Connection(Protocol):
         timeout: float | None = None,
     ) -> WaitAnswer: ...
 
-    def fetch(self, object_id: ObjectId, sink: Sink | None = None) -> Fetched: ...
+    def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched: ...
 
     def fetch_many(self, object_ids: Sequence[ObjectId]) -> Sequence[Fetched]: ...
 

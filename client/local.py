@@ -52,7 +52,12 @@ class LocalCluster:
         started = False
         try:
             server = self._start(
-                "server", ["server", "--listen", "127.0.0.1:0", "--no-http", "--no-event-log"]
+                "server",
+                [
+                    "server",
+                    *("--listen", "127.0.0.1:0", "--no-http", "--no-event-log"),
+                    *("--workdir", str(self.folder / "work-server")),
+                ],
             )
             address = server.wait_until_ready()
             several = [

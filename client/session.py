@@ -15,7 +15,7 @@ from rain.client import active
 from rain.client.active import get_active_session
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
-from rain.client.download import Sink, download
+from rain.client.download import download
 from rain.client.failure import failure_exception, noting_failure
 from rain.client.graph import Graph, graph_of
 from rain.client.items import (
@@ -306,9 +306,9 @@ class Session:
         expect_object(obj)
         expect_fetchable(obj)
 
-        def fetch(sink: Sink) -> None:
+        def fetch(into: Path) -> None:
             with self._asking:
-                fetched = connection.fetch(obj.packed_id, sink)
+                fetched = connection.fetch(obj.packed_id, into)
             obj.known_info = object_info(fetched.report)
             obj.known_state = DataObjectState.finished
 

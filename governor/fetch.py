@@ -1,4 +1,4 @@
-"""Fetching objects from other governors and from the server.
+"""Fetching objects from other governors and from the server, each in a thread of its own.
 
 A source gets a second chance when it breaks in the middle, and none when it says that it does not
 have the object: then only the server knows where else it is.
@@ -6,68 +6,50 @@ have the object: then only the server knows where else it is.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
-from io import FileIO
-from pathlib import Path
 
 import outcome
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.errors import RefusedError
 from rain.base.ids import spell
 from rain.base.kinds import DataType
 from rain.governor.messages import Event, Fetch, FetchFailed, ObjectFetched, Stored
-from rain.governor.store import MEMORY_LIMIT, Store, StoreError, remove
-from rain.rpc.data_reader import DataReader, NotHereError, Reading, UnreachableError
+from rain.governor.store import MEMORY_LIMIT, Store, StoreError
+from rain.rpc.host import in_thread
+from rain.stream.errors import NotHereError, StoppedError, UnreachableError
+from rain.stream.protocol import SharedPlace
+from rain.stream.reading import StreamReader, Transfer
+from rain.stream.sockets import BrokenError, receive_into
 
 ATTEMPTS = 2
 
 
 class _Incoming:
-    """The pieces of one object: in memory while it is small, else in a file."""
+    """Takes one object: into memory while it is small, else into the store."""
 
-    def __init__(self, store: Store, is_folder: bool, drafts: Path) -> None:
+    def __init__(self, store: Store, is_folder: bool) -> None:
         self._store = store
         self._is_folder = is_folder
-        self._drafts = drafts
-        self._pieces: list[bytes] = []
-        self._number = 0
-        self._file: FileIO | None = None
+        self.content: bytes | Stored = b""
 
-    def take(self, offset: int, piece: bytes, total: int) -> None:
-        """The next piece; pieces come in order."""
-        if total < MEMORY_LIMIT:
-            self._pieces.append(piece)
-            return
-        if self._file is None:
-            self._number = self._store.new_number()
-            self._file = FileIO(self._path(), "wb")
-        view = memoryview(piece)
-        while view:
-            view = view[self._file.write(view) :]
+    def take_shared(self, place: SharedPlace, length: int) -> bool:
+        shared = self._store.link_in(place, length)
+        if shared is not None:
+            self.content = shared
+        return shared is not None
 
-    def _path(self) -> Path:
-        # An archive is unpacked when it is complete; a blob grows in its final place.
-        if self._is_folder:
-            return self._drafts / str(self._number)
-        return self._store.path(self._number)
-
-    def complete(self) -> bytes | Stored:
-        """All of it is here."""
-        if self._file is None:
-            return b"".join(self._pieces)
-        self._file.close()
-        if not self._is_folder:
-            return self._store.settle(self._number)
-        try:
-            return self._store.unpack(self._number, self._path())
-        finally:
-            remove(self._path())
-
-    def abandon(self) -> None:
-        """It will not be completed."""
-        if self._file is not None:
-            self._file.close()
-            remove(self._path())
+    def take(self, connected: socket.socket, length: int) -> None:
+        if length < MEMORY_LIMIT:
+            data = bytearray(length)
+            if receive_into(connected, memoryview(data)) < length:
+                raise BrokenError("the stream was cut")
+            self.content = bytes(data)
+        elif self._is_folder:
+            self.content = self._store.receive_folder(connected, length)
+        else:
+            self.content = self._store.receive(connected, length)
 
 
 class Fetcher:
@@ -75,38 +57,35 @@ class Fetcher:
 
     def __init__(
         self,
-        reader: DataReader,
+        reader: StreamReader,
         store: Store,
-        drafts: Path,
         tell: Callable[[Event], object],
         log: FilteringBoundLogger,
     ) -> None:
         self._reader = reader
         self._store = store
-        self._drafts = drafts
         self._tell = tell
         self._log = log
-        self._running: dict[int, tuple[Reading, _Incoming]] = {}
+        self._running: dict[int, Transfer] = {}
 
-    def start(self, fetch: Fetch, attempt: int = 1) -> None:
+    def start(self, fetch: Fetch) -> None:
         """Begins to read."""
-        is_folder = fetch.kind.data_type is DataType.DIRECTORY
-        incoming = _Incoming(self._store, is_folder, self._drafts)
+        transfer = self._running[fetch.fetch] = Transfer()
 
-        def done(result: outcome.Outcome[int]) -> None:
-            del self._running[fetch.fetch]
-            self._ended(fetch, attempt, incoming, result)
+        def fetching() -> bytes | Stored:
+            return self._fetch(fetch, transfer)
 
-        reading = self._reader.start(fetch.source, fetch.object, incoming.take, done)
-        self._running[fetch.fetch] = (reading, incoming)
+        def done(result: outcome.Outcome[bytes | Stored]) -> None:
+            self._running.pop(fetch.fetch, None)
+            self._ended(fetch, transfer, result)
+
+        in_thread(fetching, done)
 
     def stop(self, fetch: int) -> None:
         """Nobody wants it any more; it may have ended already."""
-        running = self._running.pop(fetch, None)
-        if running is not None:
-            reading, incoming = running
-            reading.cancel()
-            incoming.abandon()
+        transfer = self._running.pop(fetch, None)
+        if transfer is not None:
+            transfer.stop()
 
     def close(self) -> None:
         """The governor ends."""
@@ -114,25 +93,33 @@ class Fetcher:
             self.stop(fetch)
         self._reader.close()
 
+    def _fetch(self, fetch: Fetch, transfer: Transfer) -> bytes | Stored:
+        """All of the object; in a thread."""
+        is_folder = fetch.kind.data_type is DataType.DIRECTORY
+        attempt = 1
+        while True:
+            incoming = _Incoming(self._store, is_folder)
+            try:
+                self._reader.read(fetch.source, fetch.object, incoming, transfer)
+            except UnreachableError:
+                if attempt == ATTEMPTS:
+                    raise
+                attempt += 1
+            else:
+                return incoming.content
+
     def _ended(
-        self, fetch: Fetch, attempt: int, incoming: _Incoming, result: outcome.Outcome[int]
+        self, fetch: Fetch, transfer: Transfer, result: outcome.Outcome[bytes | Stored]
     ) -> None:
         try:
-            result.unwrap()
-            content = incoming.complete()
-        except UnreachableError as error:
-            incoming.abandon()
-            if attempt < ATTEMPTS:
-                self.start(fetch, attempt + 1)
-            else:
+            content = result.unwrap()
+        except StoppedError:
+            return
+        except (UnreachableError, NotHereError, StoreError, RefusedError) as error:
+            if not transfer.stopped:
                 self._failed(fetch, str(error))
-        except (NotHereError, StoreError) as error:
-            incoming.abandon()
-            self._failed(fetch, str(error))
-        except OSError as error:
-            incoming.abandon()
-            self._failed(fetch, f"it cannot be stored: {error.strerror}")
         else:
+            # Also when it was stopped meanwhile: whoever stopped it throws it away.
             self._tell(ObjectFetched(fetch.fetch, content))
 
     def _failed(self, fetch: Fetch, reason: str) -> None:

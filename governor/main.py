@@ -11,10 +11,11 @@ from pathlib import Path
 import trio
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.address import spell_address
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
 from rain.daemon import garbage, lifetime, logs
-from rain.daemon.folders import default_log_folder, make_folder
+from rain.daemon.folders import default_log_folder, default_work_folder, make_folder
 from rain.governor.arrivals import PYTHON
 from rain.governor.builtin import Builtins
 from rain.governor.executor_config import Commands, read_executors
@@ -27,13 +28,14 @@ from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.store import Store, remove
 from rain.governor.warden import Warden
-from rain.governor.work_folder import WorkFolder, default_work_folder
+from rain.governor.work_folder import WorkFolder
 from rain.governor.zero import ZeroService
 from rain.rpc import host
-from rain.rpc.address import spell_address
-from rain.rpc.data_endpoint import listen_data
-from rain.rpc.data_reader import DataReader
 from rain.rpc.governor_endpoint import Upstream, connect_governor
+from rain.rpc.streams import GovernorStreams
+from rain.stream.machine import machine_id
+from rain.stream.protocol import NOBODY
+from rain.stream.reading import StreamReader
 
 LINGER_SECONDS = 5.0
 
@@ -60,7 +62,7 @@ async def _govern(
     settings: GovernorSettings, commands: Commands, logs_in: Path, log: FilteringBoundLogger
 ) -> int:
     executor_logs = make_folder(logs_in / "executors", "log folder")
-    folder = WorkFolder.make(settings.work_folder or default_work_folder())
+    folder = WorkFolder.make(settings.work_folder or default_work_folder("governor"))
     warden = Warden(folder.root)
     try:
         store = Store(folder.data)
@@ -82,7 +84,8 @@ async def _govern(
                 executors = Executors(places, store, warden, nursery, service.tell, log, commands)
                 builtins = Builtins(store, folder.runs, warden, nursery, service.tell)
                 server = spell_address(settings.server_host, settings.server_port)
-                fetcher = Fetcher(DataReader(server), store, folder.drafts, service.tell, log)
+                reader = StreamReader(server, machine=_machine(settings))
+                fetcher = Fetcher(reader, store, service.tell, log)
                 try:
                     service.open(executors, builtins, fetcher, upstream)
                     seconds = settings.monitoring_seconds
@@ -132,29 +135,37 @@ async def _registered(
     work: Callable[[Upstream], Awaitable[int]],
 ) -> int:
     """Listens, registers, and works until the end."""
-    listener = listen_data(settings.host, settings.port, service)
+    incarnation = GovernorId(secrets.randbits(63))
+    machine = _machine(settings)
+    streams = GovernorStreams(settings.host, settings.port, service, incarnation, machine)
     try:
         upstream = await connect_governor(
             settings.server_host,
             settings.server_port,
             service,
-            incarnation=GovernorId(secrets.randbits(63)),
-            data_address=listener.address,
+            incarnation=incarnation,
+            data_address=streams.address,
             resources=settings.resources,
         )
         try:
-            settings.readiness.announce(listener.address)
+            settings.readiness.announce(streams.address)
             log.info(
                 "governor ready",
                 address=upstream.address,
-                data_address=listener.address,
+                data_address=streams.address,
                 resources=settings.resources.as_dict(),
             )
             return await work(upstream)
         finally:
             upstream.close()
     finally:
-        listener.close()
+        with trio.CancelScope(shield=True):
+            await streams.close()
+
+
+def _machine(settings: GovernorSettings) -> bytes:
+    """With whom stored files are shared."""
+    return machine_id() if settings.share_store else NOBODY
 
 
 async def _until_the_end(

@@ -31,6 +31,7 @@ from rain.governor.messages import (
 from rain.governor.reactor import Reactor
 from rain.governor.store import Store
 from rain.rpc.host import Bell, Pulse, Timer, call_later
+from rain.stream.holder import Held, InFile, InFolder, InMemory
 
 
 class Upward(Protocol):
@@ -42,7 +43,7 @@ class Upward(Protocol):
 
 
 class Service:
-    """Implements `ControlHandler` and `DataSource` around one reactor.
+    """Implements `ControlHandler` and `StreamSource` around one reactor.
 
     The carriers of effects are set by `open`, since they need to tell events to the service.
     """
@@ -104,13 +105,16 @@ class Service:
             self.lost_server = cause or "the connection ended"
         self._ended.ring()
 
-    # What readers of data say.
+    # What readers of data ask.
 
-    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
+    def find(self, object_id: ObjectId) -> Held | None:
         found = self._reactor.find(object_id)
         if found is None or found.content is None:
             return None
-        return self._store.read(found.content, offset, size)
+        if isinstance(found.content, bytes):
+            return InMemory(found.content)
+        path = self._store.path(found.content)
+        return InFolder(path) if path.is_dir() else InFile.open(path)
 
     # Turns.
 

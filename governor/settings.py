@@ -29,6 +29,7 @@ class GovernorSettings:
     config: Path | None = None  # names executors of the user's own (see executor_config.py)
     idle_seconds: float = IDLE_SECONDS  # surplus executors that were idle for so long are ended
     work_folder: Path | None = None  # None for a new one below the temporary folder
+    share_store: bool = True  # with other governors, and clients, of this machine
     zero: bool = False  # run nothing, report everything as finished at once
     log_folder: Path | None = None
     log_level: str = "info"

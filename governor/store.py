@@ -5,21 +5,23 @@ The state knows objects, the store knows numbers. Small objects are in memory an
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import shutil
+import socket
 import stat
 import tarfile
 from pathlib import Path
 
 from rain.base.errors import RainError
-from rain.governor.archive import Archive, ChangedError
-from rain.governor.messages import Content, Stored
+from rain.governor.messages import Stored
+from rain.stream.archive import Archive, ChangedError, receive_folder
+from rain.stream.protocol import SharedPlace
+from rain.stream.sockets import receive_file
 
 MEMORY_LIMIT = 256 * 1024
 """Objects from this size on are stored as files."""
-
-ARCHIVES_REMEMBERED = 32
 
 _WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -35,7 +37,7 @@ class Store:
         self.folder = folder
         # Numbers are drawn in threads too, and this count gives each to one of them.
         self._numbers = itertools.count(1)
-        self._archives: dict[int, Archive] = {}  # of stored folders, the last used one at the end
+        self.copied = 0  # bytes that were not shared though they were on this machine
 
     def path(self, number: int) -> Path:
         """Where the number is."""
@@ -93,16 +95,82 @@ class Store:
             self.delete([number])
             raise StoreError(f"cannot copy {path}: {error.strerror}") from None
 
-    def unpack(self, number: int, archive: Path) -> Stored:
-        """Turns an archive into the folder with this number."""
+    # From other governors; in threads.
+
+    def receive(self, connected: socket.socket, length: int) -> Stored:
+        """A new file with so many bytes of a socket, which go there without passing through us."""
+        number = self.new_number()
         try:
-            with tarfile.open(archive, "r:") as opened:
-                opened.extraction_filter = getattr(tarfile, "data_filter", None)
-                opened.extractall(self.path(number))
+            with self.path(number).open("wb") as file:
+                reserve(file.fileno(), length)
+                receive_file(connected, file.fileno(), length)
+        except OSError as error:
+            self.delete([number])
+            raise StoreError(f"cannot write into {self.folder}: {error.strerror}") from None
+        except RainError:
+            self.delete([number])
+            raise
+        return self.settle(number)
+
+    def receive_folder(self, connected: socket.socket, length: int) -> Stored:
+        """A new folder, unpacked from the archive that a socket brings."""
+        number = self.new_number()
+        try:
+            receive_folder(connected, self.path(number), length)
         except (OSError, tarfile.TarError) as error:
             self.delete([number])
             raise StoreError(f"cannot unpack an archive: {error}") from None
+        except RainError:
+            self.delete([number])
+            raise
         return self.settle(number)
+
+    def link_in(self, place: SharedPlace, length: int) -> Stored | None:
+        """Shares what another governor of this machine stores; None if that does not work.
+
+        Both then have the same file, and it stays until both have let it go.
+        """
+        number = self.new_number()
+        source, target = Path(place.path), self.path(number)
+        try:
+            if not _is_at(place, source):
+                return None
+            if source.is_dir():
+                _link_tree(source, target)
+                # Who removes a folder moves it away first: if it is still there, all of it was.
+                if not _is_at(place, source):
+                    self.delete([number])
+                    return None
+                _make_read_only(target)
+            elif not self._share_file(place, target):
+                self.delete([number])
+                return None
+        except OSError:  # not our user's, or removed by now, or a folder elsewhere
+            self.delete([number])
+            return None
+        return Stored(number, length)
+
+    def _share_file(self, place: SharedPlace, target: Path) -> bool:
+        """A link to the file or, from another filesystem, a copy made by the kernel."""
+        try:
+            target.hardlink_to(place.path)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+        else:
+            return _is_at(place, target)
+        with Path(place.path).open("rb") as source, target.open("wb") as copy:
+            status = os.fstat(source.fileno())
+            if (status.st_dev, status.st_ino) != (place.device, place.inode):
+                return False
+            reserve(copy.fileno(), status.st_size)
+            left = status.st_size
+            while left:
+                moved = os.copy_file_range(source.fileno(), copy.fileno(), left)
+                self.copied += moved
+                left -= moved
+        _make_read_only(target)
+        return True
 
     def settle(self, number: int) -> Stored:
         """The number is complete: from now on it is only read."""
@@ -126,34 +194,42 @@ class Store:
                 entry.unlink()
                 _copy(source, entry)
 
-    # Reading.
-
-    def read(self, content: Content, offset: int, size: int) -> tuple[int, bytes]:
-        """The length of the transport form, and one piece of it."""
-        if isinstance(content, bytes):
-            return len(content), content[offset : offset + size]
-        path = self.path(content)
-        if path.is_dir():
-            archive = self._archive(content)
-            return archive.length, archive.read(offset, size)
-        with path.open("rb") as file:
-            descriptor = file.fileno()
-            return os.fstat(descriptor).st_size, os.pread(descriptor, size, offset)
-
-    def _archive(self, number: int) -> Archive:
-        archive = self._archives.pop(number, None) or Archive.of(self.path(number))
-        self._archives[number] = archive
-        while len(self._archives) > ARCHIVES_REMEMBERED:
-            del self._archives[next(iter(self._archives))]
-        return archive
-
     # Removing.
 
     def delete(self, numbers: list[int]) -> None:
         """Removes files and folders that no object has any more."""
         for number in numbers:
-            self._archives.pop(number, None)
-            remove(self.path(number))
+            path = self.path(number)
+            if path.is_dir() and not path.is_symlink():
+                # At once and whole, for whoever is just looking at it.
+                going = self.folder / f".going-{number}"
+                path.rename(going)
+                path = going
+            remove(path)
+
+
+def reserve(descriptor: int, length: int) -> None:
+    """Makes sure of the room for a file; OSError when the disk is too full for it."""
+    if length:
+        os.posix_fallocate(descriptor, 0, length)
+
+
+def _is_at(place: SharedPlace, path: Path) -> bool:
+    """Whether a path leads to that very file or folder."""
+    status = path.lstat()
+    return (status.st_dev, status.st_ino) == (place.device, place.inode)
+
+
+def _link_tree(source: Path, target: Path) -> None:
+    """The same folder once more, its files shared."""
+    target.mkdir()
+    for entry in source.iterdir():
+        if entry.is_symlink():
+            (target / entry.name).symlink_to(entry.readlink())
+        elif entry.is_dir():
+            _link_tree(entry, target / entry.name)
+        else:
+            (target / entry.name).hardlink_to(entry)
 
 
 def remove(path: Path) -> None:

@@ -5,20 +5,11 @@ It must not exist before, since everything in it is removed at the end.
 
 from __future__ import annotations
 
-import os
-import socket
-import tempfile
 from pathlib import Path
 
 from attrs import frozen
 
-from rain.base.errors import StartError
-
-
-def default_work_folder() -> Path:
-    """A folder of its own for this process, below the temporary folder."""
-    name = f"governor-{socket.gethostname()}-{os.getpid()}"
-    return Path(tempfile.gettempdir()) / "rain-work" / name
+from rain.daemon.folders import make_work_folder
 
 
 @frozen
@@ -32,10 +23,6 @@ class WorkFolder:
         return self.root / "data"
 
     @property
-    def drafts(self) -> Path:
-        return self.root / "tmp"
-
-    @property
     def runs(self) -> Path:
         return self.root / "tasks"
 
@@ -46,19 +33,7 @@ class WorkFolder:
     @staticmethod
     def make(path: Path) -> WorkFolder:
         """Makes the folder and its parts; `StartError` says why it cannot."""
-        try:
-            # Links count as there, too, wherever they lead.
-            if os.path.lexists(path):
-                raise StartError(
-                    f"the work folder {path} exists already; choose a new one, since it is"
-                    " removed at the end"
-                )
-            path.mkdir(parents=True)
-        except OSError as error:
-            raise StartError(
-                f"the work folder {path} cannot be made: {error.strerror}; choose another one"
-            ) from None
-        folder = WorkFolder(path.resolve())
-        for part in (folder.data, folder.drafts, folder.runs, folder.executors):
+        folder = WorkFolder(make_work_folder(path))
+        for part in (folder.data, folder.runs, folder.executors):
             part.mkdir(parents=True)
         return folder

@@ -12,10 +12,11 @@ from rain.base.wire import GovernorReport, Orders, Update
 from rain.governor.reactor import HEARTBEAT
 from rain.governor.service import Upward
 from rain.rpc.host import Bell, Timer, call_later
+from rain.stream.holder import Held
 
 
 class ZeroService:
-    """Implements `ControlHandler` and `DataSource` without any state but the kinds."""
+    """Implements `ControlHandler` and `StreamSource` without any state but the kinds."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -82,7 +83,7 @@ class ZeroService:
             self.lost_server = cause or "the connection ended"
         self._ended.ring()
 
-    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
+    def find(self, object_id: ObjectId) -> Held | None:
         return None  # it holds nothing
 
     def _beat(self) -> None:

@@ -22,11 +22,6 @@ GOVERNOR_VERSION = 2
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
 
-PIECE = 1024 * 1024
-"""Larger data is read in pieces of this many bytes, a few of them in flight."""
-
-PIECES_IN_FLIGHT = 4
-
 SERVER = "server"
 """The source of a placed object that the server itself holds."""
 
@@ -56,14 +51,20 @@ class TaskColumns:
 
 @define
 class ConstantColumns:
-    """New data objects whose bytes come from the client."""
+    """New data objects whose bytes come from the client.
+
+    The server adds the sizes: an entry of `data` that is shorter was uploaded ahead of this.
+    """
 
     ids: list[ObjectId] = Factory(list)
     kinds: list[KindId] = Factory(list)
     data: list[bytes] = Factory(list)
+    sizes: list[int] = Factory(list)
 
     def check(self) -> None:
         _same_lengths("submitted constants", self.ids, self.kinds, self.data)
+        if self.sizes:
+            _same_lengths("submitted constants", self.ids, self.sizes)
 
 
 @define
@@ -86,7 +87,8 @@ class Submission:
 class PlacedObjects:
     """Objects that a governor shall hold, and where each comes from.
 
-    `sources` holds the data address of a governor, or `SERVER`; with "" the bytes are in `data`.
+    `sources` holds a governor (`rain.base.address.Source`), or `SERVER`; with "" the bytes are in
+    `data`.
     """
 
     ids: list[ObjectId] = Factory(list)
@@ -312,11 +314,12 @@ class ObjectReport:
 class Fetched:
     """Answers a fetch: what the object is, and its bytes when the server has them at hand.
 
-    Otherwise `holder` is the data address that has them, and the border relays.
+    Otherwise `holder` is the governor that has them (`rain.base.address.Source`), or "" for the
+    server itself. A client that has read a large object holds it as a view.
     """
 
     report: ObjectReport
-    data: bytes | None = None
+    data: bytes | memoryview | None = None
     holder: str = ""
 
 

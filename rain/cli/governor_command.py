@@ -58,6 +58,12 @@ def _cpus(text: str) -> int:
 @file("--config", "A TOML file that names executors of your own.")
 @click.option("--workdir", type=PATH, help="A new folder for data and sandboxes.")
 @click.option(
+    "--share-store/--no-share-store",
+    default=True,
+    show_default=True,
+    help="Let governors and clients of this machine use stored files as they are.",
+)
+@click.option(
     "--zero",
     is_flag=True,
     help="Run nothing and report every task as finished at once: measures the server alone.",
@@ -74,6 +80,7 @@ def governor(
     monitoring: float,
     config: Path | None,
     workdir: Path | None,
+    share_store: bool,
     zero: bool,
     logdir: Path | None,
     log_level: str,
@@ -102,6 +109,7 @@ def governor(
         monitoring_seconds=monitoring,
         config=config,
         work_folder=workdir,
+        share_store=share_store,
         zero=zero,
         log_folder=logdir,
         log_level=log_level,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rain.cli.options import address, amount, daemon_options, file, listen, seconds, size
+from rain.cli.options import PATH, address, amount, daemon_options, file, listen, seconds, size
 
 
 @click.command()
@@ -43,6 +43,7 @@ from rain.cli.options import address, amount, daemon_options, file, listen, seco
     show_default=True,
     help="How many governors may be lost under a task until it counts as the reason, and fails.",
 )
+@click.option("--workdir", type=PATH, help="A new folder for the large constants of clients.")
 @file("--record", "Write down every event, so that the run can be replayed.")
 @click.option(
     "--event-log/--no-event-log",
@@ -83,6 +84,7 @@ def server(
     governor_timeout: float,
     infeasible_grace: float,
     crash_limit: int,
+    workdir: Path | None,
     record: Path | None,
     event_log: bool,
     event_log_objects: bool,
@@ -119,6 +121,7 @@ def server(
         log_level=log_level,
         readiness=Readiness(ready_file, ready_fd),
         parent_fd=parent_fd,
+        work_folder=workdir,
         record=record,
         event_log=event_log,
         event_log_objects=event_log_objects,

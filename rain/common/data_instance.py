@@ -40,7 +40,7 @@ class DataInstance:
     def __init__(
         self,
         *,
-        data: bytes | None = None,
+        data: bytes | memoryview | None = None,
         path: Path | str | None = None,
         spec: "ObjectSpec | None" = None,
         info: "ObjectInfo | None" = None,
@@ -89,13 +89,21 @@ class DataInstance:
     def get_bytes(self) -> bytes:
         """The bytes of a blob, or the tar archive of a directory."""
         if self._data is not None:
-            return self._data
+            return bytes(self._data)  # which copies nothing if these are bytes already
         path = self._where()
         if self.data_type is DataType.DIRECTORY:
             from rain.common.fs import pack_directory  # noqa: PLC0415 # few tasks need archives
 
             return pack_directory(path)
         return path.read_bytes()
+
+    def get_view(self) -> memoryview:
+        """The bytes of a blob for reading, without a copy: where they are in a file, mapped."""
+        if self._data is None and self.data_type is DataType.BLOB:
+            from rain.common.mapping import map_file  # noqa: PLC0415 # as above
+
+            self._data = map_file(self._where())
+        return memoryview(self.get_bytes() if self._data is None else self._data).toreadonly()
 
     def get_str(self) -> str:
         """The bytes as text, in the encoding of a text type, else UTF-8."""
@@ -113,7 +121,7 @@ class DataInstance:
             if self._data is None:
                 copy_writable(self._where(), target)
             else:
-                unpack(self._data, target)
+                unpack(self.get_bytes(), target)
         else:
             target.write_bytes(self._data)
 

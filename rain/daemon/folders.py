@@ -16,6 +16,29 @@ def default_log_folder(program: str) -> Path:
     return Path(tempfile.gettempdir()) / "rain-logs" / name
 
 
+def default_work_folder(program: str) -> Path:
+    """The same for what is removed at the end."""
+    name = f"{program}-{socket.gethostname()}-{os.getpid()}"
+    return Path(tempfile.gettempdir()) / "rain-work" / name
+
+
+def make_work_folder(path: Path) -> Path:
+    """A new folder; it must not exist before, since everything in it is removed at the end."""
+    try:
+        # Links count as there, too, wherever they lead.
+        if os.path.lexists(path):
+            raise StartError(
+                f"the work folder {path} exists already; choose a new one, since it is"
+                " removed at the end"
+            )
+        path.mkdir(parents=True)
+    except OSError as error:
+        raise StartError(
+            f"the work folder {path} cannot be made: {error.strerror}; choose another one"
+        ) from None
+    return path.resolve()
+
+
 def make_folder(path: Path, what: str) -> Path:
     """The folder, made if need be, and certainly writable."""
     try:

@@ -113,6 +113,7 @@ def _check_unfinished(data_object: DataObject, claim: _Claims) -> None:
     producer = data_object.producer
     claim(producer is not None, "unfinished without a producer")
     claim(not data_object.located and data_object.data is None, "unfinished, but somewhere")
+    claim(not data_object.spooled, "unfinished, but spooled")
     if producer is None:
         return
     claim(not producer.is_done, f"unfinished after {producer}")
@@ -123,9 +124,11 @@ def _check_unfinished(data_object: DataObject, claim: _Claims) -> None:
 
 
 def _check_finished(data_object: DataObject, claim: _Claims) -> None:
-    claim(bool(data_object.located) or data_object.data is not None, "finished, but nowhere")
+    claim(bool(data_object.located) or data_object.is_at_server, "finished, but nowhere")
     claim(data_object.is_needed, "finished and not needed, but not removed")
     claim(data_object.data is None or len(data_object.data) == data_object.size, "size of data")
+    claim(not data_object.spooled or data_object.producer is None, "spooled, and no constant")
+    claim(not data_object.spooled or data_object.data is None, "spooled, and in memory too")
     claim(not data_object.waits, "finished, and somebody still waits for it")
 
 
@@ -134,7 +137,7 @@ def _check_removed(data_object: DataObject, claim: _Claims) -> None:
         not (data_object.scheduled or data_object.assigned or data_object.located),
         "removed, but somewhere",
     )
-    claim(data_object.data is None, "removed, but the server has its bytes")
+    claim(not data_object.is_at_server, "removed, but the server has its bytes")
     claim(not data_object.is_needed, "removed, but needed")
     producer = data_object.producer
     claim(producer is None or producer.is_done, "removed before it was made")
@@ -145,7 +148,7 @@ def _check_failed(data_object: DataObject, claim: _Claims) -> None:
         not (data_object.scheduled or data_object.assigned or data_object.located),
         "failed, but somewhere",
     )
-    claim(data_object.data is None, "failed, but the server has its bytes")
+    claim(not data_object.is_at_server, "failed, but the server has its bytes")
     producer = data_object.producer
     claim(producer is None or producer.has_failed, f"failed, but not {producer}")
     claim(not data_object.waits, "failed, and somebody still waits for it")

@@ -24,7 +24,8 @@ class DataObject:
 
     The three governor sets are small tuples, because most objects are on one governor: every
     governor lends the tuple of itself alone (`Governor.alone`), so a set costs no memory here.
-    `data` holds the bytes when the server has them: uploaded constants and small results.
+    `data` holds the bytes when the server has them in memory: small constants and results. Large
+    constants are `spooled`: the server has them in a file.
     """
 
     id: ObjectId
@@ -43,6 +44,7 @@ class DataObject:
     size: int = 0
     pretended_size: int = 0  # what schedulers take it for, when a test has said so
     data: bytes | None = None
+    spooled: bool = False
     content_type: str = ""  # as found when it was made
     user: str = ""  # JSON, set by the task that made it
     waits: list[Wait] | None = None
@@ -60,6 +62,11 @@ class DataObject:
     def has_failed(self) -> bool:
         """Whether it will never be made."""
         return self.state is ObjectState.FAILED
+
+    @property
+    def is_at_server(self) -> bool:
+        """Whether it is never lost, whatever becomes of governors."""
+        return self.data is not None or self.spooled
 
     @property
     def is_needed(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import Factory, define, field
 
+from rain.base.address import Source
 from rain.base.ids import GovernorId, KindId
 from rain.base.resources import Resources
 from rain.graph.ready_queue import ReadyQueue
@@ -45,6 +46,11 @@ class Governor:
 
     def __repr__(self) -> str:
         return f"<Governor {self.number} {self.address}>"
+
+    @property
+    def source(self) -> str:
+        """How others are told to read from it."""
+        return Source(self.address, self.id).spell()
 
     @property
     def cpus(self) -> int:

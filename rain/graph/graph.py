@@ -31,6 +31,7 @@ class Graph:
     last_session: int = 0
     last_governor: int = 0
     last_order: int = 0  # of tasks
+    unspooled: list[ObjectId] = Factory(list)  # constants whose files nobody needs any more
     sched: object = None  # the scheduler's own
 
     def __repr__(self) -> str:

@@ -63,13 +63,17 @@ class _Draft:
     def read_constants(self) -> None:
         constants = self.submission.constants
         self._check_new("data object", constants.ids, self.graph.objects)
-        for object_id, kind, data in zip(
-            constants.ids, constants.kinds, constants.data, strict=True
+        sizes = constants.sizes or map(len, constants.data)
+        for object_id, kind, data, size in zip(
+            constants.ids, constants.kinds, constants.data, sizes, strict=True
         ):
             new = DataObject(object_id, self.session, self._object_kind(kind))
             self.objects[object_id] = new
-            new.data = data
-            new.size = len(data)
+            new.size = size
+            if len(data) == size:
+                new.data = data
+            else:
+                new.spooled = True
 
     def read_tasks(self) -> None:
         """Makes the task nodes in two passes, so that a task may read what a later one makes."""

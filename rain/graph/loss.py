@@ -59,7 +59,7 @@ def lose_copy(data_object: DataObject, governor: Governor) -> Losses:
 
 
 def _check_holders(data_object: DataObject, losses: Losses) -> None:
-    if not data_object.located and data_object.data is None:
+    if not data_object.located and not data_object.is_at_server:
         _make_again(data_object, losses)
 
 

@@ -13,7 +13,7 @@ from rain.graph.graph import Graph
 from rain.graph.session import Session
 
 
-def release(data_object: DataObject) -> tuple[Governor, ...]:
+def release(graph: Graph, data_object: DataObject) -> tuple[Governor, ...]:
     """Removes a finished object that nobody needs; returns who must drop it.
 
     Does nothing to an object that is unfinished or needed.
@@ -21,6 +21,7 @@ def release(data_object: DataObject) -> tuple[Governor, ...]:
     if not data_object.is_finished or data_object.kept or data_object.needed_by:
         return ()
     data_object.data = None
+    _unspool(graph, data_object)
     data_object.session.undelivered.pop(data_object, None)
     data_object.move(ObjectMove.REMOVE)
     producer = data_object.producer
@@ -28,6 +29,12 @@ def release(data_object: DataObject) -> tuple[Governor, ...]:
         # It runs again for another output: this one comes along, and goes again when it is made.
         data_object.move(ObjectMove.REVIVE)
     return planning.expect(data_object)
+
+
+def _unspool(graph: Graph, data_object: DataObject) -> None:
+    if data_object.spooled:
+        data_object.spooled = False
+        graph.unspooled.append(data_object.id)
 
 
 def clear(graph: Graph, session: Session) -> list[Governor]:
@@ -61,6 +68,7 @@ def clear(graph: Graph, session: Session) -> list[Governor]:
         data_object.scheduled = data_object.assigned = data_object.located = ()
         data_object.data = data_object.waits = data_object.sched = data_object.producer = None
         data_object.consumers.clear()
+        _unspool(graph, data_object)
         del graph.objects[data_object.id]
     _forget_kinds(graph, session, concerned)
     session.tasks, session.objects = [], []

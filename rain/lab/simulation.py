@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from rain.base.address import Source
 from rain.base.errors import InvariantError
 from rain.base.ids import ClientId, GovernorId, RequestId, SessionId, TaskId
 from rain.base.wire import SERVER, Orders, Update
@@ -123,7 +124,9 @@ class Simulation:
             )
             for number, resources in enumerate(setup.cluster.governors)
         ]
-        self._by_address = {governor.address: governor for governor in self._governors}
+        self._by_source = {
+            Source(governor.address, governor.id).spell(): governor for governor in self._governors
+        }
         self._stirred: dict[Governor, None] = {}  # those that have something to do now
         links = [setup.cluster.bandwidth] * (len(self._governors) + 1)
         self._network = Network(links, links)
@@ -379,7 +382,7 @@ class Simulation:
         if fetch.source == SERVER:
             source = len(self._governors)
         else:
-            holder = self._by_address[fetch.source]
+            holder = self._by_source[fetch.source]
             source = holder.number
             if holder.reactor.find(fetch.object) is None:
                 self._end_pull(governor, number)

@@ -5,28 +5,12 @@ from __future__ import annotations
 from rain.base.ids import FIRST_NUMBER, KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import Submission
+from rain.base.wire import INLINE_LIMIT, Submission
 from rain.lab.estimates import Expected
 from rain.lab.workload import LabTask, Workload
 
 TASK_TYPE = "buildin/lab"
 """Runs inside the governor, so that no executor process stands between the lab and its time."""
-
-
-class Pretended(bytes):
-    """Bytes that nobody looks into: only their number matters, so only that is there."""
-
-    size: int
-
-    @staticmethod
-    def of(size: int) -> Pretended:
-        """So many bytes."""
-        made = Pretended()
-        made.size = size
-        return made
-
-    def __len__(self) -> int:
-        return self.size
 
 
 class Submitting:
@@ -84,7 +68,9 @@ class Submitting:
             constants = submission.constants
             constants.ids.append(self._object_id(number))
             constants.kinds.append(self._object_kind(0, submission))
-            constants.data.append(Pretended.of(data_object.size))
+            size = data_object.size
+            constants.data.append(bytes(size) if size <= INLINE_LIMIT else b"")  # or sent ahead
+            constants.sizes.append(size)
             if self._kept[number]:
                 submission.kept.append(self._object_id(number))
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import capnp
 
+from rain.base.address import spell_address
 from rain.base.errors import (
     ConnectionLostError,
     ProtocolError,
@@ -13,18 +14,22 @@ from rain.base.errors import (
     StartError,
 )
 from rain.rpc import schema
-from rain.rpc.address import spell_address
 from rain.rpc.codec.answers import read_refusal
 from rain.rpc.codec.border import Capability, Reader, reading
-from rain.rpc.connection import Connection, UnreachableError, dial, reason_of
+from rain.rpc.connection import Connection, dial, reason_of
 from rain.rpc.running import Promise
+from rain.stream.errors import UnreachableError
+from rain.stream.protocol import NOBODY
 
 
 class Calls:
     """A registered connection. All of its methods belong to the loop of the connection."""
 
-    def __init__(self, connection: Connection, service: Capability, where: str) -> None:
+    def __init__(
+        self, connection: Connection, service: Capability, where: str, key: bytes = NOBODY
+    ) -> None:
         self.where = where
+        self.key = key  # goes with uploads
         self._service: Capability | None = service
         self._connection = connection
         connection.tell_close(self._drop)
@@ -85,7 +90,7 @@ async def connect_client(host: str, port: int, version: int, timeout: float) -> 
             bootstrap = connection.call(schema.server.ServerBootstrap)
             answer: Any = await bootstrap.registerClient(version=version)
             with reading("the answer to the registration"):
-                return Calls(connection, answer.service, where)
+                return Calls(connection, answer.service, where, answer.key)
     except TimeoutError:
         connection.end("no answer")
         reason = f"it does not answer within {timeout:g} seconds"

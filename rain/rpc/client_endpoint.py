@@ -6,7 +6,9 @@ interrupted; the interrupted call is cancelled on the server as well.
 
 import weakref
 from collections.abc import Sequence
+from pathlib import Path
 
+from rain.base.address import spell_address
 from rain.base.errors import (
     ConnectionLostError,
     ProtocolError,
@@ -15,7 +17,7 @@ from rain.base.errors import (
     StartError,
 )
 from rain.base.failures import OnFailure
-from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.ids import ObjectId, SessionId, TaskId, spell
 from rain.base.wire import (
     CLIENT_VERSION,
     Fetched,
@@ -25,11 +27,12 @@ from rain.base.wire import (
     TaskReport,
     WaitAnswer,
 )
-from rain.rpc.address import spell_address
 from rain.rpc.background import Background, background
 from rain.rpc.client_calls import connect_client
+from rain.rpc.client_fetch import Downloads, InMemory, OnDisk
 from rain.rpc.client_session import ClientSession
-from rain.rpc.pieces import Sink
+from rain.stream.errors import NotHereError, UnreachableError
+from rain.stream.reading import StreamReader
 
 __all__ = [
     "ClientConnection",
@@ -41,17 +44,19 @@ __all__ = [
 ]
 
 CONNECT_TIMEOUT = 10.0
+FETCH_ATTEMPTS = 3
 
 
 async def _connect(
-    thread: Background, host: str, port: int, version: int, timeout: float
+    thread: Background, host: str, port: int, version: int, timeout: float, reader: StreamReader
 ) -> ClientSession:
-    session = ClientSession(await connect_client(host, port, version, timeout))
+    session = ClientSession(await connect_client(host, port, version, timeout), reader)
     thread.adopt(session)
     return session
 
 
-def _close_soon(thread: Background, session: ClientSession) -> None:
+def _close_soon(thread: Background, session: ClientSession, downloads: Downloads) -> None:
+    downloads.close()
     thread.soon(session.close)
 
 
@@ -72,9 +77,14 @@ class ClientConnection:
     ) -> None:
         self.address = spell_address(host, port)
         self._thread = background()
-        self._calls = self._thread.run(_connect, self._thread, host, port, version, connect_timeout)
+        self._downloads = Downloads(self.address)
+        self._calls = self._thread.run(
+            _connect, self._thread, host, port, version, connect_timeout, self._downloads.reader
+        )
         # At exit the thread closes what is left itself.
-        weakref.finalize(self, _close_soon, self._thread, self._calls).atexit = False
+        weakref.finalize(
+            self, _close_soon, self._thread, self._calls, self._downloads
+        ).atexit = False
 
     def open_session(
         self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
@@ -114,17 +124,17 @@ class ClientConnection:
         """
         return self._thread.run(self._calls.wait, session, tasks, objects, mode, timeout)
 
-    def fetch(self, object_id: ObjectId, sink: Sink | None = None) -> Fetched:
+    def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched:
         """Waits until an object is finished, and gives it with all of its bytes.
 
-        With a sink the bytes go there, piece by piece in their order, and `data` is None. The sink
-        is called in the thread of the connection and should not take long.
+        With a path they are written into a new file there, and `data` is None.
         """
-        return self._thread.run(self._calls.fetch, object_id, sink)
+        return self._with_bytes(self._thread.run(self._calls.fetch, object_id), into)
 
     def fetch_many(self, object_ids: Sequence[ObjectId]) -> list[Fetched]:
-        """Several objects of one session, many of them on their way at once."""
-        return self._thread.run(self._calls.fetch_many, object_ids)
+        """Several objects of one session, many small ones of them on their way at once."""
+        found = self._thread.run(self._calls.fetch_many, object_ids)
+        return [self._with_bytes(fetched, None) for fetched in found]
 
     def update(
         self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
@@ -136,4 +146,31 @@ class ClientConnection:
 
     def close(self) -> None:
         """Closes the connection, and with it its sessions; twice is once."""
+        self._downloads.close()
         self._thread.soon(self._calls.close)
+
+    @property
+    def bytes_received(self) -> int:
+        """Bytes of large objects that have come through sockets until now."""
+        return self._downloads.reader.received
+
+    def _with_bytes(self, fetched: Fetched, into: Path | None) -> Fetched:
+        """The bytes of a finished object, from whoever has them by now."""
+        object_id = fetched.report.id
+        trouble = ""
+        for attempt in range(FETCH_ATTEMPTS):
+            if attempt:  # it may have to be made again first
+                fetched = self._thread.run(self._calls.fetch, object_id)
+            if fetched.data is not None:
+                if into is None:
+                    return fetched
+                into.write_bytes(fetched.data)
+                return Fetched(fetched.report)
+            taker = InMemory() if into is None else OnDisk(into)
+            try:
+                self._downloads.read(fetched.holder, object_id, taker)
+            except (NotHereError, UnreachableError) as error:
+                trouble = str(error)
+            else:
+                return Fetched(fetched.report, taker.data if isinstance(taker, InMemory) else None)
+        raise RefusedError(f"{spell(object_id)} cannot be fetched: {trouble}")

@@ -1,13 +1,12 @@
 """The calls of a client, as coroutines in the thread of its connection."""
 
 import asyncio
-import io
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from rain.base.errors import ConnectionLostError, RefusedError, SessionFailedError
 from rain.base.failures import OnFailure
-from rain.base.ids import ObjectId, SessionId, TaskId, session_of, spell
+from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.wire import (
     Fetched,
     GovernorReport,
@@ -27,7 +26,7 @@ from rain.rpc.codec.answers import (
 )
 from rain.rpc.codec.border import reading
 from rain.rpc.codec.failures import on_failure_number
-from rain.rpc.pieces import ChangedError, Piece, Sink, read_pieces
+from rain.stream.reading import StreamReader
 
 FETCHES_IN_FLIGHT = 64
 REPORTS_AT_ONCE = 10_000
@@ -40,8 +39,9 @@ class ClientSession:
     submission is being sent, and everybody else passes through it before sending.
     """
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, reader: StreamReader) -> None:
         self._calls = calls
+        self._reader = reader
         self._gate = asyncio.Lock()
         self._sending: dict[SessionId, list[asyncio.Task[None]]] = {}
         # What went wrong with a submission that nobody waited for: told by the next call that
@@ -100,9 +100,9 @@ class ClientSession:
             with reading("the answer to a wait"):
                 return read_wait_answer(results.answer)
 
-    async def fetch(self, object_id: ObjectId, sink: Sink | None) -> Fetched:
+    async def fetch(self, object_id: ObjectId) -> Fetched:
         async with self._concerning(session_of(object_id)):
-            return await self._fetch(object_id, sink)
+            return await self._fetch(object_id)
 
     async def fetch_many(self, object_ids: Sequence[ObjectId]) -> list[Fetched]:
         if not object_ids:
@@ -111,7 +111,7 @@ class ClientSession:
 
         async def one(object_id: ObjectId) -> Fetched:
             async with room:
-                return await self._fetch(object_id, None)
+                return await self._fetch(object_id)
 
         async with self._concerning(session_of(object_ids[0])):
             fetches = [asyncio.create_task(one(object_id)) for object_id in object_ids]
@@ -146,34 +146,12 @@ class ClientSession:
         with reading("the server's info"):
             return read_governor_reports(results.governors)
 
-    async def _fetch(self, object_id: ObjectId, sink: Sink | None) -> Fetched:
+    async def _fetch(self, object_id: ObjectId) -> Fetched:
+        """The report and the bytes, or who has them."""
         results = await self._calls.answer(self._calls.service.fetch(object=object_id))
         with reading("a fetched object"):
-            report = read_object_report(results.report)
             data: bytes | None = results.data if results.inline else None
-        if data is not None:
-            if sink is None:
-                return Fetched(report, data)
-            sink(0, data, len(data))
-            return Fetched(report)
-        whole = io.BytesIO()
-
-        def keep(offset: int, piece: bytes, total: int) -> None:  # as a sink is
-            whole.write(piece)
-
-        try:
-            await read_pieces(
-                lambda offset, size: self._piece(object_id, offset, size), sink or keep
-            )
-        except ChangedError as error:
-            raise RefusedError(f"{spell(object_id)} cannot be fetched: {error}") from None
-        return Fetched(report, whole.getvalue() if sink is None else None)
-
-    async def _piece(self, object_id: ObjectId, offset: int, size: int) -> Piece:
-        call = self._calls.service.read(object=object_id, offset=offset, size=size)
-        results = await self._calls.answer(call)
-        with reading("a piece of data"):
-            return results.total, results.data
+            return Fetched(read_object_report(results.report), data, results.holder)
 
     async def _pass(self) -> None:
         """Waits until the submissions before are sent."""
@@ -195,7 +173,7 @@ class ClientSession:
 
     async def _send(self, submission: Submission) -> None:
         async with self._gate:
-            calls = await send_submission(self._calls, submission)
+            calls = await send_submission(self._calls, self._reader, submission)
         failure: Exception | None = None
         for call in calls:
             try:

@@ -1,4 +1,4 @@
-"""Sending a submission: large constants go ahead in pieces, long columns as several parts.
+"""Sending a submission: large constants go ahead over a stream, long columns as several parts.
 
 Everything is encoded before anything is sent, so a value that cannot be sent leaves nothing behind
 on the server; and once it is being sent nobody stops it half-way.
@@ -9,17 +9,23 @@ from collections import deque
 
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
-from rain.base.wire import PIECE, PIECES_IN_FLIGHT, ConstantColumns, Submission
+from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission
 from rain.rpc.client_calls import Calls
 from rain.rpc.codec.border import Capability, check_length
 from rain.rpc.codec.split import split_submission
 from rain.rpc.codec.submission import write_submission
 from rain.rpc.running import Promise
+from rain.stream.errors import UnreachableError
+from rain.stream.reading import StreamReader
 
 PARTS_IN_FLIGHT = 8
 
+Upload = tuple[ObjectId, bytes]
 
-async def send_submission(calls: Calls, submission: Submission) -> list[Promise]:
+
+async def send_submission(
+    calls: Calls, reader: StreamReader, submission: Submission
+) -> list[Promise]:
     """Sends it all; what the last calls answer tells whether it was accepted.
 
     Raises `RefusedError` when it cannot be sent, or the server takes no more of it.
@@ -27,16 +33,14 @@ async def send_submission(calls: Calls, submission: Submission) -> list[Promise]
     uploads = [
         (object_id, data)
         for object_id, data in zip(submission.constants.ids, submission.constants.data, strict=True)
-        if len(data) > PIECE
+        if len(data) > INLINE_LIMIT
     ]
     gone_ahead = {object_id for object_id, _ in uploads}
     requests = await _encode(calls.service, _without(submission, gone_ahead), gone_ahead)
-    refused = False
-    for object_id, data in uploads:
-        refused = refused or await _upload(calls, object_id, data)
-    if refused:
-        # The server refuses everything up to the last part, which says so once more.
-        requests = requests[-1:]
+    if uploads and await _upload(calls, reader, uploads):
+        # The last part alone is refused with the reason, and what was uploaded before it goes.
+        await calls.answer(requests[-1].send())
+        raise RefusedError("the server takes no constants, and does not say why")
     sent: deque[Promise] = deque()
     for request in requests:
         if len(sent) >= PARTS_IN_FLIGHT:
@@ -86,24 +90,17 @@ async def _encode(
     return requests
 
 
-async def _upload(calls: Calls, object_id: ObjectId, data: bytes) -> bool:
-    """Sends a constant in pieces, a few in flight; True when the server refuses more."""
-    view = memoryview(data)
-    sent: deque[Promise] = deque()
-    for offset in range(0, len(data), PIECE):
-        if len(sent) >= PIECES_IN_FLIGHT and await _is_refused(calls, sent.popleft()):
-            break
-        call = calls.service.upload(
-            object=object_id, offset=offset, data=view[offset : offset + PIECE]
-        )
-        sent.append(asyncio.ensure_future(call))
-    refusals = [await _is_refused(calls, call) for call in sent]
-    return any(refusals)
+async def _upload(calls: Calls, reader: StreamReader, uploads: list[Upload]) -> bool:
+    """Sends constants ahead, in a thread; True when the server refuses one of them."""
 
+    def send() -> None:
+        for object_id, data in uploads:
+            reader.upload(calls.key, object_id, data)
 
-async def _is_refused(calls: Calls, call: Promise) -> bool:
     try:
-        await calls.answer(call)
+        await asyncio.to_thread(send)
     except RefusedError:
         return True
+    except UnreachableError as error:
+        raise RefusedError(f"the constants cannot be uploaded: {error}") from None
     return False

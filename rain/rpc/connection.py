@@ -16,8 +16,8 @@ from typing import Any
 
 import capnp
 
-from rain.base.errors import InvariantError, ProtocolError, RainError
-from rain.rpc.address import plain_host, spell_address
+from rain.base.address import plain_host, spell_address
+from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.codec.border import (
     NESTING_LIMIT,
     TRAVERSAL_LIMIT,
@@ -27,6 +27,7 @@ from rain.rpc.codec.border import (
 )
 from rain.rpc.interleaved import Kind
 from rain.rpc.loop import QuietLoop, Stream
+from rain.stream.errors import UnreachableError
 
 LINGER = 0.1
 """Seconds that a peer is given to read why it is closed."""
@@ -34,10 +35,6 @@ LINGER = 0.1
 
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 """A host that has vanished without a word is noticed after 90 seconds, in any direction."""
-
-
-class UnreachableError(RainError):
-    """Nobody answers at an address, or the connection to it broke."""
 
 
 class Connection:

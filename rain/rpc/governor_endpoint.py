@@ -4,23 +4,24 @@ import asyncio
 
 import capnp
 
+from rain.base.address import spell_address
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
 from rain.base.resources import Resources
 from rain.base.wire import GOVERNOR_VERSION, Update
 from rain.rpc import schema
-from rain.rpc.address import spell_address
 from rain.rpc.codec.answers import write_governor_report
 from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
 from rain.rpc.codec.kinds import write_amounts
 from rain.rpc.codec.orders import read_orders
 from rain.rpc.codec.split import slim_update
 from rain.rpc.codec.update import write_update
-from rain.rpc.connection import Connection, UnreachableError, dial, reason_of
+from rain.rpc.connection import Connection, dial, reason_of
 from rain.rpc.handlers import ControlHandler
 from rain.rpc.host import in_host
 from rain.rpc.offer import offer
 from rain.rpc.plain import packed, unpacked
+from rain.stream.errors import UnreachableError
 
 CONNECT_TIMEOUT = 10.0
 

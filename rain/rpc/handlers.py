@@ -25,6 +25,7 @@ from rain.base.wire import (
     Update,
     WaitAnswer,
 )
+from rain.stream.holder import Draft, Held
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -137,16 +138,53 @@ class ClientLink(Protocol):
     def close(self, reason: str) -> None: ...
 
 
-class DataSource(Protocol):
+class StreamSource(Protocol):
     """Who can be asked for the bytes of data objects."""
 
-    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
-        """The length of the whole and one piece of it; None when the object is not here."""
+    def find(self, object_id: ObjectId) -> Held | None:
+        """Where all of an object is; None when it is not here."""
         ...
 
 
-class ServerHandler(DataSource, Protocol):
+class Uploads(Protocol):
+    """The constants that one client has sent ahead of the submissions that name them."""
+
+    key: bytes  # what the client shows with each upload
+
+    def size(self, object_id: ObjectId) -> int:
+        """The length of an upload that is complete; ProtocolError if there is none."""
+        ...
+
+    def take_refusal(self) -> str:
+        """Why an upload since the last submission was refused, "" if none was."""
+        ...
+
+    def accept(self, object_ids: Sequence[ObjectId]) -> None:
+        """A submission that names these was accepted: they are the session's now."""
+        ...
+
+    def discard(self, object_ids: Sequence[ObjectId] | None = None) -> None:
+        """These, or all that no accepted submission names, are not wanted."""
+        ...
+
+    def close(self) -> None:
+        """The client has gone."""
+        ...
+
+
+class UploadRoom(Protocol):
+    """Where uploads go. Called in the threads of streams, too."""
+
+    def join(self) -> Uploads: ...
+
+    def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> Draft: ...
+
+
+class ServerHandler(StreamSource, Protocol):
     """The server as a new connection meets it."""
+
+    @property
+    def uploads(self) -> UploadRoom: ...
 
     def join_client(self, link: ClientLink) -> ClientHandler: ...
 

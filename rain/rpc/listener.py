@@ -1,85 +1,39 @@
-"""Listening: a port, and the connections that it has brought."""
+"""The server's port, and the connections that it has brought."""
 
 import asyncio
-import errno
-import logging
 import socket
 from collections.abc import Callable
 from functools import partial
 
-from rain.base.errors import StartError
-from rain.rpc.address import plain_host, spell_address
 from rain.rpc.connection import LINGER, Connection, accept, peer_host
 from rain.rpc.host import host as running_host
 from rain.rpc.host import in_host
-
-log = logging.getLogger(__name__)
-
-BACKLOG = 1024
-PAUSE = 0.5
-"""Seconds before accepting again when the system had nothing left to accept with."""
-
-_SHORT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-# accept(2): what went wrong with the connection that was next, not with the listening.
-_LOST_ON_THE_WAY = {
-    errno.ECONNABORTED,
-    errno.EPERM,
-    errno.EPROTO,
-    errno.ENETDOWN,
-    errno.ENETUNREACH,
-    errno.EHOSTDOWN,
-    errno.EHOSTUNREACH,
-    errno.ETIMEDOUT,
-}
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens; `StartError` says where it cannot and why."""
-    try:
-        found = socket.getaddrinfo(
-            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        # IPv4 first: peers that are told "localhost" or nothing look there.
-        family, kind, protocol, _, address = min(
-            found, key=lambda entry: entry[0] != socket.AF_INET
-        )
-        listening = socket.socket(family, kind, protocol)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen(BACKLOG)
-            listening.setblocking(False)
-        except OSError:
-            listening.close()
-            raise
-    except OSError as error:
-        where = spell_address(host, port)
-        raise StartError(f"cannot listen on {where}: {error.strerror}") from None
-    return listening
+from rain.rpc.port import Port
+from rain.rpc.streams import end_streams, is_stream
+from rain.stream.serving import StreamServer
 
 
 class Listener:
-    """Accepts connections until it is closed; `greet` is called with each and its peer's host."""
+    """The server's port: connections are greeted with their peer's host, streams are taken."""
 
     def __init__(
         self,
         host: str,
         port: int,
         greet: Callable[[Connection, str], object],
-        on_close: Callable[[], object] = lambda: None,
+        streams: StreamServer,
+        first_word: float,
     ) -> None:
-        self._socket = bind(host, port)
-        name, number = self._socket.getsockname()[:2]
-        self.host: str = plain_host(name)
-        self.port: int = number  # also when it was left open which
-        self.address = spell_address(self.host, self.port)
+        self._port = Port(host, port, self._welcome_soon)
+        self.host = self._port.host
+        self.port = self._port.port
+        self.address = self._port.address
         self._greet = greet
-        self._on_close = on_close
+        self._streams = streams
+        self._first_word = first_word
         self._connections: dict[Connection, None] = {}
-        self.accepted = 0  # connections until now
-        self._loop = running_host().loop
-        self._accepting = self._loop.create_task(self._accept())
-        self._accepting.add_done_callback(self._stopped)
+        self._new: dict[asyncio.Task[None], None] = {}  # those that have not spoken yet
+        self.accepted = 0  # connections that were greeted until now
 
     @property
     def open_connections(self) -> int:
@@ -87,8 +41,7 @@ class Listener:
 
     def close(self, cause: str = "the listener was closed") -> None:
         """Stops listening, and ends every connection that it brought."""
-        self._accepting.cancel()
-        self._on_close()
+        self._stop_accepting()
         for connection in list(self._connections):
             connection.end(cause)
 
@@ -97,40 +50,41 @@ class Listener:
 
         Called from trio; returns when all connections have ended.
         """
-        self._accepting.cancel()
+        self._stop_accepting()
         for connection in list(self._connections):
             connection.end_with_reason(cause)
         if self._connections:
             await in_host(asyncio.sleep, LINGER)
-        self._on_close()
+        await end_streams(self._streams)
 
-    async def _accept(self) -> None:
-        while True:
-            try:
-                accepted, _ = await self._loop.sock_accept(self._socket)
-            except OSError as error:
-                if error.errno in _SHORT_OF_DESCRIPTORS:
-                    log.warning("cannot accept a connection: %s", error.strerror)
-                    await asyncio.sleep(PAUSE)
-                elif error.errno not in _LOST_ON_THE_WAY:
-                    raise
-            else:
-                await self._welcome(accepted)
+    def _stop_accepting(self) -> None:
+        self._port.close()
+        self._streams.close()
+        for task in list(self._new):
+            task.cancel()
+
+    def _welcome_soon(self, accepted: socket.socket) -> None:
+        task = running_host().loop.create_task(self._welcome(accepted))
+        self._new[task] = None
+        task.add_done_callback(self._welcomed)
 
     async def _welcome(self, accepted: socket.socket) -> None:
         try:
             came_from = peer_host(accepted)
+            if await is_stream(accepted, self._first_word):
+                self._streams.take(accepted)
+                return
             connection = await accept(accepted)
-        except OSError:
-            accepted.close()  # it has gone before it was greeted
+        except (OSError, asyncio.CancelledError):
+            accepted.close()  # it has gone before it was greeted, or has said nothing
             return
         self._connections[connection] = None
         self.accepted += 1
         connection.tell_close(partial(self._connections.pop, connection))
         self._greet(connection, came_from)
 
-    def _stopped(self, task: asyncio.Task[None]) -> None:
-        self._socket.close()
+    def _welcomed(self, task: asyncio.Task[None]) -> None:
+        del self._new[task]
         error = None if task.cancelled() else task.exception()
         if error is not None:
             running_host().fail(error)

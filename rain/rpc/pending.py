@@ -1,4 +1,4 @@
-"""What a client has sent of a submission that is not whole yet: uploaded bytes, and parts. Pure.
+"""What a client has sent of a submission that is not whole yet. Pure.
 
 A submission is applied whole or not at all, so its parts are kept here until the last one has
 come, and then joined. What one client may have pending is bounded. When it sends more, all that is
@@ -6,7 +6,7 @@ pending is dropped, and everything up to the last part of that submission is ref
 reason: the client has sent it all without waiting, and none of it may be taken for another one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import define, field
 
@@ -25,28 +25,15 @@ TASK_COST = 64
 class PendingSubmission:
     """The submission that one client is sending."""
 
+    size_of: Callable[[ObjectId], int]  # the length of what was uploaded ahead
     limit: int = PENDING_LIMIT
     held: int = 0
     refusal: str = ""  # why the rest of this submission is refused, "" if it is not
-    _uploads: dict[ObjectId, list[bytes]] = field(init=False, factory=dict)
-    _lengths: dict[ObjectId, int] = field(init=False, factory=dict)
+    _uploaded: list[ObjectId] = field(init=False, factory=list)
     _joined: Submission | None = field(init=False, default=None)
 
-    def upload(self, object_id: ObjectId, offset: int, piece: bytes) -> str:
-        """Keeps a piece of a constant; gives the reason if it is refused."""
-        if not self._holds(len(piece)):
-            return self.refusal
-        length = self._lengths.get(object_id, 0)
-        if offset != length:
-            raise ProtocolError(
-                f"the upload of {spell(object_id)} goes on at {offset} instead of {length}"
-            )
-        self._uploads.setdefault(object_id, []).append(piece)
-        self._lengths[object_id] = length + len(piece)
-        return ""
-
     def add(self, part: Submission, uploaded: Sequence[ObjectId]) -> str:
-        """Keeps a part, the uploaded bytes put in; gives the reason if it is refused."""
+        """Keeps a part; gives the reason if it is refused."""
         cost = sum(map(len, part.tasks.configs)) + TASK_COST * len(part.tasks.ids)
         if not self._holds(cost + sum(map(len, part.constants.data))):
             return self.refusal
@@ -59,14 +46,18 @@ class PendingSubmission:
             _append(self._joined, part)
         return ""
 
-    def take(self) -> Submission | str:
-        """The whole submission, or why it is refused; whatever comes next belongs to another."""
+    def take(self) -> tuple[Submission | str, list[ObjectId]]:
+        """The whole submission, or why it is refused, and what was uploaded for it.
+
+        Whatever comes next belongs to another.
+        """
         whole: Submission | str = self._joined or Submission(SessionId(0))
+        uploaded, self._uploaded = self._uploaded, []
         if self.refusal:
             whole = self.refusal
         self._drop()
         self.refusal = ""
-        return whole
+        return whole, uploaded
 
     def _holds(self, more: int) -> bool:
         """Whether there is room for more bytes; if not, this submission is lost."""
@@ -80,23 +71,21 @@ class PendingSubmission:
         return not self.refusal
 
     def _drop(self) -> None:
-        self._uploads.clear()
-        self._lengths.clear()
         self._joined = None
         self.held = 0
 
     def _fill(self, constants: ConstantColumns, uploaded: Sequence[ObjectId]) -> None:
-        """Puts uploaded bytes where the columns left them out."""
+        """Puts in the sizes, which only the server knows of what was uploaded."""
+        constants.sizes = [len(data) for data in constants.data]
         if not uploaded:
             return
         places = {object_id: place for place, object_id in enumerate(constants.ids)}
         for object_id in uploaded:
             place = places.get(object_id)
-            pieces = self._uploads.pop(object_id, None)
-            if place is None or pieces is None or constants.data[place]:
+            if place is None or constants.data[place]:
                 raise ProtocolError(f"nothing fits to the uploaded constant {spell(object_id)}")
-            del self._lengths[object_id]
-            constants.data[place] = b"".join(pieces)
+            constants.sizes[place] = self.size_of(object_id)
+        self._uploaded += uploaded
 
 
 def _append(whole: Submission, part: Submission) -> None:
@@ -107,6 +96,7 @@ def _append(whole: Submission, part: Submission) -> None:
     whole.constants.ids += part.constants.ids
     whole.constants.kinds += part.constants.kinds
     whole.constants.data += part.constants.data
+    whole.constants.sizes += part.constants.sizes
 
 
 def _append_tasks(whole: TaskColumns, part: TaskColumns) -> None:

@@ -28,7 +28,6 @@ def _load(name: str) -> ModuleType:
 
 
 common = _load("common")
-data = _load("data")
 governor = _load("governor")
 client = _load("client")
 server = _load("server")

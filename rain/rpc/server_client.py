@@ -10,7 +10,6 @@ from attrs import evolve
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import (
-    PIECE,
     Fetched,
     GovernorReport,
     ObjectReport,
@@ -31,11 +30,9 @@ from rain.rpc.codec.failures import read_on_failure
 from rain.rpc.codec.split import slim_delivery
 from rain.rpc.codec.submission import read_submission, read_uploaded
 from rain.rpc.connection import Connection
-from rain.rpc.data_pool import DataPool
 from rain.rpc.handlers import ClientHandler, ServerHandler
 from rain.rpc.offer import offer
 from rain.rpc.pending import PENDING_LIMIT, PendingSubmission
-from rain.rpc.relay import Relay
 from rain.rpc.replies import CallReply, Refused
 
 L = TypeVar("L", bound=WaitAnswer | Fetched)  # what takes long
@@ -69,16 +66,20 @@ class ServedClient:
         self,
         connection: Connection,
         server: ServerHandler,
-        pool: DataPool,
         pending_limit: int = PENDING_LIMIT,
     ) -> None:
         self._connection = connection
         self._handler: ClientHandler = server.join_client(ClientEnd(connection))
-        self._relay = Relay(server, self._handler, pool)
-        self._pending = PendingSubmission(pending_limit)
+        self._uploads = server.uploads.join()
+        self._pending = PendingSubmission(self._uploads.size, pending_limit)
         # Waits and fetches under way: each is reported as abandoned, or answered, before the end.
         self._long: dict[CallReply[Any], None] = {}
         connection.tell_end(self._left)
+
+    @property
+    def key(self) -> bytes:
+        """What the client shows with its uploads."""
+        return self._uploads.key
 
     def offered(self) -> OfferedServer:
         return offer(
@@ -87,12 +88,10 @@ class ServedClient:
             {
                 "openSession": self._open_session,
                 "closeSession": self._close_session,
-                "upload": self._upload,
                 "submit": self._submit,
                 "unkeep": self._unkeep,
                 "wait": self._wait,
                 "fetch": self._fetch,
-                "read": self._read,
                 "update": self._update,
                 "serverInfo": self._server_info,
             },
@@ -114,31 +113,36 @@ class ServedClient:
         with _refusals_into(context):
             await reply.value()
 
-    async def _upload(self, context: CallContext) -> None:
-        params = context.params
-        with reading("upload"):
-            piece = params.data
-        refusal = self._pending.upload(ObjectId(params.object), params.offset, piece)
-        if refusal:
-            write_refusal(context.results.init("refusal"), refusal)
-
     async def _submit(self, context: CallContext) -> None:
         params = context.params
         with reading("a submission"):
             part = params.part
             submission, uploaded, last = read_submission(part), read_uploaded(part), params.last
-        refusal = self._pending.add(submission, uploaded)
         with _refusals_into(context):
+            if last and (upload_refusal := self._uploads.take_refusal()):
+                # This part is all that was sent of a submission whose upload was refused.
+                self._uploads.discard()
+                raise Refused(upload_refusal)
+            refusal = self._pending.add(submission, uploaded)
             if last:
-                whole = self._pending.take()
-                if isinstance(whole, str):
-                    raise Refused(whole)
-                whole.check()
-                reply: CallReply[None] = CallReply()
-                self._handler.submit(whole, reply)
-                await reply.value()
+                await self._apply()
             elif refusal:
                 raise Refused(refusal)
+
+    async def _apply(self) -> None:
+        """A submission is whole; what was uploaded for one that is refused is not wanted."""
+        whole, uploaded = self._pending.take()
+        try:
+            if isinstance(whole, str):
+                raise Refused(whole)
+            whole.check()
+            reply: CallReply[None] = CallReply()
+            self._handler.submit(whole, reply)
+            await reply.value()
+        except Refused:
+            self._uploads.discard(uploaded)
+            raise
+        self._uploads.accept(uploaded)
 
     async def _unkeep(self, context: CallContext) -> None:
         with reading("unkeep"):
@@ -171,23 +175,13 @@ class ServedClient:
         self._handler.fetch(ObjectId(context.params.object), reply)
         with _refusals_into(context):
             fetched = await self._patiently(reply)
-            self._relay.remember(fetched)
             results = context.results
             write_object_report(results.init("report"), fetched.report)
-            if fetched.data is not None and len(fetched.data) <= PIECE:
+            if fetched.data is None:
+                results.holder = fetched.holder
+            else:
                 results.inline = True
-                results.data = fetched.data
-
-    async def _read(self, context: CallContext) -> None:
-        params = context.params
-        object_id, offset, size = ObjectId(params.object), params.offset, params.size
-        if offset < 0 or size < 0:
-            raise ProtocolError(f"read: {size} bytes from {offset} cannot be read")
-        with _refusals_into(context):
-            total, piece = await self._relay.read(object_id, offset, size)
-            results = context.results
-            results.total = total
-            results.data = piece
+                results.data = bytes(fetched.data)
 
     async def _update(self, context: CallContext) -> None:
         params = context.params
@@ -220,6 +214,7 @@ class ServedClient:
     def _left(self, cause: str) -> None:
         for reply in list(self._long):
             self._abandon(reply)
+        self._uploads.close()
         self._handler.left(cause)
 
     def _abandon(self, reply: CallReply[Any]) -> None:

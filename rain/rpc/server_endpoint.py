@@ -1,28 +1,28 @@
 """The server's port: connections arrive, say once who they are, and become clients or governors.
 
-A connection registers once and in one role. Governors that only want to read what the server holds
-open a connection for that alone. One that says nothing within the handshake limit is closed.
+A connection registers once and in one role. One that says nothing within the handshake limit is
+closed. Streams of data come to the same port and go their own way.
 """
 
 import asyncio
 from functools import partial
 
+from rain.base.address import seen_from_outside
 from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import schema
-from rain.rpc.address import seen_from_outside
 from rain.rpc.codec.border import CallContext, OfferedServer, reading
 from rain.rpc.codec.kinds import read_resources
 from rain.rpc.connection import Connection
-from rain.rpc.data_endpoint import offered_data
-from rain.rpc.data_pool import DataPool
 from rain.rpc.handlers import GovernorHello, ServerHandler
 from rain.rpc.listener import Listener
 from rain.rpc.offer import offer
 from rain.rpc.pending import PENDING_LIMIT
 from rain.rpc.server_client import ServedClient
 from rain.rpc.server_governor import ServedGovernor
+from rain.rpc.streams import server_streams
+from rain.stream.protocol import NOBODY
 
 __all__ = ["Listener", "listen"]
 
@@ -37,16 +37,19 @@ def listen(
     *,
     handshake_limit: float = HANDSHAKE_LIMIT,
     pending_limit: int = PENDING_LIMIT,
+    machine: bytes = NOBODY,
 ) -> Listener:
-    """Listens for clients and governors, at any free port if it is 0; `StartError` if it cannot."""
-    pool = DataPool()
+    """Listens for clients and governors, at any free port if it is 0; `StartError` if it cannot.
+
+    Whoever is on the same `machine` reads what the server stores by itself.
+    """
 
     def greet(connection: Connection, peer_host: str) -> None:
-        guest = Guest(connection, peer_host, handler, pool, pending_limit)
+        guest = Guest(connection, peer_host, handler, pending_limit)
         connection.serve(guest.offered())
         guest.expect(handshake_limit)
 
-    return Listener(host, port, greet, pool.close)
+    return Listener(host, port, greet, server_streams(handler, machine), handshake_limit)
 
 
 class Guest:
@@ -57,13 +60,11 @@ class Guest:
         connection: Connection,
         peer_host: str,
         handler: ServerHandler,
-        pool: DataPool,
         pending_limit: int,
     ) -> None:
         self._connection = connection
         self._peer_host = peer_host
         self._handler = handler
-        self._pool = pool
         self._pending_limit = pending_limit
         self._role = ""
 
@@ -74,7 +75,6 @@ class Guest:
             {
                 "registerClient": self._register_client,
                 "registerGovernor": self._register_governor,
-                "data": self._data,
             },
         )
 
@@ -89,8 +89,9 @@ class Guest:
 
     async def _register_client(self, context: CallContext) -> None:
         self._take_role("client", context.params.version, CLIENT_VERSION)
-        client = ServedClient(self._connection, self._handler, self._pool, self._pending_limit)
+        client = ServedClient(self._connection, self._handler, self._pending_limit)
         context.results.service = client.offered()
+        context.results.key = client.key
 
     async def _register_governor(self, context: CallContext) -> None:
         params = context.params
@@ -107,10 +108,6 @@ class Guest:
         results = context.results
         results.upstream = governor.offered()
         results.address = governor.address
-
-    async def _data(self, context: CallContext) -> None:
-        self._take_role("reader", 0, 0)
-        context.results.service = offered_data(self._connection, self._handler)
 
     def _take_role(self, role: str, version: int, expected: int) -> None:
         if self._role:

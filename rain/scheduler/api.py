@@ -121,7 +121,7 @@ class Plan:
                 "unfinished object", f"{data_object!r} cannot be dropped: it is being made"
             )
         others = [other for other in data_object.located if other is not governor]
-        if not others and data_object.data is None:
+        if not others and not data_object.is_at_server:
             raise PlanError("last copy", f"{data_object!r} cannot be dropped: it is the last copy")
         if any(task.assigned is governor for task in data_object.consumers):
             raise PlanError(

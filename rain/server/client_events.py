@@ -167,7 +167,7 @@ def _release_unneeded(state: State, object_ids: Iterable[ObjectId]) -> None:
     for object_id in object_ids:
         data_object = state.graph.objects[object_id]
         if not data_object.is_needed:
-            release(data_object)
+            release(state.graph, data_object)
 
 
 def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...]) -> None:
@@ -178,7 +178,7 @@ def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...])
     for data_object in objects:
         data_object.kept = False
         data_object.session.undelivered.pop(data_object, None)
-        state.drop(data_object, release(data_object))
+        state.drop(data_object, release(state.graph, data_object))
 
 
 def _wait(state: State, event: WaitAsked) -> None:

@@ -80,18 +80,18 @@ def place(state: State, data_object: DataObject, governor: Governor, tries: int 
     placed.content_types.append(data_object.content_type)
     placed.sizes.append(data_object.size)
     data = data_object.data
-    if data is None:
+    if data_object.spooled:
+        placed.sources.append(SERVER)
+        placed.data.append(b"")
+    elif data is None:
         # Its own address is the last resort: who has it says so, who has not asks for another.
         holders = [h for h in data_object.located if h is not governor] or [governor]
-        placed.sources.append(holders[tries % len(holders)].address)
+        placed.sources.append(holders[tries % len(holders)].source)
         placed.data.append(b"")
-    elif len(data) <= INLINE_LIMIT:
+    else:
         placed.sources.append("")
         placed.data.append(data)
         data_object.locate_on(governor)  # it arrives with this very message
-    else:
-        placed.sources.append(SERVER)
-        placed.data.append(b"")
 
 
 def _bring(state: State, data_object: DataObject, governor: Governor) -> None:

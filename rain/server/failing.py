@@ -110,7 +110,7 @@ def _pass_on(state: State, fallout: failing.Fallout) -> None:
     gone = set(fallout.objects)
     state.unfetched = {key: n for key, n in state.unfetched.items() if key[0] not in gone}
     for data_object in fallout.free:
-        state.drop(data_object, release(data_object))
+        state.drop(data_object, release(state.graph, data_object))
     for task in fallout.tasks:
         state.news.unplanned.pop(task, None)
         task.session.first_failed = task.session.first_failed or failure

@@ -183,7 +183,7 @@ def _finish(state: State, governor: Governor, task: Task, duration: float) -> No
     state.news.finished.append(task)
     state.touched[governor] = None
     for data_object in progress.consumed(task):
-        state.drop(data_object, release(data_object))
+        state.drop(data_object, release(state.graph, data_object))
 
 
 def _finish_output(
@@ -196,7 +196,7 @@ def _finish_output(
     if state.happenings is not None and state.happenings.with_objects:
         state.happenings.object_finished(state.now, governor, output)
     if not output.is_needed:
-        state.drop(output, release(output))
+        state.drop(output, release(state.graph, output))
         waiting.done(state, output)
         return
     if len(data) == size:
@@ -243,13 +243,13 @@ def _unfetched(state: State, governor: Governor, object_id: ObjectId) -> None:
         return
     if governor in data_object.located:
         # It spoke of a copy that was dropped meanwhile and ordered again.
-        if data_object.located == governor.alone and data_object.data is None:
+        if data_object.located == governor.alone and not data_object.is_at_server:
             pass_on(state, loss.lose_copy(data_object, governor))
             return
         data_object.unlocate(governor)
     key = (data_object, governor)
     tries = state.unfetched[key] = state.unfetched.get(key, 0) + 1
-    if tries >= state.settings.fetch_tries and data_object.data is None:
+    if tries >= state.settings.fetch_tries and not data_object.is_at_server:
         # Its holders do not give it, whatever they say: for the others it is as good as lost.
         state.unfetched = {k: n for k, n in state.unfetched.items() if k[0] is not data_object}
         for holder in data_object.located:

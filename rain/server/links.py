@@ -30,6 +30,7 @@ from rain.server.messages import (
     AnswerWait,
     AnyAnswer,
     ClientLeft,
+    DiscardConstants,
     DismissGovernor,
     Effect,
     FetchAsked,
@@ -48,6 +49,7 @@ from rain.server.messages import (
     WaitAsked,
 )
 from rain.server.reports import gather_reports
+from rain.server.spool import Spool
 
 
 @define(eq=False)
@@ -56,6 +58,7 @@ class Links:
 
     inbox: Inbox
     log: FilteringBoundLogger
+    uploads: Spool
     governors: dict[GovernorId, GovernorLink] = Factory(dict)
     clients: dict[ClientId, ClientLink] = Factory(dict)
     _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # what a reply takes, its effect knows
@@ -88,6 +91,8 @@ class Links:
                 if link is not None:
                     self.log.warning("governor dismissed", governor=governor, reason=reason)
                     link.stop(reason)
+            case DiscardConstants(objects):
+                self.uploads.discard(objects)
             case Notice(session, text):
                 self.log.warning("session held up", session=session, why=text)
             case SchedulerFailed(scheduler, cause, trace):

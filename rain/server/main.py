@@ -8,7 +8,12 @@ from pathlib import Path
 from structlog.typing import FilteringBoundLogger
 
 from rain.daemon import garbage, lifetime, logs
-from rain.daemon.folders import default_log_folder, make_folder
+from rain.daemon.folders import (
+    default_log_folder,
+    default_work_folder,
+    make_folder,
+    make_work_folder,
+)
 from rain.rpc import host
 from rain.rpc.server_endpoint import listen
 from rain.scheduler.api import Scheduler
@@ -20,7 +25,9 @@ from rain.server.plugins import make_scheduler
 from rain.server.recording import Header, Recorder
 from rain.server.service import Service
 from rain.server.settings import ServerSettings
+from rain.server.spool import Spool
 from rain.server.state import State
+from rain.stream.machine import machine_id
 
 
 def run_server(settings: ServerSettings) -> int:
@@ -56,8 +63,10 @@ async def _serve(
         if settings.record is not None:  # after the log, which says where sessions go on
             header = Header(settings.scheduler, settings.reactor, state.graph.last_session)
             recorder = stack.enter_context(Recorder.create(settings.record, header))
-        service = Service(scheduler, state, clock, log, recorder)
-        listener = listen(settings.host, settings.port, service)
+        uploads = Spool(make_work_folder(settings.work_folder or default_work_folder("server")))
+        stack.callback(uploads.close)
+        service = Service(scheduler, state, clock, log, uploads, recorder)
+        listener = listen(settings.host, settings.port, service, machine=machine_id())
         stack.callback(listener.close)
         site = Site.of(state, reader, clock.now, log)
         http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))

@@ -238,6 +238,13 @@ class Refuse:
 
 
 @frozen
+class DiscardConstants:
+    """Nobody needs the files of these constants any more."""
+
+    objects: list[ObjectId]
+
+
+@frozen
 class Notice:
     """Something that people should know about a session while it goes on."""
 
@@ -255,4 +262,4 @@ class SchedulerFailed:
 
 
 AnyAnswer = AnswerDone | AnswerSession | AnswerWait | AnswerFetch | AnswerStates | Refuse
-Effect = OrderGovernor | DismissGovernor | Notice | SchedulerFailed | AnyAnswer
+Effect = OrderGovernor | DismissGovernor | DiscardConstants | Notice | SchedulerFailed | AnyAnswer

@@ -28,7 +28,9 @@ from rain.server.inbox import Inbox
 from rain.server.links import ConnectedClient, ConnectedGovernor, Links
 from rain.server.messages import ClientJoined, GovernorJoined, TurnInput
 from rain.server.reactor import Reactor
+from rain.server.spool import Spool
 from rain.server.state import State
+from rain.stream.holder import Elsewhere, Held, InMemory
 
 
 class Service:
@@ -40,6 +42,7 @@ class Service:
         state: State,
         clock: Clock,
         log: FilteringBoundLogger,
+        uploads: Spool,
         record: Callable[[TurnInput], None] | None = None,
     ) -> None:
         self.clock = clock
@@ -51,7 +54,8 @@ class Service:
         self._timer: Timer | None = None
         self._client_numbers = count(1)
         self.inbox = Inbox(self._pulse.poke)
-        self.links = Links(self.inbox, log)
+        self.uploads = uploads
+        self.links = Links(self.inbox, log, uploads)
 
     def join_client(self, link: ClientLink) -> ClientHandler:
         client = ClientId(next(self._client_numbers))
@@ -77,12 +81,16 @@ class Service:
         )
         return ConnectedGovernor(self.links, hello.incarnation, hello.data_address)
 
-    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
-        """What only the server holds: large constants."""
+    def find(self, object_id: ObjectId) -> Held | None:
+        """What the server has, or which governors have it."""
         data_object = self.reactor.state.graph.objects.get(object_id)
-        if data_object is None or data_object.data is None:
+        if data_object is None:
             return None
-        return len(data_object.data), data_object.data[offset : offset + size]
+        if data_object.data is not None:
+            return InMemory(data_object.data)
+        if data_object.spooled:
+            return self.uploads.find(object_id)
+        return Elsewhere(tuple(governor.source for governor in data_object.located))
 
     def stop(self, reason: str) -> None:
         """Ends all work: governors are stopped, and nobody waits any longer."""

@@ -26,6 +26,7 @@ class ServerSettings:
     log_level: str = "info"
     readiness: Readiness = Factory(Readiness)
     parent_fd: int | None = None
+    work_folder: Path | None = None  # None for a new one below the temporary folder
     record: Path | None = None
     event_log: bool = True
     event_log_objects: bool = False

@@ -11,7 +11,7 @@ from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Thresholds, Throttle
 from rain.server.happenings import Happening, Happenings
-from rain.server.messages import Effect, OrderGovernor, Refuse
+from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
 
 
 @frozen
@@ -93,6 +93,9 @@ class State:
     def take_effects(self) -> list[Effect]:
         """Hands over all effects of the turn, the orders last and one batch per governor."""
         effects = self._effects
+        if self.graph.unspooled:
+            effects.append(DiscardConstants(self.graph.unspooled))
+            self.graph.unspooled = []
         effects.extend(OrderGovernor(*item) for item in self._orders.items())
         self._effects, self._orders = [], {}
         return effects

@@ -10,7 +10,6 @@ from __future__ import annotations
 from rain.base.ids import spell
 from rain.base.states import ObjectState
 from rain.base.wire import (
-    INLINE_LIMIT,
     Delivery,
     Fetched,
     ObjectReport,
@@ -181,12 +180,12 @@ def _answer_fetch(state: State, wait: Wait) -> None:
         state.refuse(wait.request, removed_text(data_object))
         return
     report = report_object(data_object)
-    if data_object.data is not None and data_object.size <= INLINE_LIMIT:
+    if data_object.data is not None:
         fetched = Fetched(report, data=data_object.data)
-    elif data_object.data is not None:
+    elif data_object.spooled:
         fetched = Fetched(report)  # the server itself has it
     else:
-        fetched = Fetched(report, holder=data_object.located[0].address)
+        fetched = Fetched(report, holder=data_object.located[0].source)
     state.emit(AnswerFetch(wait.request, fetched))
 
 

@@ -6,8 +6,8 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
+from rain.base.address import split_address
 from rain.base.errors import StartError
-from rain.rpc.address import split_address
 from rain.start.clusters import FILE, Cluster, Elsewhere, Index, read_cluster
 from rain.start.plan import is_loopback
 

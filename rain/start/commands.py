@@ -225,8 +225,8 @@ def status(which: str, http: str, as_json: bool) -> int:
 
     Without an address, of the cluster that 'rain start' has started here, or of the usual port.
     """
+    from rain.base.address import spell_address
     from rain.daemon.addresses import parse_address
-    from rain.rpc.address import spell_address
     from rain.start.choice import server_of
     from rain.start.clusters import user_index
     from rain.start.plan import DEFAULT_HTTP_PORT, DEFAULT_PORT, LOOPBACK

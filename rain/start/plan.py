@@ -7,8 +7,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from rain.base.address import is_unspecified, spell_address, split_address
 from rain.base.errors import StartError
-from rain.rpc.address import is_unspecified, spell_address, split_address
 from rain.start.governors import Governors, LocalGovernors
 
 DEFAULT_PORT = 7210
@@ -70,7 +70,9 @@ def plan_server(settings: Settings) -> Daemon:
     arguments = ["server", "--listen", f"{host}:{settings.listen_port}"]
     if settings.http_listen:
         arguments += ["--http-listen", settings.http_listen]
-    return _daemon(settings, "server", arguments)
+    if settings.work_folder is not None:
+        arguments += ["--workdir", str(settings.work_folder / "server")]
+    return _daemon(settings, "server", arguments, work_folder=settings.work_folder)
 
 
 def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:

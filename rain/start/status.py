@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from attrs import asdict, frozen
 
+from rain.base.address import split_address
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.resources import CPUS
 from rain.base.wire import GovernorReport
-from rain.rpc.address import split_address
 from rain.rpc.client_endpoint import ClientConnection
 
 _HTTP_SECONDS = 10.0

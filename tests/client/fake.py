@@ -6,6 +6,7 @@ outputs are what a test puts into `outputs`, or b"".
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rain.base.errors import SessionFailedError
 from rain.base.failures import OnFailure
@@ -23,7 +24,6 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.client import Client
-from rain.client.download import Sink
 from rain.client.session import Session
 
 
@@ -46,7 +46,6 @@ class FakeConnection:
         self.failures: dict[int, SessionFailure] = {}
         self.on_unkeep: Callable[[], None] = lambda: None
         self.deliver = True
-        self.piece = 10
         self.closed = False
 
     def _called(self, name: str, session: int | None = None) -> None:
@@ -118,13 +117,12 @@ class FakeConnection:
     def _data_of(self, obj: int) -> bytes:
         return self.outputs.get(obj, self.data.get(obj, b""))
 
-    def fetch(self, object_id: ObjectId, sink: Sink | None = None) -> Fetched:
+    def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched:
         self._called("fetch", session_of(object_id))
         fetched = self._fetched(object_id)
-        if sink is None or fetched.data is None:
+        if into is None or fetched.data is None:
             return fetched
-        for start in range(0, len(fetched.data), self.piece):
-            sink(start, fetched.data[start : start + self.piece], len(fetched.data))
+        into.write_bytes(fetched.data)
         return Fetched(fetched.report)
 
     def _fetched(self, object_id: ObjectId) -> Fetched:

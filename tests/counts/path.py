@@ -8,6 +8,7 @@ same program always costs the same: messages, bytes, turns, moves and calls of P
 from __future__ import annotations
 
 import gc
+import pathlib
 import pickle
 import sys
 import threading
@@ -33,7 +34,6 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.client import Client
-from rain.client.download import Sink
 from rain.governor.calls import calls_frame
 from rain.governor.messages import (
     CallExecutor,
@@ -229,8 +229,8 @@ class Path:
         answer: WaitAnswer = self._answer(request)
         return answer
 
-    def fetch(self, object_id: ObjectId, sink: Sink | None = None) -> Fetched:
-        assert sink is None, "nothing large is counted here"
+    def fetch(self, object_id: ObjectId, into: pathlib.Path | None = None) -> Fetched:
+        assert into is None, "nothing large is counted here"
         return self.fetch_many([object_id])[0]
 
     def fetch_many(self, object_ids: Sequence[ObjectId]) -> Sequence[Fetched]:

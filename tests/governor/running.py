@@ -31,8 +31,10 @@ from rain.governor.warden import Warden
 from rain.governor.work_folder import WorkFolder
 from rain.rpc import host
 from rain.rpc.codec import through_the_wire
-from rain.rpc.data_reader import DataReader
+from rain.stream.protocol import NOBODY
+from rain.stream.reading import StreamReader
 from tests.governor.world import add_task, object_id, task_id
+from tests.support.streams import bytes_of
 
 # Functions of tasks, as lambdas with no types get them: Any, whatever their number of arguments.
 Function: TypeAlias = (
@@ -81,7 +83,11 @@ class Running:
         server: PlayedServer,
         executors: Executors,
         reactor: Reactor,
+        store: Store,
+        reader: StreamReader,
     ) -> None:
+        self.store = store
+        self.reader = reader
         self.folder = folder
         self.service = service
         self.server = server
@@ -197,13 +203,7 @@ class Running:
 
     def read(self, number: int) -> bytes:
         """All of an object, as other governors would read it."""
-        data = b""
-        while True:
-            found = self.service.read(object_id(number), len(data), 100_000)
-            assert found is not None
-            data += found[1]
-            if len(data) == found[0]:
-                return data
+        return bytes_of(self.service.find(object_id(number)))
 
 
 Scenario = Callable[[Running], Awaitable[None]]
@@ -217,6 +217,7 @@ def governed(
     linger_seconds: float = 0.0,
     commands: Mapping[str, tuple[str, ...]] | None = None,
     idle_seconds: float = 60.0,
+    machine: bytes = NOBODY,
 ) -> None:
     """Runs a scenario with a governor; afterwards nothing of it is left."""
 
@@ -245,10 +246,9 @@ def governed(
                     places, store, warden, nursery, service.tell, log, dict(commands or {})
                 )
                 builtins = Builtins(store, folder.runs, warden, nursery, service.tell)
-                fetcher = Fetcher(
-                    DataReader("127.0.0.1:1"), store, folder.drafts, service.tell, log
-                )
-                running = Running(folder, service, server, executors, reactor)
+                reader = StreamReader("127.0.0.1:1", machine=machine)
+                fetcher = Fetcher(reader, store, service.tell, log)
+                running = Running(folder, service, server, executors, reactor, store, reader)
                 try:
                     service.open(executors, builtins, fetcher, server)
                     await scenario(running)

@@ -231,7 +231,7 @@ def test_a_zero_governor_answers_orders_with_one_update() -> None:
         assert server.finished == {task_id(100): [(0, b""), (0, b"")]}
         assert service.report().resources == (("cpus", 2),)
         assert service.report().address == "me:1"
-        assert service.read(object_id(200), 0, 10) is None
+        assert service.find(object_id(200)) is None
         again = Orders(forget_sessions=[SessionId(1)])
         service.order(again)
         service.stop("")

@@ -1,15 +1,20 @@
 """A server and a governor that do what a test says, and keep what they were told."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
-from attrs import Factory, define
+from attrs import Factory, define, field
 
 from rain.base.failures import OnFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
 from rain.base.resources import Resources
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import (
+    INLINE_LIMIT,
     Fetched,
     GovernorReport,
     ObjectReport,
@@ -23,6 +28,8 @@ from rain.rpc.governor_endpoint import Upstream, connect_governor
 from rain.rpc.handlers import ClientLink, GovernorHello, GovernorLink, Reply
 from rain.rpc.host import Bell
 from rain.rpc.listener import Listener
+from rain.server.spool import Account, Spool, Upload
+from rain.stream.holder import Elsewhere, Held, InMemory
 
 
 @define(eq=False)
@@ -80,6 +87,8 @@ class FakeClient:
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:
         data = self.server.data.get(object_id)
         report = ObjectReport(object_id, ObjectState.FINISHED, len(data or b""), "text")
+        if data is not None and len(data) > INLINE_LIMIT:
+            data = None
         self._tell("fetch", reply, Fetched(report, data, self.server.holder), object_id)
 
     def update(
@@ -133,14 +142,40 @@ class FakeGovernor:
 
 
 @define(eq=False)
+class FakeUploads:
+    """A spool in a temporary folder, which is gone with it."""
+
+    folder: str = Factory(mkdtemp)
+    spool: Spool = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.spool = Spool(Path(self.folder))
+        finalize(self, rmtree, self.folder)
+
+    def join(self) -> Account:
+        return self.spool.join()
+
+    def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> Upload:
+        return self.spool.begin_upload(key, object_id, length)
+
+    def data(self, object_id: ObjectId) -> bytes:
+        found = self.spool.find(object_id)
+        assert found is not None
+        found.close()
+        return found.path.read_bytes()
+
+
+@define(eq=False)
 class FakeServer:
     """A server without a reactor. A rule takes the place of the answer to a call."""
 
     journal: Journal = Factory(Journal)
     rules: dict[str, Callable[[Any], object]] = Factory(dict)
     data: dict[ObjectId, bytes] = Factory(dict)
-    own: dict[ObjectId, bytes] = Factory(dict)  # what only `read` shows
+    own: dict[ObjectId, bytes] = Factory(dict)  # what only streams show
+    holders: dict[ObjectId, tuple[str, ...]] = Factory(dict)  # what others have
     holder: str = ""
+    uploads: FakeUploads = Factory(FakeUploads)
     clients: list[ClientLink] = Factory(list)
     governors: list[GovernorLink] = Factory(list)
     hellos: list[GovernorHello] = Factory(list)
@@ -156,8 +191,10 @@ class FakeServer:
         self.journal.write("governor joined")
         return FakeGovernor(hello.data_address, self)
 
-    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
-        return FakeStore({**self.data, **self.own}).read(object_id, offset, size)
+    def find(self, object_id: ObjectId) -> Held | None:
+        if object_id in self.holders:
+            return Elsewhere(self.holders[object_id])
+        return FakeStore({**self.data, **self.own}).find(object_id)
 
 
 @define(eq=False)
@@ -167,10 +204,10 @@ class FakeStore:
     objects: dict[ObjectId, bytes]
     reads: int = 0
 
-    def read(self, object_id: ObjectId, offset: int, size: int) -> tuple[int, bytes] | None:
+    def find(self, object_id: ObjectId) -> Held | None:
         self.reads += 1
         data = self.objects.get(object_id)
-        return None if data is None else (len(data), data[offset : offset + size])
+        return None if data is None else InMemory(data)
 
 
 @define(eq=False)

@@ -8,11 +8,13 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
+from rain.base.address import split_address
 from rain.base.errors import (
     ConnectionLostError,
     InvariantError,
@@ -38,10 +40,10 @@ from rain.base.wire import (
 )
 from rain.rpc import host
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.data_endpoint import listen_data
 from rain.rpc.handlers import Reply
 from rain.rpc.server_endpoint import listen
 from tests.rpc.fakes import FakeServer, FakeStore
+from tests.support.streams import listen_streams
 
 SESSION = SessionId(1)
 OBJECT = ObjectId(pack(1, 10))
@@ -167,16 +169,28 @@ def large_submission() -> Submission:
 def test_a_large_submission_arrives_whole_and_once() -> None:
     submission = large_submission()
     server = play(lambda client: client.submit(submission))
-    assert server.journal.named("submit") == [(submission,)]
+    ((arrived,),) = server.journal.named("submit")
+    constants = submission.constants
+    assert arrived.constants.sizes == [len(data) for data in constants.data]
+    # What is large went ahead, into files
+    assert [
+        data or (server.uploads.data(object_id) if size else b"")
+        for object_id, data, size in zip(
+            arrived.constants.ids, arrived.constants.data, arrived.constants.sizes, strict=True
+        )
+    ] == constants.data
+    assert [len(data) for data in arrived.constants.data] == [0, 5, 0, 0, 0]
+    arrived.constants = constants
+    assert arrived == submission
 
 
 def test_a_submission_over_the_bound_is_refused_whole_and_the_next_one_is_taken() -> None:
     def scene(client: ClientConnection) -> None:
-        with pytest.raises(RefusedError, match="larger than 4000000 bytes"):
+        with pytest.raises(RefusedError, match="larger than 400000 bytes"):
             client.submit(large_submission())
         client.submit(Submission(SESSION, kept=[OBJECT]))
 
-    server = play(scene, pending_limit=4_000_000)
+    server = play(scene, pending_limit=400_000)
     assert server.journal.named("submit") == [(Submission(SESSION, kept=[OBJECT]),)]
 
 
@@ -314,30 +328,24 @@ def test_a_large_object_of_the_server_arrives_whole() -> None:
     play(scene, lambda server: server.data.update({OBJECT: data}))
 
 
-def test_a_large_object_goes_into_a_sink_in_order() -> None:
+def test_a_large_object_goes_into_a_file(tmp_path: Path) -> None:
     data = os.urandom(3_500_000)
 
     def scene(client: ClientConnection) -> None:
-        seen = bytearray()
-
-        def sink(offset: int, piece: bytes, total: int) -> None:
-            assert (offset, total) == (len(seen), len(data))
-            seen.extend(piece)
-
-        assert client.fetch(OBJECT, sink).data is None
-        assert seen == data
+        assert client.fetch(OBJECT, tmp_path / "file").data is None
+        assert (tmp_path / "file").read_bytes() == data
 
     play(scene, lambda server: server.data.update({OBJECT: data}))
 
 
-def test_an_object_of_a_governor_is_relayed_and_looked_for_again_when_it_moved() -> None:
+def test_an_object_of_a_governor_is_looked_for_again_when_it_moved() -> None:
     data = os.urandom(3_500_000)
 
     async def main() -> int:
         server = FakeServer()
         listener = listen("127.0.0.1", 0, server)
-        gone = listen_data("127.0.0.1", 0, FakeStore({}))
-        there = listen_data("127.0.0.1", 0, FakeStore({OBJECT: data}))
+        gone = listen_streams(FakeStore({}))
+        there = listen_streams(FakeStore({OBJECT: data}))
         holders = [gone.address, there.address]
 
         def fetch(reply: Reply[Any]) -> None:
@@ -354,8 +362,9 @@ def test_an_object_of_a_governor_is_relayed_and_looked_for_again_when_it_moved()
 
         with trio.fail_after(60):
             await trio.to_thread.run_sync(script)
-        for one in (listener, gone, there):
-            one.close()
+        listener.close()
+        await gone.close()
+        await there.close()
         return 0
 
     host.run(main)
@@ -363,7 +372,7 @@ def test_an_object_of_a_governor_is_relayed_and_looked_for_again_when_it_moved()
 
 def test_an_object_that_nobody_gives_is_refused_by_name() -> None:
     def scene(client: ClientConnection) -> None:
-        with pytest.raises(RefusedError, match=r"data of 1/10 cannot be read: 127.0.0.1:1: Conn"):
+        with pytest.raises(RefusedError, match=r"1/10 cannot be fetched: the holder does not"):
             client.fetch(OBJECT)
 
     play(scene, lambda server: setattr(server, "holder", "127.0.0.1:1"))
@@ -525,15 +534,15 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
 
 def test_the_data_port_of_a_governor_is_no_server() -> None:
     async def main() -> int:
-        listener = listen_data("127.0.0.1", 0, FakeStore({}))
+        streams = listen_streams(FakeStore({}))
 
         def script() -> None:
             with pytest.raises(StartError, match="is not a Rain server"):
-                ClientConnection("127.0.0.1", listener.port)
+                ClientConnection(*split_address(streams.address))
 
         with trio.fail_after(60):
             await trio.to_thread.run_sync(script)
-        listener.close()
+        await streams.close()
         return 0
 
     host.run(main)

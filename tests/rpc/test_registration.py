@@ -6,7 +6,6 @@ import capnp
 import pytest
 import trio
 
-from rain.base.ids import ObjectId
 from rain.rpc import host, schema
 from rain.rpc.codec.border import Capability
 from rain.rpc.connection import Connection, dial, reason_of
@@ -72,18 +71,6 @@ def test_a_client_cannot_become_a_governor() -> None:
     assert play(scene).hellos == []
 
 
-def test_a_reader_of_data_cannot_become_a_client() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        service = (await bootstrap.data()).service
-        answer = await service.read(object=ObjectId(1), offset=0, size=10)
-        assert answer.status == "notHere"
-        assert await failure_of(bootstrap.registerClient(version=2)) == (
-            "this connection is registered as a reader and cannot become a client"
-        )
-
-    assert play(scene).journal.entries == []
-
-
 def test_the_service_of_a_client_is_not_that_of_a_governor() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         service = (await bootstrap.registerClient(version=2)).service
@@ -117,18 +104,6 @@ def test_resources_that_are_negative_are_refused() -> None:
     assert play(scene).hellos == []
 
 
-@pytest.mark.parametrize(("offset", "size"), [(-1, 1), (0, -1)])
-def test_nonsense_to_read_is_the_callers_fault(offset: int, size: int) -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        service = (await bootstrap.registerClient(version=2)).service
-        call = service.read(object=1, offset=offset, size=size)
-        assert "cannot be read" in await failure_of(call)
-        assert "the connection is closed" in await failure_of(service.serverInfo())
-
-    server = play(scene)
-    assert len(server.journal.named("client left")) == 1
-
-
 def test_columns_that_do_not_fit_are_the_callers_fault() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         service = (await bootstrap.registerClient(version=2)).service
@@ -154,7 +129,9 @@ def test_an_unknown_wait_mode_is_the_callers_fault() -> None:
 def test_a_message_over_the_limit_is_refused_by_name() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         service = (await bootstrap.registerClient(version=2)).service
-        call = service.upload(object=1, offset=0, data=bytes(70_000_000))
+        request = service.submit_request()
+        request.part.tasks.configs = [bytes(70_000_000)]
+        call = request.send()
         assert "the limit is 67108864" in await failure_of(call)
 
     play(scene)
@@ -163,7 +140,9 @@ def test_a_message_over_the_limit_is_refused_by_name() -> None:
 def test_a_message_far_over_the_limit_does_not_even_leave() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         service = (await bootstrap.registerClient(version=2)).service
-        call = service.upload(object=1, offset=0, data=bytes(300_000_000))
+        request = service.submit_request()
+        request.part.tasks.configs = [bytes(300_000_000)]
+        call = request.send()
         assert "so I won't send it" in await failure_of(call)
 
     play(scene)

@@ -39,8 +39,6 @@ def test_every_schema_of_the_folder_loads() -> None:
         "server_endpoint",
         "governor_endpoint",
         "client_endpoint",
-        "data_endpoint",
-        "data_reader",
     ],
 )
 def test_without_pycapnp_one_line_says_what_to_install(module: str) -> None:

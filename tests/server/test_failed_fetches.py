@@ -38,7 +38,7 @@ def sources(s: Scene, a: ObjectId, tries: int) -> list[str]:
 
 def test_after_a_failed_fetch_another_holder_takes_its_turn() -> None:
     s, a, _, _ = fetching(holders=3, tries=5)
-    addresses = [governor.address for governor in s.governors[:3]]
+    addresses = [governor.source for governor in s.governors[:3]]
     assert sources(s, a, 4) == [addresses[1], addresses[2], addresses[0], addresses[1]]
 
 
@@ -48,7 +48,7 @@ def test_a_reader_goes_on_from_another_copy_when_its_source_leaves() -> None:
     assert s.governors[0].leave() == []
 
     # when
-    assert sources(s, a, 1) == [s.governors[1].address]
+    assert sources(s, a, 1) == [s.governors[1].source]
     s.governors[-1].locate(a)
 
     # then
@@ -60,7 +60,7 @@ def test_a_reader_goes_on_from_another_copy_when_its_source_leaves() -> None:
 def test_what_nobody_gives_is_made_again_at_last() -> None:
     # given: two failures
     s, a, producer, reader = fetching(holders=1)
-    assert sources(s, a, 2) == [s.governors[0].address] * 2
+    assert sources(s, a, 2) == [s.governors[0].source] * 2
     (output,) = s.world.task(reader).outputs
 
     # when: the third one
@@ -120,7 +120,7 @@ def test_a_holder_that_has_it_no_more_is_told_to_get_it_again() -> None:
     effects = s.governors[-1].send(Update(unfetched=[a]))
 
     # then
-    assert orders_in(effects)[GovernorId(2)].objects.sources == [s.governors[0].address]
+    assert orders_in(effects)[GovernorId(2)].objects.sources == [s.governors[0].source]
     assert s.world.object(a).located == (s.node(0),)
     assert s.world.task(reader).row is TaskRow.ASSIGNED
 

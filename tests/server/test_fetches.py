@@ -48,7 +48,7 @@ def test_a_fetch_of_large_data_names_its_holder() -> None:
     s.submit()
     s.run(task, size=10**9)
     report = ObjectReport(a, ObjectState.FINISHED, 10**9)
-    assert fetched(s, s.client.fetch(a)) == Fetched(report, holder=s.governors[0].address)
+    assert fetched(s, s.client.fetch(a)) == Fetched(report, holder=s.governors[0].source)
 
 
 def test_a_fetch_of_a_large_constant_is_served_by_the_server_itself() -> None:

@@ -30,7 +30,7 @@ def test_a_copy_that_has_arrived_is_located() -> None:
     (orders,) = orders_in(effects).values()
     placed = orders.objects
     assert placed.ids == [a]
-    assert placed.sources == [s.governors[0].address]
+    assert placed.sources == [s.governors[0].source]
     assert placed.sizes == [LARGE]
     assert s.world.object(a).located == (s.node(0),)
 

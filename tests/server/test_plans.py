@@ -74,7 +74,7 @@ def test_a_copy_is_ordered_before_any_task_asks() -> None:
 
     # then
     assert orders.objects.ids == [a]
-    assert orders.objects.sources == [s.governors[0].address]
+    assert orders.objects.sources == [s.governors[0].source]
     assert [kind.id for kind in orders.object_kinds] == [s.world.object(a).kind.id]
     assert s.world.object(a).copy_row(s.node(1)) is CopyRow.COMING
     assert s.copy(a, to=1) == []  # it knows

@@ -154,7 +154,7 @@ def test_a_constant_that_is_lost_for_good_fails_only_its_readers() -> None:
     s.submit()
     s.assign(reader)
     s.governors[0].locate(constant)
-    s.world.object(constant).data = None
+    s.world.object(constant).spooled = False
 
     # when
     s.governors[0].leave()

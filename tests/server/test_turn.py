@@ -112,7 +112,7 @@ def test_a_planned_task_is_sent_in_the_turn_in_which_it_becomes_ready() -> None:
     kind = s.world.task(second).kind.id
     assert effect.orders.tasks == AssignedTasks([second], [1], [kind], [0], [b""], [1], [a], [b])
     assert effect.orders.objects.ids == [a]
-    assert effect.orders.objects.sources == [s.governors[0].address]
+    assert effect.orders.objects.sources == [s.governors[0].source]
     assert len(s.scripted.heard) == runs
 
 

@@ -68,6 +68,7 @@ def test_each_governor_gets_its_own_folder_below_the_work_folder() -> None:
         f" --share={number}/2 --workdir /work/governor-{number} --logdir /logs/governor-{number}"
         for number in range(2)
     ]
+    assert "--workdir /work/server" in " ".join(plan_server(settings).command)
 
 
 def test_addresses_and_configuration_are_handed_on() -> None:

@@ -86,7 +86,11 @@ def test_a_cluster_is_started_used_looked_at_and_stopped(place: Place) -> None:
     status = json.loads(looked.stdout)
     assert status["address"] == cluster.address
     assert sorted(governor["cpus"] for governor in status["governors"]) == [1, 2]
-    assert {path.name for path in (place.folder / "work").iterdir()} == {"governor-0", "governor-1"}
+    assert {path.name for path in (place.folder / "work").iterdir()} == {
+        "governor-0",
+        "governor-1",
+        "server",
+    }
 
     stopped = place.rain("stop")
 

@@ -50,7 +50,9 @@ class FakeClient:
         return Draft(answer.session)
 
     def submit(self, draft: Draft) -> Answer:
-        return self._ask(Submitted(self.id, self.world.request(), encoded(draft.take())))
+        return self._ask(
+            Submitted(self.id, self.world.request(), draft.fill(encoded(draft.take())))
+        )
 
     def close(self, session: SessionId) -> Answer:
         return self._ask(SessionClosed(self.id, self.world.request(), session))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import Factory, define
 
+from rain.base.address import Source
 from rain.base.failures import FailureCause
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId, session_of
 from rain.base.wire import Orders, TaskFailure, Update
@@ -43,6 +44,11 @@ class FakeGovernor:
     coming: dict[ObjectId, str] = Factory(dict)  # those that it must fetch, and from where
     told: list[Orders] = Factory(list)
     kinds: dict[int, int] = Factory(dict)  # task kinds that it was told: number of outputs
+
+    @property
+    def source(self) -> str:
+        """How others are told to read from it."""
+        return Source(self.address, self.id).spell()
 
     @property
     def node(self) -> Governor:

@@ -8,7 +8,7 @@ from rain.base.constraints import Constraints
 from rain.base.ids import FIRST_NUMBER, KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import Submission
+from rain.base.wire import INLINE_LIMIT, Submission
 
 
 @define
@@ -20,6 +20,7 @@ class Draft:
     submission: Submission = Factory(lambda self: Submission(self.session), takes_self=True)
     object_kind: KindId | None = None
     task_kinds: dict[tuple[int, int, int, Constraints | None, int], KindId] = Factory(dict)
+    uploaded: dict[ObjectId, int] = Factory(dict)  # constants that went ahead, and their lengths
 
     def next_id(self) -> int:
         self.number += 1
@@ -64,7 +65,9 @@ class Draft:
         constants = self.submission.constants
         constants.kinds.append(self.blob_kind())
         constants.ids.append(object_id)
-        constants.data.append(data)
+        if len(data) > INLINE_LIMIT:
+            self.uploaded[object_id] = len(data)
+        constants.data.append(data if object_id not in self.uploaded else b"")
         if keep:
             self.submission.kept.append(object_id)
         return object_id
@@ -93,6 +96,15 @@ class Draft:
         if keep:
             self.submission.kept.extend(made)
         return task_id, made
+
+    def fill(self, submission: Submission) -> Submission:
+        """Puts in the sizes, as the server's border does."""
+        constants = submission.constants
+        constants.sizes = [
+            self.uploaded.get(object_id, len(data))
+            for object_id, data in zip(constants.ids, constants.data, strict=True)
+        ]
+        return submission
 
     def take(self) -> Submission:
         """The submission so far; the next one starts empty."""

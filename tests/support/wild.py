@@ -103,9 +103,9 @@ class WildWorld:
     def _is_at(self, object_id: ObjectId, source: str) -> bool:
         if source == "server":
             data_object = self.world.state.graph.objects.get(object_id)
-            return data_object is not None and data_object.data is not None
+            return data_object is not None and data_object.is_at_server
         return any(
-            other.address == source and object_id in other.held and object_id not in other.coming
+            other.source == source and object_id in other.held and object_id not in other.coming
             for other in self.world.governors
         )
 

@@ -19,6 +19,7 @@ from rain.server.messages import (
     AnswerWait,
     ClientEvent,
     ClientJoined,
+    DiscardConstants,
     DismissGovernor,
     Effect,
     GovernorEvent,
@@ -50,6 +51,7 @@ class World:
     dismissed: dict[GovernorId, str] = Factory(dict)
     notices: list[Notice] = Factory(list)
     scheduler_failures: list[SchedulerFailed] = Factory(list)
+    discarded: list[ObjectId] = Factory(list)  # constants whose files are not wanted
     last_request: int = 0
     last_governor: int = 0
     last_client: int = 0
@@ -96,6 +98,8 @@ class World:
                 self.answer(AnswerStates(request, encoded(tasks), encoded(objects)))
             case Refuse(request, reason):
                 self.answer(Refuse(request, encoded(reason)))
+            case DiscardConstants(objects):
+                self.discarded += objects
             case Notice():
                 self.notices.append(effect)
             case SchedulerFailed():

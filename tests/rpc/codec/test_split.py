@@ -28,15 +28,23 @@ def _short_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split, "INLINE_BYTES", 10)
 
 
+def no_upload(object_id: ObjectId) -> int:
+    raise AssertionError(f"{object_id} was not uploaded")
+
+
 @given(submissions)
 def test_the_parts_of_a_submission_join_to_the_whole(submission: Submission) -> None:
-    pending = PendingSubmission()
+    pending = PendingSubmission(no_upload)
     parts = split.split_submission(submission)
     for part in parts:
         part.check()
         assert len(part.tasks.ids) + len(part.constants.ids) <= split.PART_ROWS
         pending.add(part, [])
-    assert pending.take() == submission
+    whole, _ = pending.take()
+    assert isinstance(whole, Submission)
+    assert whole.constants.sizes == [len(data) for data in submission.constants.data]
+    whole.constants.sizes = []
+    assert whole == submission
 
 
 def joined(parts: list[Orders]) -> Orders:

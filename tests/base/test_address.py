@@ -2,14 +2,14 @@
 
 import pytest
 
-from rain.base.errors import ProtocolError
-from rain.rpc.address import (
+from rain.base.address import (
     is_unspecified,
     plain_host,
     seen_from_outside,
     spell_address,
     split_address,
 )
+from rain.base.errors import ProtocolError
 
 
 @pytest.mark.parametrize(

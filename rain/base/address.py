@@ -1,6 +1,10 @@
 """Addresses as people and messages write them: "host:port", an IPv6 host in brackets."""
 
+from __future__ import annotations
+
 import ipaddress
+
+from attrs import frozen
 
 from rain.base.errors import ProtocolError
 
@@ -45,3 +49,25 @@ def plain_host(host: str) -> str:
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
     return bare
+
+
+@frozen
+class Source:
+    """Who has an object: an address, and the incarnation of the one that listens there.
+
+    The incarnation is checked, since an address alone may mean another program: one that was
+    started there later or, where it is a loopback address, one on the reader's own machine.
+    """
+
+    address: str
+    incarnation: int = 0
+
+    def spell(self) -> str:
+        return f"{self.address}#{self.incarnation}" if self.incarnation else self.address
+
+    @staticmethod
+    def read(text: str) -> Source:
+        address, sign, number = text.partition("#")
+        if sign and not number.isdecimal():
+            raise ProtocolError(f"{text!r} names no holder of data")
+        return Source(address, int(number) if sign else 0)

@@ -1,4 +1,6 @@
-"""Directories as tar archives, for transport: read in pieces, without writing an archive anywhere.
+"""Directories as tar archives, for transport: sent as they are read, and unpacked as they arrive.
+
+No archive is written anywhere, and no more of one is in memory than a header at a time.
 
 Equal directories give equal bytes: entries in the order of their names, no times and no owners, the
 same rules as rain/common/fs.py.
@@ -6,15 +8,18 @@ same rules as rain/common/fs.py.
 
 from __future__ import annotations
 
+import io
 import os
+import socket
 import tarfile
-from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from attrs import define, frozen
 
 from rain.base.errors import RainError
+from rain.stream.sockets import BUFFER, BrokenError, receive_into, send, send_file
 
 _FOLDER_MODE = 0o755
 _FILE_MODE = 0o644
@@ -30,7 +35,6 @@ class ChangedError(RainError):
 class _Part:
     """Bytes of the archive: a header, or a file and the zeros that fill its last block."""
 
-    start: int
     header: bytes
     path: Path | None
     size: int
@@ -43,7 +47,6 @@ class Archive:
 
     length: int
     _parts: list[_Part]
-    _starts: list[int]
 
     @staticmethod
     def of(folder: Path) -> Archive:
@@ -53,30 +56,27 @@ class Archive:
         for name, path in _walk(folder):
             info = _entry(name, path)
             header = info.tobuf(tarfile.PAX_FORMAT)
-            parts.append(_Part(end, header, None, len(header), len(header)))
+            parts.append(_Part(header, None, len(header), len(header)))
             end += len(header)
             if info.isreg() and info.size:
                 length = -(-info.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
-                parts.append(_Part(end, b"", path, info.size, length))
+                parts.append(_Part(b"", path, info.size, length))
                 end += length
         end += 2 * tarfile.BLOCKSIZE
         length = -(-end // tarfile.RECORDSIZE) * tarfile.RECORDSIZE
-        return Archive(length, parts, [part.start for part in parts])
+        return Archive(length, parts)
 
-    def read(self, offset: int, size: int) -> bytes:
-        """Some bytes from the middle of the archive."""
-        stop = min(offset + size, self.length)
-        pieces: list[bytes] = []
-        position = max(bisect_right(self._starts, offset) - 1, 0)
-        while offset < stop and position < len(self._parts):
-            part = self._parts[position]
-            take = min(stop, part.start + part.length) - offset
-            if take > 0:
-                pieces.append(_read_part(part, offset - part.start, take))
-                offset += take
-            position += 1
-        pieces.append(bytes(max(stop - offset, 0)))
-        return b"".join(pieces)
+    def send(self, connected: socket.socket) -> None:
+        """All of the archive; `ChangedError` when the folder is not what it was."""
+        sent = 0
+        for part in self._parts:
+            if part.path is None:
+                send(connected, part.header)
+            else:
+                _send_part(connected, part.path, part.size)
+                send(connected, bytes(part.length - part.size))
+            sent += part.length
+        send(connected, bytes(self.length - sent))
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -110,12 +110,40 @@ def _entry(name: str, path: Path) -> tarfile.TarInfo:
     return info
 
 
-def _read_part(part: _Part, offset: int, size: int) -> bytes:
-    if part.path is None:
-        return part.header[offset : offset + size]
-    wanted = min(size, max(part.size - offset, 0))
-    with part.path.open("rb") as file:
-        data = os.pread(file.fileno(), wanted, offset)
-    if len(data) < wanted:
-        raise ChangedError(f"{part.path} has become shorter")
-    return data + bytes(size - wanted)
+def _send_part(connected: socket.socket, path: Path, size: int) -> None:
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size < size:
+            raise ChangedError(f"{path} has become shorter")
+        send_file(connected, file.fileno(), 0, size)
+
+
+class _Arriving(io.RawIOBase):
+    """So many bytes of a socket, as a file to be read once."""
+
+    def __init__(self, connected: socket.socket, length: int) -> None:
+        super().__init__()
+        self._socket = connected
+        self.left = length
+
+    def readable(self) -> bool:
+        return True
+
+    # Any buffer will do, which is what the base class says in a roundabout way.
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer)[: self.left]
+        count = receive_into(self._socket, view)
+        if count < len(view):
+            raise BrokenError("the stream was cut")
+        self.left -= count
+        return count
+
+
+def receive_folder(connected: socket.socket, target: Path, length: int) -> None:
+    """Unpacks an archive of this length while it arrives; tarfile.TarError if it is none."""
+    arriving = _Arriving(connected, length)
+    with io.BufferedReader(arriving, BUFFER) as buffered:
+        with tarfile.open(fileobj=buffered, mode="r|", bufsize=tarfile.RECORDSIZE) as archive:
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)
+            archive.extractall(target)
+        while buffered.read(BUFFER):
+            pass  # the zeros at its end

@@ -1,0 +1,139 @@
+"""The bytes of large objects for a client: from the governor that has them, or through the server.
+
+Everything here runs in the thread of the user who waits for it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import stat
+import tempfile
+from pathlib import Path
+
+from rain.base.address import Source
+from rain.base.ids import ObjectId
+from rain.base.wire import SERVER
+from rain.stream.errors import UnreachableError
+from rain.stream.machine import machine_id
+from rain.stream.protocol import SharedPlace
+from rain.stream.reading import StreamReader, Taker
+from rain.stream.sockets import BrokenError, receive_file, receive_into
+
+BYTES_BELOW = 256 * 1024
+"""Smaller data becomes plain bytes."""
+
+FILE_FROM = 64 * 1024 * 1024
+"""Larger data is kept in a file without a name, which the system may put out of memory."""
+
+CONNECT_TIMEOUT = 3.0
+"""Seconds to reach a governor; one that is out of reach is not tried again."""
+
+
+class InMemory:
+    """Data that a program wants to look at."""
+
+    def __init__(self) -> None:
+        self.data: bytes | memoryview = b""
+
+    def take_shared(self, place: SharedPlace, length: int) -> bool:
+        """Looks at the stored file itself. It stays as long as somebody looks."""
+        descriptor = _open_same(place)
+        if descriptor is None:
+            return False
+        try:
+            self.data = _mapped(descriptor, length)
+        finally:
+            os.close(descriptor)
+        return True
+
+    def take(self, connected: socket.socket, length: int) -> None:
+        if length < FILE_FROM:
+            target = memoryview(
+                bytearray(length) if length < BYTES_BELOW else mmap.mmap(-1, length)
+            )
+            if receive_into(connected, target) < length:
+                raise BrokenError("the stream was cut")
+            self.data = bytes(target) if length < BYTES_BELOW else target.toreadonly()
+            return
+        with tempfile.TemporaryFile() as file:
+            _fill(file.fileno(), connected, length)
+            self.data = _mapped(file.fileno(), length)
+
+
+class OnDisk:
+    """Data that a program wants as a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def take_shared(self, place: SharedPlace, length: int) -> bool:
+        descriptor = _open_same(place)
+        if descriptor is None:
+            return False
+        try:
+            with self._path.open("wb") as file:
+                left = length
+                while left:
+                    left -= os.copy_file_range(descriptor, file.fileno(), left)
+        finally:
+            os.close(descriptor)
+        return True
+
+    def take(self, connected: socket.socket, length: int) -> None:
+        with self._path.open("wb") as file:
+            _fill(file.fileno(), connected, length)
+
+
+class Downloads:
+    """Reads what a fetch has found, from the nearest place that gives it."""
+
+    def __init__(self, server_address: str) -> None:
+        self.reader = StreamReader(
+            server_address, machine=machine_id(), connect_timeout=CONNECT_TIMEOUT
+        )
+        self._out_of_reach: set[str] = set()
+
+    def read(self, holder: str, object_id: ObjectId, taker: Taker) -> None:
+        """Raises `NotHereError`, `UnreachableError`, or what the taker raises."""
+        if holder in {"", SERVER}:
+            self.reader.read(SERVER, object_id, taker)
+            return
+        address = Source.read(holder).address
+        if address not in self._out_of_reach:
+            try:
+                self.reader.read(holder, object_id, taker)
+            except UnreachableError:
+                pass  # the server may reach it where this program cannot
+            else:
+                return
+        self.reader.read(SERVER, object_id, taker)
+        self._out_of_reach.add(address)
+
+    def close(self) -> None:
+        self.reader.close()
+
+
+def _open_same(place: SharedPlace) -> int | None:
+    """Opens a stored file, if the path leads to it from here too."""
+    try:
+        descriptor = os.open(place.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:  # another user's, or in a container
+        return None
+    status = os.fstat(descriptor)
+    is_same = (status.st_dev, status.st_ino) == (place.device, place.inode)
+    if is_same and stat.S_ISREG(status.st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _fill(descriptor: int, connected: socket.socket, length: int) -> None:
+    if length:
+        os.posix_fallocate(descriptor, 0, length)
+    receive_file(connected, descriptor, length)
+
+
+def _mapped(descriptor: int, length: int) -> memoryview:
+    return memoryview(mmap.mmap(descriptor, length, access=mmap.ACCESS_READ) if length else b"")

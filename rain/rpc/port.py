@@ -1,0 +1,93 @@
+"""Listening on a port: who connects is accepted, whatever the system runs out of meanwhile."""
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Callable
+
+from rain.base.address import plain_host, spell_address
+from rain.base.errors import StartError
+from rain.rpc.host import host as running_host
+
+log = logging.getLogger(__name__)
+
+BACKLOG = 1024
+PAUSE = 0.5
+"""Seconds before accepting again when the system had nothing left to accept with."""
+
+_SHORT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+# accept(2): what went wrong with the connection that was next, not with the listening.
+_LOST_ON_THE_WAY = {
+    errno.ECONNABORTED,
+    errno.EPERM,
+    errno.EPROTO,
+    errno.ENETDOWN,
+    errno.ENETUNREACH,
+    errno.EHOSTDOWN,
+    errno.EHOSTUNREACH,
+    errno.ETIMEDOUT,
+}
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens; `StartError` says where it cannot and why."""
+    try:
+        found = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        # IPv4 first: peers that are told "localhost" or nothing look there.
+        family, kind, protocol, _, address = min(
+            found, key=lambda entry: entry[0] != socket.AF_INET
+        )
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(BACKLOG)
+            listening.setblocking(False)
+        except OSError:
+            listening.close()
+            raise
+    except OSError as error:
+        where = spell_address(host, port)
+        raise StartError(f"cannot listen on {where}: {error.strerror}") from None
+    return listening
+
+
+class Port:
+    """Accepts connections until it is closed; `take` gets the socket of each."""
+
+    def __init__(self, host: str, port: int, take: Callable[[socket.socket], object]) -> None:
+        self._socket = bind(host, port)
+        name, number = self._socket.getsockname()[:2]
+        self.host: str = plain_host(name)
+        self.port: int = number  # also when it was left open which
+        self.address = spell_address(self.host, self.port)
+        self._take = take
+        self._loop = running_host().loop
+        self._accepting = self._loop.create_task(self._accept())
+        self._accepting.add_done_callback(self._stopped)
+
+    def close(self) -> None:
+        """Stops listening."""
+        self._accepting.cancel()
+
+    async def _accept(self) -> None:
+        while True:
+            try:
+                accepted, _ = await self._loop.sock_accept(self._socket)
+            except OSError as error:
+                if error.errno in _SHORT_OF_DESCRIPTORS:
+                    log.warning("cannot accept a connection: %s", error.strerror)
+                    await asyncio.sleep(PAUSE)
+                elif error.errno not in _LOST_ON_THE_WAY:
+                    raise
+            else:
+                self._take(accepted)
+
+    def _stopped(self, task: asyncio.Task[None]) -> None:
+        self._socket.close()
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            running_host().fail(error)

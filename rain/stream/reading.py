@@ -1,0 +1,260 @@
+"""Reading objects from whoever holds them, and uploading constants to the server.
+
+Each call is one transfer in the thread that makes it. Connections are kept for a while, since the
+next object often comes from the same holder.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from rain.base.address import Source, split_address
+from rain.base.errors import ProtocolError, RefusedError
+from rain.base.ids import ObjectId, spell
+from rain.base.wire import SERVER
+from rain.stream import sockets
+from rain.stream.errors import NotHereError, StoppedError, UnreachableError
+from rain.stream.protocol import (
+    ANSWER_SIZE,
+    HELLO,
+    NOBODY,
+    Answer,
+    Ask,
+    Request,
+    Say,
+    SharedPlace,
+)
+from rain.stream.sockets import BrokenError
+
+CONNECT_TIMEOUT = 10.0
+KEPT = 5.0
+"""Seconds that an unused connection is kept: less than its other end would."""
+
+
+class Taker(Protocol):
+    """Where an object goes. What it raises ends the transfer and reaches the reader."""
+
+    def take_shared(self, place: SharedPlace, length: int) -> bool:
+        """Takes it from a place on this machine; False if that does not work from here."""
+        ...
+
+    def take(self, connected: socket.socket, length: int) -> None:
+        """Takes exactly so many bytes from the socket."""
+        ...
+
+
+class Transfer:
+    """One transfer, which may be ended from another thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Gives it up; its thread raises `StoppedError` soon."""
+        with self._lock:
+            self.stopped = True
+            if self._socket is not None:
+                sockets.hang_up(self._socket)
+
+    def use(self, connected: socket.socket) -> None:
+        with self._lock:
+            self._socket = connected
+            if self.stopped:
+                raise StoppedError("nobody wants it any more")
+
+    def release(self) -> None:
+        with self._lock:
+            self._socket = None
+
+
+class StreamReader:
+    """Reads from any address; `SERVER` stands for the server's own. For any number of threads."""
+
+    def __init__(
+        self,
+        server_address: str = "",
+        *,
+        machine: bytes = NOBODY,
+        connect_timeout: float = CONNECT_TIMEOUT,
+        stall_limit: float = sockets.STALL_LIMIT,
+    ) -> None:
+        self._server_address = server_address
+        self._machine = machine  # whoever is on the same one may name a path
+        self._connect_timeout = connect_timeout
+        self._stall_limit = stall_limit
+        self._lock = threading.Lock()
+        self._kept: dict[str, list[tuple[float, socket.socket]]] = {}
+        self._closed = False
+        self.received = 0  # bytes that have come through sockets
+
+    def read(
+        self, source: str, object_id: ObjectId, taker: Taker, transfer: Transfer | None = None
+    ) -> None:
+        """Gives an object to the taker.
+
+        Raises `NotHereError`, `UnreachableError`, `StoppedError`, or what the taker raises.
+        """
+        transfer = transfer or Transfer()
+
+        def exchange(connected: socket.socket, holder: int) -> None:
+            self._read(connected, holder, object_id, taker)
+
+        try:
+            self._with_connection(source, exchange, transfer)
+        except BrokenError as error:
+            if transfer.stopped:
+                raise StoppedError("nobody wants it any more") from None
+            raise UnreachableError(f"{source}: {error}") from None
+
+    def relay(self, source: str, request: Request, target: socket.socket) -> None:
+        """Passes the answer to another reader's question on to it, as it comes."""
+
+        def exchange(connected: socket.socket, holder: int) -> None:
+            answer = self._ask(connected, Request(Ask.READ, request.object, holder))
+            sockets.send(target, answer.encode())
+            sockets.pass_on(connected, target, answer.length)
+
+        try:
+            self._with_connection(source, exchange, Transfer())
+        except BrokenError as error:
+            raise UnreachableError(f"{source}: {error}") from None
+
+    def upload(self, key: bytes, object_id: ObjectId, data: bytes | memoryview) -> None:
+        """Gives the server the bytes of a constant; `RefusedError` if it does not take them."""
+
+        def exchange(connected: socket.socket, holder: int) -> None:
+            request = Request(Ask.WRITE, object_id, holder, len(data), key)
+            _expect(self._ask(connected, request), Say.READY)
+            sockets.send(connected, data)
+            _expect(_receive_answer(connected), Say.DONE)
+
+        try:
+            self._with_connection(SERVER, exchange, Transfer())
+        except BrokenError as error:
+            raise UnreachableError(f"{self._server_address}: {error}") from None
+
+    def close(self) -> None:
+        """Closes the connections that nobody uses at present; no new one is kept."""
+        with self._lock:
+            self._closed = True
+            kept, self._kept = self._kept, {}
+        for connections in kept.values():
+            for _, connected in connections:
+                connected.close()
+
+    def _read(
+        self, connected: socket.socket, holder: int, object_id: ObjectId, taker: Taker
+    ) -> None:
+        answer = self._ask(connected, Request(Ask.READ, object_id, holder, key=self._machine))
+        if answer.say is Say.SHARED:
+            if taker.take_shared(SharedPlace.read(answer.text), answer.length):
+                return
+            answer = self._ask(connected, Request(Ask.READ, object_id, holder))
+        _expect(answer, Say.BYTES)
+        taker.take(connected, answer.length)
+        with self._lock:
+            self.received += answer.length
+
+    def _ask(self, connected: socket.socket, request: Request) -> Answer:
+        sockets.send(connected, request.encode())
+        answer = _receive_answer(connected)
+        if answer.say is Say.NOT_HERE:
+            raise NotHereError(f"the holder does not have {spell(request.object)}")
+        if answer.say is Say.REFUSED:
+            raise RefusedError(answer.text)
+        return answer
+
+    def _with_connection(
+        self,
+        source: str,
+        exchange: Callable[[socket.socket, int], None],
+        transfer: Transfer,
+    ) -> None:
+        """One exchange over a connection, which is kept if it stays in order."""
+        try:
+            found = Source.read(source)
+            address = self._server_address if source == SERVER else found.address
+            where = split_address(address)
+        except ProtocolError as error:
+            raise UnreachableError(str(error)) from None
+        connected = self._kept_one(address) or self._connect(address, where)
+        in_order = False
+        try:
+            transfer.use(connected)
+            exchange(connected, found.incarnation)
+            in_order = True
+        except ProtocolError as error:
+            raise UnreachableError(f"{source}: {error}") from None
+        except NotHereError:
+            in_order = True
+            raise
+        finally:
+            transfer.release()
+            if in_order:
+                self._keep(address, connected)
+            else:
+                connected.close()
+
+    def _connect(self, address: str, where: tuple[str, int]) -> socket.socket:
+        try:
+            connected = socket.create_connection(where, self._connect_timeout)
+        except TimeoutError:
+            limit = f"no answer within {self._connect_timeout:g} seconds"
+            raise UnreachableError(f"{address}: {limit}") from None
+        except OSError as error:
+            raise UnreachableError(f"{address}: {error.strerror}") from None
+        try:
+            sockets.prepare(connected, self._stall_limit)
+            sockets.send(connected, HELLO)
+        except (OSError, BrokenError) as error:
+            connected.close()
+            raise UnreachableError(f"{address}: {error}") from None
+        return connected
+
+    def _kept_one(self, address: str) -> socket.socket | None:
+        """A connection that is in order; those that were kept for too long are closed."""
+        oldest = time.monotonic() - KEPT
+        found: socket.socket | None = None
+        with self._lock:
+            for kept in self._kept.values():
+                while kept and kept[0][0] < oldest:
+                    kept.pop(0)[1].close()
+            connections = self._kept.get(address)
+            while connections and found is None:
+                _, candidate = connections.pop()
+                if sockets.is_silent(candidate):
+                    found = candidate
+                else:
+                    candidate.close()
+        return found
+
+    def _keep(self, address: str, connected: socket.socket) -> None:
+        with self._lock:
+            if self._closed:
+                connected.close()
+            else:
+                self._kept.setdefault(address, []).append((time.monotonic(), connected))
+
+
+def _receive_answer(connected: socket.socket) -> Answer:
+    head = sockets.receive(connected, ANSWER_SIZE)
+    if not head:
+        raise BrokenError("the other side closed the connection")
+    answer, text_length = Answer.decode(head)
+    if not text_length:
+        return answer
+    text = sockets.receive(connected, text_length)
+    return Answer(answer.say, answer.length, text.decode(errors="surrogateescape"))
+
+
+def _expect(answer: Answer, say: Say) -> None:
+    if answer.say is Say.REFUSED:
+        raise RefusedError(answer.text)
+    if answer.say is not say:
+        raise ProtocolError(f"a stream answers {answer.say.name} where {say.name} is expected")

@@ -1,0 +1,197 @@
+"""Answering streams: one thread for each connection, which lives as long as its reader asks.
+
+A thread that waits for a slow reader costs next to nothing and holds up nobody. There are at most
+`THREADS_AT_ONCE`; connections beyond that wait for their turn, and then get one answer each.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections import deque
+
+from rain.base.errors import ProtocolError, RefusedError
+from rain.base.ids import spell
+from rain.stream import sockets
+from rain.stream.archive import Archive, ChangedError
+from rain.stream.errors import NotHereError, UnreachableError
+from rain.stream.holder import Elsewhere, Holder, InFile, InFolder, InMemory
+from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Ask, Request, Say
+from rain.stream.reading import StreamReader
+from rain.stream.sockets import BrokenError
+
+log = logging.getLogger(__name__)
+
+THREADS_AT_ONCE = 256
+FIRST_WORD = 10.0
+"""Seconds that a new connection, or one between two questions, may be silent."""
+
+
+class StreamServer:
+    """The connections that were taken until now."""
+
+    def __init__(
+        self,
+        holder: Holder,
+        relay: StreamReader | None = None,
+        *,
+        machine: bytes = NOBODY,
+        stall_limit: float = sockets.STALL_LIMIT,
+        first_word: float = FIRST_WORD,
+        threads_at_once: int = THREADS_AT_ONCE,
+    ) -> None:
+        self._holder = holder
+        self._relay = relay  # reads what others have; closed with this
+        self._machine = machine  # who shares it may be told of paths
+        self._stall_limit = stall_limit
+        self._first_word = first_word
+        self._threads_at_once = threads_at_once
+        self._lock = threading.Lock()
+        self._open: dict[socket.socket, threading.Thread] = {}
+        self._queue: deque[socket.socket] = deque()
+        self._closed = False
+
+    @property
+    def open_streams(self) -> int:
+        return len(self._open)
+
+    def take(self, connected: socket.socket) -> None:
+        """A new connection, which belongs to this server from now on."""
+        with self._lock:
+            if self._closed:
+                connected.close()
+            elif len(self._open) >= self._threads_at_once:
+                self._queue.append(connected)
+            else:
+                self._start(connected)
+
+    def close(self) -> None:
+        """Ends every stream; the threads end soon after."""
+        with self._lock:
+            self._closed = True
+            for connected in self._queue:
+                connected.close()
+            self._queue.clear()
+            for connected in self._open:
+                sockets.hang_up(connected)
+        if self._relay is not None:
+            self._relay.close()
+
+    def join(self) -> None:
+        """Waits until all threads have ended."""
+        with self._lock:
+            threads = list(self._open.values())
+        for thread in threads:
+            thread.join()
+
+    def _start(self, connected: socket.socket) -> None:
+        thread = threading.Thread(
+            target=self._live, args=(connected,), name="rain-stream", daemon=True
+        )
+        self._open[connected] = thread
+        thread.start()
+
+    def _live(self, connected: socket.socket) -> None:
+        try:
+            self._serve(connected)
+        except (BrokenError, ProtocolError) as error:
+            log.warning("a stream was closed: %s", error)
+        except OSError as error:
+            log.warning("a stream was closed: %s", error.strerror)
+        finally:
+            with self._lock:
+                del self._open[connected]
+                connected.close()
+                if self._queue and not self._closed:
+                    self._start(self._queue.popleft())
+
+    def _serve(self, connected: socket.socket) -> None:
+        sockets.prepare(connected, self._stall_limit)
+        sockets.limit_waiting(connected, self._first_word)
+        if sockets.receive(connected, len(HELLO)) != HELLO:
+            raise ProtocolError("it does not begin as streams do")
+        while asked := sockets.receive(connected, REQUEST_SIZE):
+            sockets.limit_waiting(connected, self._stall_limit)
+            self._answer(connected, Request.decode(asked))
+            sockets.limit_waiting(connected, self._first_word)
+            # Where others wait for a thread, whoever has more to ask connects again.
+            if self._queue or sockets.is_idle(connected):
+                return
+
+    def _answer(self, connected: socket.socket, request: Request) -> None:
+        if request.ask is Ask.WRITE:
+            self._take_upload(connected, request)
+            return
+        held = self._holder.find(request.object, request.holder)
+        match held:
+            case None:
+                sockets.send(connected, Answer(Say.NOT_HERE).encode())
+            case InMemory(data):
+                sockets.send(connected, Answer(Say.BYTES, len(data)).encode())
+                sockets.send(connected, data)
+            case InFile():
+                try:
+                    self._give_file(connected, request, held)
+                finally:
+                    held.close()
+            case InFolder():
+                self._give_folder(connected, request, held)
+            case Elsewhere(sources):
+                self._pass_on(connected, request, sources)
+
+    def _shares_with(self, request: Request) -> bool:
+        return request.key == self._machine != NOBODY
+
+    def _give_file(self, connected: socket.socket, request: Request, held: InFile) -> None:
+        length, place = held.place()
+        if self._shares_with(request):
+            sockets.send(connected, Answer(Say.SHARED, length, place.spell()).encode())
+            return
+        sockets.send(connected, Answer(Say.BYTES, length).encode())
+        sockets.send_file(connected, held.descriptor, 0, length)
+
+    def _give_folder(self, connected: socket.socket, request: Request, held: InFolder) -> None:
+        try:
+            archive = Archive.of(held.path)
+            place = held.place()
+        except (OSError, ChangedError):  # removed while we looked at it
+            sockets.send(connected, Answer(Say.NOT_HERE).encode())
+            return
+        if self._shares_with(request):
+            sockets.send(connected, Answer(Say.SHARED, archive.length, place.spell()).encode())
+            return
+        sockets.send(connected, Answer(Say.BYTES, archive.length).encode())
+        try:
+            archive.send(connected)
+        except ChangedError as error:
+            raise BrokenError(str(error)) from None
+
+    def _pass_on(
+        self, connected: socket.socket, request: Request, sources: tuple[str, ...]
+    ) -> None:
+        for source in sources:
+            if self._relay is None:
+                break
+            try:
+                self._relay.relay(source, request, connected)
+            except (NotHereError, UnreachableError) as error:
+                log.info("%s is not passed on: %s", spell(request.object), error)
+            else:
+                return
+        sockets.send(connected, Answer(Say.NOT_HERE).encode())
+
+    def _take_upload(self, connected: socket.socket, request: Request) -> None:
+        try:
+            draft = self._holder.begin_upload(request.key, request.object, request.length)
+        except RefusedError as error:
+            sockets.send(connected, Answer(Say.REFUSED, text=str(error)).encode())
+            return
+        try:
+            sockets.send(connected, Answer(Say.READY).encode())
+            sockets.receive_file(connected, draft.descriptor, request.length)
+        except BaseException:
+            draft.abandon()
+            raise
+        draft.complete()
+        sockets.send(connected, Answer(Say.DONE).encode())

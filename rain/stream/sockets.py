@@ -1,0 +1,185 @@
+"""Sockets as the stream uses them: blocking, with the kernel's own time limits.
+
+A limit that the kernel keeps costs nothing, and also holds for `sendfile` and `splice`. A peer that
+neither sends nor takes anything for so long is given up.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import struct
+from typing import Final, Self
+
+from rain.base.errors import RainError
+
+STALL_LIMIT = 30.0
+"""Seconds without a single byte after which a transfer is given up."""
+
+BUFFER = 1024 * 1024
+"""Bytes that are moved at once where they pass through memory of ours."""
+
+STRIDE = 16 * 1024 * 1024
+"""Bytes that one system call is asked to move: between two of them a transfer can be ended."""
+
+
+class BrokenError(RainError):
+    """The other side ended the stream, stalled, or said what makes no sense."""
+
+
+def prepare(connected: socket.socket, stall_limit: float = STALL_LIMIT) -> None:
+    """Makes a connected socket ready; OSError when it has gone already."""
+    connected.setblocking(True)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    limit_waiting(connected, stall_limit)
+
+
+def limit_waiting(connected: socket.socket, seconds: float) -> None:
+    """How long one call may wait for the other side."""
+    whole = int(seconds)
+    limit = struct.pack("ll", whole, int((seconds - whole) * 1_000_000))
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+
+
+def receive(connected: socket.socket, size: int) -> bytes:
+    """A header of so many bytes; b"" when the stream has ended before it.
+
+    The limit is for all of it together, so that nobody can send it drop by drop.
+    """
+    try:
+        data = connected.recv(size, socket.MSG_WAITALL)
+    except OSError as error:
+        raise broken(error) from None
+    if data and len(data) < size:
+        raise BrokenError("a header was cut, or came too slowly")
+    return data
+
+
+def is_idle(connected: socket.socket) -> bool:
+    """Whether nothing at all has come within the limit."""
+    try:
+        connected.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        raise broken(error) from None
+    return False
+
+
+def receive_into(connected: socket.socket, target: memoryview) -> int:
+    """Fills the memory; fewer bytes only when the stream ends before."""
+    got = 0
+    while got < len(target):
+        try:
+            count = connected.recv_into(target[got : got + STRIDE])
+        except OSError as error:
+            raise broken(error) from None
+        if not count:
+            break
+        got += count
+    return got
+
+
+def receive_file(connected: socket.socket, target: int, length: int) -> None:
+    """Moves so many bytes from the socket into a file, through a pipe of the kernel."""
+    with _Pipe() as pipe:
+        done = 0
+        while done < length:
+            done += pipe.move(connected.fileno(), target, length - done, done)
+
+
+def pass_on(source: socket.socket, target: socket.socket, length: int) -> None:
+    """Moves so many bytes from one socket to another, through a pipe of the kernel."""
+    with _Pipe() as pipe:
+        while length:
+            length -= pipe.move(source.fileno(), target.fileno(), length, None)
+
+
+def is_silent(connected: socket.socket) -> bool:
+    """Whether an unused connection still is in order: nothing has come, not even its end."""
+    try:
+        connected.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def hang_up(connected: socket.socket) -> None:
+    """Wakes whoever waits for this socket, and who closes it then."""
+    try:
+        connected.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # it has ended already
+
+
+def send(connected: socket.socket, data: bytes | memoryview) -> None:
+    """All of it."""
+    try:
+        connected.sendall(data)
+    except OSError as error:
+        raise broken(error) from None
+
+
+def send_file(connected: socket.socket, source: int, start: int, length: int) -> None:
+    """A part of a file, straight from the kernel's cache; it must be there."""
+    done = 0
+    while done < length:
+        try:
+            count = os.sendfile(
+                connected.fileno(), source, start + done, min(length - done, STRIDE)
+            )
+        except OSError as error:
+            raise broken(error) from None
+        if not count:
+            raise BrokenError("a file became shorter while it was sent")
+        done += count
+
+
+def broken(error: OSError) -> BrokenError:
+    """What a failed call on a socket means."""
+    if isinstance(error, BlockingIOError):
+        return BrokenError("the other side stalls")
+    return BrokenError(f"the connection broke: {error.strerror}")
+
+
+_SET_PIPE_SIZE: Final = getattr(fcntl, "F_SETPIPE_SZ", 1031)
+
+
+class _Pipe:
+    """Where pages wait on their way from one descriptor to another."""
+
+    def __init__(self) -> None:
+        self._reader, self._writer = os.pipe()
+        try:
+            self._size = fcntl.fcntl(self._writer, _SET_PIPE_SIZE, BUFFER)
+        except PermissionError:  # the user's pipes hold too much already; a small one is slower
+            self._size = 64 * 1024
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def move(self, source: int, target: int, most: int, offset: int | None) -> int:
+        """Moves what has come; gives how much. Trouble with the target raises plain OSError."""
+        try:
+            count = os.splice(source, self._writer, min(most, self._size))
+        except OSError as error:
+            raise broken(error) from None
+        if not count:
+            raise BrokenError("the stream was cut")
+        left = count
+        while left:
+            moved = os.splice(
+                self._reader, target, left, offset_dst=None if offset is None else offset
+            )
+            left -= moved
+            if offset is not None:
+                offset += moved
+        return count

@@ -1,0 +1,189 @@
+"""Large data of a client: read from governors themselves, and sent ahead of its submission."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trio
+from attrs import define
+
+from rain.base.errors import RefusedError
+from rain.base.ids import KindId, ObjectId, SessionId, pack
+from rain.base.states import ObjectState
+from rain.base.wire import INLINE_LIMIT, ConstantColumns, Fetched, ObjectReport, Submission
+from rain.rpc import client_fetch, host
+from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_fetch import BYTES_BELOW
+from rain.rpc.handlers import Reply
+from rain.rpc.server_endpoint import listen
+from rain.stream.machine import machine_id
+from tests.rpc.fakes import FakeServer
+from tests.support.streams import Holding, listen_streams
+
+SESSION = SessionId(1)
+OBJECT = ObjectId(pack(1, 10))
+
+
+@define
+class Scene:
+    """A server, a governor that holds the object, and a client."""
+
+    client: ClientConnection
+    server: FakeServer
+    governor: Holding
+
+
+def play(
+    content: bytes | Path,
+    scene: Callable[[Scene], object],
+    *,
+    reachable: bool = True,
+    machine: bytes = bytes(16),
+) -> None:
+    async def main() -> int:
+        server = FakeServer()
+        governor = Holding({OBJECT: content})
+        streams = listen_streams(governor, machine)
+        listener = listen("127.0.0.1", 0, server)
+        server.holders[OBJECT] = (streams.address,)
+        holder = streams.address if reachable else "127.0.0.1:1"
+
+        def fetch(reply: Reply[Fetched]) -> None:
+            reply.answer(Fetched(ObjectReport(OBJECT, ObjectState.FINISHED), None, holder))
+
+        server.rules["fetch"] = fetch
+
+        def script() -> None:
+            client = ClientConnection("127.0.0.1", listener.port)
+            try:
+                scene(Scene(client, server, governor))
+            finally:
+                client.close()
+
+        with trio.fail_after(60):
+            await trio.to_thread.run_sync(script)
+        await listener.drain()
+        await streams.close()
+        return 0
+
+    host.run(main)
+
+
+@pytest.mark.parametrize("size", [INLINE_LIMIT + 1, BYTES_BELOW, 3_000_000])
+def test_a_client_reads_from_the_governor_itself(size: int) -> None:
+    data = os.urandom(size)
+
+    def scene(here: Scene) -> None:
+        here.server.holders.clear()  # so that the server could not pass it on
+        found = here.client.fetch(OBJECT).data
+        assert found == data
+        assert isinstance(found, bytes if size < BYTES_BELOW else memoryview)
+
+    play(data, scene)
+
+
+def test_what_is_very_large_is_kept_in_a_file_without_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_fetch, "FILE_FROM", BYTES_BELOW)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    data = os.urandom(3_000_000)
+
+    def scene(here: Scene) -> None:
+        found = here.client.fetch(OBJECT).data
+        assert isinstance(found, memoryview)
+        assert found.readonly
+        assert found == data
+        assert not [path for path in tmp_path.iterdir() if path.is_file()]
+
+    play(data, scene)
+
+
+def test_the_server_passes_on_what_is_out_of_the_clients_reach(tmp_path: Path) -> None:
+    data = os.urandom(3_000_000)
+
+    def scene(here: Scene) -> None:
+        assert here.client.fetch(OBJECT).data == data
+        here.client.fetch(OBJECT, tmp_path / "file")
+        assert (tmp_path / "file").read_bytes() == data
+        assert here.governor.asked == [OBJECT, OBJECT]
+
+    play(data, scene, reachable=False)
+
+
+def test_a_client_on_the_governors_machine_looks_at_the_stored_file_itself(tmp_path: Path) -> None:
+    # given
+    stored = tmp_path / "stored"
+    stored.write_bytes(os.urandom(3_000_000))
+    data = stored.read_bytes()
+
+    def scene(here: Scene) -> None:
+        found = here.client.fetch(OBJECT)
+        here.client.fetch(OBJECT, tmp_path / "mine")
+        # then: nothing went through a socket, and the view outlives the file
+        assert here.client.bytes_received == 0
+        stored.unlink()
+        assert found.data == data
+        assert (tmp_path / "mine").read_bytes() == data
+
+    play(stored, scene, machine=machine_id())
+
+
+def a_submission(*sizes: int) -> Submission:
+    columns = ConstantColumns()
+    for number, size in enumerate(sizes):
+        columns.ids.append(ObjectId(pack(1, 20 + number)))
+        columns.kinds.append(KindId(pack(1, 12)))
+        columns.data.append(os.urandom(size))
+    return Submission(SESSION, constants=columns)
+
+
+def test_large_constants_go_ahead_and_wait_in_files() -> None:
+    submission = a_submission(INLINE_LIMIT, INLINE_LIMIT + 1, 3_000_000)
+
+    def scene(here: Scene) -> None:
+        here.client.submit(submission)
+        ((arrived,),) = here.server.journal.named("submit")
+        assert arrived.constants.data == [submission.constants.data[0], b"", b""]
+        assert arrived.constants.sizes == [INLINE_LIMIT, INLINE_LIMIT + 1, 3_000_000]
+        for object_id, data in list(
+            zip(submission.constants.ids, submission.constants.data, strict=True)
+        )[1:]:
+            assert here.server.uploads.data(object_id) == data
+
+    play(b"", scene)
+
+
+def test_a_refused_submission_leaves_no_file() -> None:
+    def scene(here: Scene) -> None:
+        here.server.rules["submit"] = lambda reply: reply.refuse("two producers")
+        with pytest.raises(RefusedError, match="two producers"):
+            here.client.submit(a_submission(3_000_000))
+        assert len(here.server.uploads.spool) == 0
+
+    play(b"", scene)
+
+
+def test_a_full_disk_refuses_that_submission_and_the_next_one_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reserve = os.posix_fallocate
+
+    def full(descriptor: int, offset: int, length: int) -> None:
+        if length > 1_000_000:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        reserve(descriptor, offset, length)
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+
+    def scene(here: Scene) -> None:
+        with pytest.raises(RefusedError, match=r"1/21 cannot be stored: .*No space left"):
+            here.client.submit(a_submission(100_000, 3_000_000, 100_000))
+        assert len(here.server.uploads.spool) == 0
+        assert here.server.journal.named("submit") == []
+        here.client.submit(a_submission(100_000))
+        assert len(here.server.uploads.spool) == 1
+
+    play(b"", scene)

@@ -1,0 +1,120 @@
+"""Large constants are files of the server: a client's until they are named, then a session's."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from rain.base.errors import ProtocolError, RefusedError
+from rain.base.ids import ObjectId
+from rain.server.spool import Account, Spool
+
+A, B = ObjectId(1), ObjectId(2)
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Spool:
+    folder = tmp_path / "constants"
+    folder.mkdir()
+    return Spool(folder)
+
+
+def files(tmp_path: Path) -> int:
+    return len(list((tmp_path / "constants").iterdir()))
+
+
+def upload(spool: Spool, account: Account, object_id: ObjectId, data: bytes) -> None:
+    draft = spool.begin_upload(account.key, object_id, len(data))
+    os.write(draft.descriptor, data)
+    draft.complete()
+
+
+def content(spool: Spool, object_id: ObjectId) -> bytes:
+    found = spool.find(object_id)
+    assert found is not None
+    found.close()
+    return found.path.read_bytes()
+
+
+def test_an_upload_is_a_file_that_nobody_may_change(spool: Spool) -> None:
+    account = spool.join()
+    upload(spool, account, A, b"constant")
+    assert account.size(A) == 8
+    assert content(spool, A) == b"constant"
+    found = spool.find(A)
+    assert found is not None
+    assert found.path.stat().st_mode & 0o222 == 0
+    found.close()
+    assert spool.find(B) is None
+
+
+def test_what_no_accepted_submission_names_goes_with_its_client(
+    spool: Spool, tmp_path: Path
+) -> None:
+    account = spool.join()
+    upload(spool, account, A, b"named")
+    upload(spool, account, B, b"not named")
+    account.accept([A])
+    account.close()
+    assert content(spool, A) == b"named"
+    assert spool.find(B) is None
+    spool.discard([A, B])
+    assert files(tmp_path) == 0
+
+
+def test_an_upload_that_ends_after_its_client_leaves_nothing(spool: Spool, tmp_path: Path) -> None:
+    account = spool.join()
+    draft = spool.begin_upload(account.key, A, 3)
+    account.close()
+    draft.complete()
+    other = spool.join()
+    spool.begin_upload(other.key, B, 3).abandon()
+    assert (len(spool), files(tmp_path)) == (0, 0)
+
+
+def test_who_is_no_client_cannot_upload(spool: Spool) -> None:
+    with pytest.raises(RefusedError, match="belongs to no client"):
+        spool.begin_upload(bytes(16), A, 1)
+
+
+def test_what_was_not_uploaded_is_the_clients_fault(spool: Spool) -> None:
+    account, other = spool.join(), spool.join()
+    upload(spool, other, A, b"theirs")
+    with pytest.raises(ProtocolError, match="was not uploaded"):
+        account.size(A)
+
+
+def test_an_upload_is_repeated_only_by_its_own_client(spool: Spool, tmp_path: Path) -> None:
+    account, other = spool.join(), spool.join()
+    upload(spool, account, A, b"first")
+    upload(spool, account, A, b"second")
+    assert (content(spool, A), files(tmp_path)) == (b"second", 1)
+    with pytest.raises(RefusedError, match="uploaded before"):
+        spool.begin_upload(other.key, A, 1)
+    account.accept([A])
+    with pytest.raises(RefusedError, match="uploaded before"):
+        spool.begin_upload(account.key, A, 1)
+
+
+def test_a_full_disk_is_noticed_before_the_first_byte_and_told_by_name(
+    spool: Spool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, offset: int, length: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    account = spool.join()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "posix_fallocate", full)
+        with pytest.raises(RefusedError, match="No space left on device"):
+            spool.begin_upload(account.key, A, 1)
+    assert files(tmp_path) == 0
+    assert "the constant 0/1 cannot be stored" in account.take_refusal()
+    assert account.take_refusal() == ""
+    upload(spool, account, A, b"there is room again")
+
+
+def test_a_closed_spool_leaves_no_folder(spool: Spool, tmp_path: Path) -> None:
+    upload(spool, spool.join(), A, b"x")
+    spool.close()
+    assert not (tmp_path / "constants").exists()

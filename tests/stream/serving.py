@@ -1,0 +1,114 @@
+"""Stream servers in threads, without any event loop."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import Factory, define
+
+from rain.base.errors import RefusedError
+from rain.base.ids import ObjectId
+from rain.stream.holder import Draft, Elsewhere, Held
+from rain.stream.protocol import NOBODY
+from rain.stream.reading import StreamReader
+from rain.stream.serving import StreamServer
+from tests.support.streams import Holding
+
+ME = 77
+MACHINE = bytes(range(16))
+A, B = ObjectId(1), ObjectId(2)
+
+
+@define(eq=False)
+class Having:
+    """A holder that has what a test says; `elsewhere` names others."""
+
+    contents: dict[int, bytes | Path] = Factory(dict)
+    elsewhere: dict[int, tuple[str, ...]] = Factory(dict)
+
+    def find(self, object_id: ObjectId, incarnation: int) -> Held | None:
+        if incarnation not in {0, ME}:
+            return None
+        if object_id in self.elsewhere:
+            return Elsewhere(self.elsewhere[object_id])
+        return Holding(self.contents).find(object_id)
+
+    def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> Draft:
+        raise RefusedError("the disk is full")
+
+
+@define(eq=False)
+class Listening:
+    """A port in a thread whose connections a stream server takes."""
+
+    server: StreamServer
+    port: socket.socket
+    accepted: int = 0
+
+    @property
+    def address(self) -> str:
+        host, port = self.port.getsockname()
+        return f"{host}:{port}"
+
+    def connect(self) -> socket.socket:
+        """A connection that says nothing by itself."""
+        connected = socket.create_connection(self.port.getsockname())
+        connected.settimeout(20)
+        return connected
+
+    def accept(self) -> None:
+        while True:
+            try:
+                connected, _ = self.port.accept()
+            except OSError:
+                return  # closed
+            self.accepted += 1
+            self.server.take(connected)
+
+
+@contextmanager
+def listening(
+    having: Having,
+    *,
+    machine: bytes = NOBODY,
+    first_word: float = 10.0,
+    stall_limit: float = 10.0,
+    threads_at_once: int = 16,
+) -> Generator[Listening]:
+    """A stream server; at the end all of its threads have ended."""
+    server = StreamServer(
+        having,
+        StreamReader(),
+        machine=machine,
+        first_word=first_word,
+        stall_limit=stall_limit,
+        threads_at_once=threads_at_once,
+    )
+    port = Listening(server, socket.create_server(("127.0.0.1", 0)))
+    thread = threading.Thread(target=port.accept)
+    thread.start()
+    try:
+        yield port
+    finally:
+        port.port.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        port.port.close()
+        server.close()
+        server.join()
+        assert not server.open_streams
+
+
+@contextmanager
+def reading(
+    server: str = "", machine: bytes = NOBODY, stall: float = 10.0
+) -> Generator[StreamReader]:
+    """A reader whose connections are closed at the end."""
+    reader = StreamReader(server, machine=machine, connect_timeout=5, stall_limit=stall)
+    try:
+        yield reader
+    finally:
+        reader.close()

@@ -1,0 +1,83 @@
+"""Reading over streams in tests: holders that say what they have, and a taker that keeps it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+from attrs import Factory, define
+
+from rain.base.ids import GovernorId, ObjectId
+from rain.rpc.handlers import StreamSource
+from rain.rpc.streams import GovernorStreams
+from rain.stream.archive import Archive
+from rain.stream.holder import Held, InFile, InFolder, InMemory
+from rain.stream.protocol import NOBODY, SharedPlace
+from rain.stream.sockets import BrokenError, receive_into
+
+
+@define(eq=False)
+class Holding:
+    """Holds objects in memory, in files, or in folders."""
+
+    contents: dict[int, bytes | Path]
+    asked: list[int] = Factory(list)
+
+    def find(self, object_id: ObjectId) -> Held | None:
+        self.asked.append(object_id)
+        content = self.contents.get(object_id)
+        if content is None or isinstance(content, bytes):
+            return None if content is None else InMemory(content)
+        return InFolder(content) if content.is_dir() else InFile.open(content)
+
+
+def listen_streams(source: StreamSource, machine: bytes = NOBODY) -> GovernorStreams:
+    """A data port in the program of the test."""
+    return GovernorStreams("127.0.0.1", 0, source, GovernorId(77), machine)
+
+
+@define(eq=False)
+class Collected:
+    """Takes an object into memory."""
+
+    data: bytes = b""
+    places: list[SharedPlace] = Factory(list)
+    shares: bool = False  # as if it were taken from there
+
+    def take_shared(self, place: SharedPlace, length: int) -> bool:
+        self.places.append(place)
+        return self.shares
+
+    def take(self, connected: socket.socket, length: int) -> None:
+        data = bytearray(length)
+        if receive_into(connected, memoryview(data)) < length:
+            raise BrokenError("the stream was cut")
+        self.data = bytes(data)
+
+
+def bytes_of(held: Held | None) -> bytes:
+    """What a reader would get."""
+    match held:
+        case InMemory(data):
+            return data
+        case InFile():
+            held.close()
+            return held.path.read_bytes()
+        case InFolder(path):
+            return _archived(path)
+        case _:
+            raise AssertionError(f"not here: {held}")
+
+
+def _archived(folder: Path) -> bytes:
+    """The archive of a folder, as it comes out of a socket."""
+    archive = Archive.of(folder)
+    here, there = socket.socketpair()
+    with here, there:
+        sender = threading.Thread(target=archive.send, args=(there,))
+        sender.start()
+        taken = Collected()
+        taken.take(here, archive.length)
+        sender.join()
+    return taken.data
