@@ -39,9 +39,10 @@ class Mark(enum.IntEnum):
     RUNNING = 3
     FINISHED = 4
     FAILED = 5
+    SKIPPED = 6  # it will never run, since what it needs has failed
 
 
-TASK_MARKS = (Mark.WAITING, Mark.RUNNING, Mark.FINISHED, Mark.FAILED)
+TASK_MARKS = (Mark.WAITING, Mark.RUNNING, Mark.FINISHED, Mark.FAILED, Mark.SKIPPED)
 
 
 @define(eq=False)
@@ -180,9 +181,13 @@ class Digest:
         for event_id, event_type, time, detail in rows:
             self.last = event_id
             if event_type == "TaskStarted":
-                self._started(detail)
+                self._started(detail, time)
             elif event_type == "TaskFinished":
                 self._finished(detail, time)
+            elif event_type == "TaskAttemptFailed":
+                self._to_be_tried_again(detail[0])
+            elif event_type == "TaskSkipped":
+                self._skipped(detail[0], time)
             elif event_type == "GovernorRemoved":
                 self._governor_removed(detail["governor"])
             elif event_type == "SessionNew":
@@ -193,7 +198,7 @@ class Digest:
                 self.closed, self.reason = time, detail["reason"]
                 self.message = detail["message"]
 
-    def _started(self, detail: Sequence[Any]) -> None:
+    def _started(self, detail: Sequence[Any], time: float) -> None:
         number: int = detail[0]
         start, _, governor, _ = detail[1:]
         columns = self.columns
@@ -202,7 +207,7 @@ class Digest:
         columns.mark[number] = Mark.RUNNING
         columns.governor[number] = self.governors.number(governor)
         columns.attempts[number] = min(columns.attempts[number] + 1, 255)
-        columns.started[number] = _seconds(start)
+        columns.started[number] = _seconds(start) or time
         columns.duration[number] = 0.0
         self.running[number] = None
 
@@ -218,6 +223,17 @@ class Digest:
         columns.started[number] = _seconds(start) or time
         columns.duration[number] = duration or 0.0
         self.running.pop(number, None)
+
+    def _to_be_tried_again(self, number: int) -> None:
+        if self.columns.reach(number):
+            self.columns.mark[number] = Mark.WAITING
+            self.running.pop(number, None)
+
+    def _skipped(self, number: int, time: float) -> None:
+        if self.columns.reach(number):
+            self.columns.mark[number] = Mark.SKIPPED
+            self.columns.started[number] = time  # when it was over
+            self.running.pop(number, None)
 
     def _governor_removed(self, governor: str) -> None:
         """What it ran is to be run again."""

@@ -24,7 +24,8 @@ ELSE json_array(
     json_extract(event, '$.governor'), json_extract(event, '$.info.governor'),
     'client ' || json_extract(event, '$.client'), json_extract(event, '$.spec.name'),
     json_extract(event, '$.reason'), json_extract(event, '$.message'),
-    json_extract(event, '$.error_msg'), json_extract(event, '$.info.error')
+    json_extract(event, '$.error_msg'), json_extract(event, '$.info.error'),
+    json_extract(event, '$.error')
 ) END
 """
 _NEWEST = """

@@ -20,6 +20,7 @@ class Counts(TypedDict):
     running: int
     finished: int
     failed: int
+    skipped: int
 
 
 class Group(Counts):
@@ -45,6 +46,7 @@ def _counts(marks: list[int]) -> Counts:
         running=marks[Mark.RUNNING],
         finished=marks[Mark.FINISHED],
         failed=marks[Mark.FAILED],
+        skipped=marks[Mark.SKIPPED],
     )
 
 
@@ -86,7 +88,7 @@ def over_time(digest: Digest, now: float, points: int = 120) -> Json:
     mark = digest.columns.marks()
     started = digest.columns.starts()
     ends = started + digest.columns.durations()
-    done = (mark == Mark.FINISHED) | (mark == Mark.FAILED)
+    done = mark >= Mark.FINISHED
     begun = np.sort(started[done | (mark == Mark.RUNNING)])
     ended = np.sort(ends[done])
     first = digest.created or (digest.submissions[0][0] if digest.submissions else now)

@@ -31,7 +31,9 @@ SELECT group_concat(item, ',') FROM (
     SELECT json_array(
         id, event_type, {_TIME},
         json(CASE
-            WHEN event_type IN ('TaskStarted', 'TaskFinished') THEN json_extract(
+            WHEN event_type IN (
+                'TaskStarted', 'TaskFinished', 'TaskAttemptFailed', 'TaskSkipped'
+            ) THEN json_extract(
                 event, '$.task[1]', '$.info.start_time', '$.info.duration', '$.info.governor',
                 '$.info.error'
             )
@@ -73,8 +75,9 @@ WHERE session = :session AND event_type = 'ClientSubmit'
 AND json_extract(task.value, '$.id[1]') = :number LIMIT 1
 """
 _TASK_EVENTS = f"""
-SELECT event_type, {_TIME}, json_extract(event, '$.info') FROM events
-WHERE session = :session AND +event_type IN ('TaskStarted', 'TaskFinished')
+SELECT event_type, {_TIME}, coalesce(json_extract(event, '$.info'), event) FROM events
+WHERE session = :session
+AND +event_type IN ('TaskStarted', 'TaskFinished', 'TaskAttemptFailed', 'TaskSkipped')
 AND json_extract(event, '$.task[1]') = :number ORDER BY id LIMIT 100
 """
 _OBJECTS = """

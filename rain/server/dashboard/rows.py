@@ -56,7 +56,7 @@ def task_row(digest: Digest, number: int) -> dict[str, Any]:
         "name": digest.groups.texts[columns.group[number]],
         "state": mark.name.lower(),
         "governor": digest.governors.texts[columns.governor[number]] if begun else "",
-        "started": columns.started[number] or None,
-        "seconds": columns.duration[number] if mark >= Mark.FINISHED else None,
+        "started": columns.started[number] or None if begun else None,
+        "seconds": columns.duration[number] if begun and mark is not Mark.RUNNING else None,
         "attempts": columns.attempts[number],
     }

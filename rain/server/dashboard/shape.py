@@ -32,8 +32,7 @@ def _whole(digest: Digest, arrows: list[Link]) -> dict[str, Any]:
     columns = digest.columns
     numbers = [number for number, mark in enumerate(columns.mark) if mark != Mark.UNKNOWN]
     places = layers(numbers, arrows)
-    done = {Mark.FINISHED, Mark.FAILED}
-    made = {link[1] for link in arrows if columns.mark[link[0]] in done}
+    made = {link[1] for link in arrows if columns.mark[link[0]] == Mark.FINISHED}
     produced = {link[1] for link in arrows if columns.mark[link[1]] == Mark.OBJECT}
     nodes: list[dict[str, Any]] = []
     for number in numbers:

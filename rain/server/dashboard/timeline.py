@@ -22,7 +22,7 @@ def timeline(
     columns = digest.columns
     mark = columns.marks()
     started = columns.starts()
-    ran = np.flatnonzero((mark >= Mark.RUNNING) & (started > 0))
+    ran = np.flatnonzero((mark >= Mark.RUNNING) & (mark < Mark.SKIPPED) & (started > 0))
     starts = started[ran]
     is_running = mark[ran] == Mark.RUNNING
     last = digest.closed or now

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from rain.base.failures import OnFailure
 from rain.base.ids import unpack
 from rain.server.dashboard import digest as digest_module
-from rain.server.dashboard import reading
+from rain.server.dashboard import progress, reading
 from rain.server.dashboard.digest import Digest, Mark
 from rain.server.dashboard.reading import UnreadableError, catch_up
+from rain.server.dashboard.shape import shape
+from rain.server.dashboard.timeline import timeline
 from tests.server.dashboard.stories import by_hand, ran, story
 
 
@@ -116,6 +119,41 @@ def test_a_failure_is_told_with_its_task(tmp_path: Path) -> None:
     assert digest.columns.mark[number(task)] == Mark.FAILED
     assert (digest.failed_task, digest.error) == (number(task), "it broke")
     assert (digest.reason, digest.message) == ("Error", "it broke")
+
+
+def test_a_try_that_failed_is_followed_by_another_start(tmp_path: Path) -> None:
+    digest = by_hand("a")
+    start = [10, "1970-01-01T00:01:40.000+00:00", None, "one:1", None]
+    digest.happened([[2, "TaskStarted", 100.0, start]])
+    digest.happened([[3, "TaskAttemptFailed", 101.0, [10, None, None, "one:1", "it broke"]]])
+    assert digest.columns.mark[10] == Mark.WAITING
+    assert not digest.running
+
+    digest.happened([[4, "TaskStarted", 102.0, start]])
+
+    assert digest.columns.mark[10] == Mark.RUNNING
+    assert digest.columns.attempts[10] == 2
+
+
+def test_what_depends_on_a_failed_task_of_a_session_that_goes_on_is_skipped(tmp_path: Path) -> None:
+    tale = story(tmp_path)
+    draft = tale.client.session(on_failure=OnFailure.CONTINUE)
+    failing, (made,) = draft.task()
+    skipped, _ = draft.task(made)
+    tale.client.submit(draft)
+    tale.governors[0].fail(failing, "it broke")
+
+    digest = tale.digest(draft.session)
+
+    marks = [digest.columns.mark[number(task)] for task in (failing, skipped)]
+    assert marks == [Mark.FAILED, Mark.SKIPPED]
+    assert progress.over_time(digest, tale.world.now)["unfinished"][-1] == 0
+    assert len(timeline(digest, tale.world.now, None, None)["governors"][0]["bars"]) == 1
+    states = {node["id"]: node["state"] for node in shape(digest)["nodes"]}
+    assert states[unpack(made).id] == "waiting"
+    told = reading.task(tale.path, draft.session, number(skipped))
+    assert told is not None
+    assert [entry["event"] for entry in told["story"]] == ["TaskSkipped"]
 
 
 def test_other_sessions_are_not_in_it(tmp_path: Path) -> None:

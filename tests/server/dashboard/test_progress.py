@@ -24,7 +24,13 @@ def test_tasks_are_counted_by_name_with_mean_deviation_and_share() -> None:
     assert load["share"] == pytest.approx(0.5)
     assert (merge["total"], merge["finished"], merge["running"]) == (2, 1, 1)
     assert merge["deviation"] == pytest.approx(0.0)
-    assert progress.counts(digest) == {"waiting": 0, "running": 1, "finished": 3, "failed": 0}
+    assert progress.counts(digest) == {
+        "waiting": 0,
+        "running": 1,
+        "finished": 3,
+        "failed": 0,
+        "skipped": 0,
+    }
 
 
 def test_a_name_without_finished_tasks_has_no_mean() -> None:

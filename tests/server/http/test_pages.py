@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +92,12 @@ def test_one_function_asks_the_server() -> None:
     ]
 
     assert asking == ["/dashboard/api.js"]
+
+
+def test_the_filter_of_the_events_page_names_every_type_of_the_guide() -> None:
+    guide = Path(__file__).parents[3] / "docs" / "guide" / "events.md"
+    types = re.findall(r"^\| `(\w+)` \|", guide.read_text(encoding="utf-8"), re.MULTILINE)
+    listed = re.search(r"const TYPES = \[(.*?)\]", text("/dashboard/events.js"), re.DOTALL)
+
+    assert listed is not None
+    assert set(re.findall(r'"(\w+)"', listed[1])) == set(types)

@@ -15,8 +15,9 @@ export function task(root, session, number) {
 }
 
 function about({ session, task, spec, story, now }) {
-  const last = [...story].reverse().find((entry) => entry.event === "TaskFinished")?.info ?? story[story.length - 1]?.info ?? {};
-  const state = now?.state ?? (last.error ? "failed" : last.duration !== undefined ? "finished" : story.length ? "running" : "waiting");
+  const end = story[story.length - 1];
+  const last = end?.info ?? {};
+  const state = now?.state ?? stateAfter(end);
   return [
     h("p", { class: "crumbs" }, h("a", { href: "#/sessions" }, "Sessions"), " / ", h("a", { href: link(session) }, session), " / ",
       h("a", { href: link(session, "tasks") }, "tasks"), ` / ${task}`),
@@ -31,14 +32,29 @@ function about({ session, task, spec, story, now }) {
     last.debug ? [h("h2", {}, "Debug"), h("pre", { tabindex: 0 }, last.debug)] : null,
     last.user ? [h("h2", {}, "What the task noted"), pretty(last.user)] : null,
     h("h2", {}, "What has happened"),
-    table("What has happened", ["When", "Event", "Governor", "Started", "Duration"], story.map((entry) => [
-      clock(entry.time), entry.event, entry.info.governor, clock(seconds(entry.info.start_time)), duration(entry.info.duration),
+    table("What has happened", ["When", "Event", "Governor", "Started", "Duration", ""], story.map((entry) => [
+      clock(entry.time), entry.event, entry.info.governor ?? "", clock(seconds(entry.info.start_time)), duration(entry.info.duration),
+      { class: "trouble", value: (entry.info.error ?? "").trim().split("\n").pop() },
     ]), "It has not started yet."),
     h("h2", {}, "Inputs"), objects(session, now?.inputs ?? spec.inputs ?? [], "It has no inputs."),
     h("h2", {}, "Outputs"), objects(session, now?.outputs ?? spec.outputs ?? [], "It has no outputs."),
     spec.config === undefined ? null : [h("h2", {}, "Configuration"), pretty(spec.config)],
     spec.user === undefined ? null : [h("h2", {}, "What the user noted"), pretty(spec.user)],
   ];
+}
+
+/** Where a task stands whose story ends so. */
+function stateAfter(entry) {
+  switch (entry?.event) {
+    case "TaskStarted":
+      return "running";
+    case "TaskFinished":
+      return entry.info.error ? "failed" : "finished";
+    case "TaskSkipped":
+      return "skipped";
+    default:
+      return "waiting";
+  }
 }
 
 function seconds(text) {
