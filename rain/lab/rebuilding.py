@@ -43,11 +43,10 @@ def read_run(reader: Reader, turns: Iterator[TurnInput], name: str) -> RecordedR
     if not done:
         raise LabError(f"no task has finished in the recording {name}")
     latency = latency_of(done.values())
-    speed = reader.reactor.state.estimates.speed
     cluster = Cluster(
         _spell(reader),
         tuple(reader.governors),
-        speed.bytes / speed.seconds if speed.seconds else FAST,
+        reader.reactor.state.estimates.measured_bandwidth or FAST,
         latency,
     )
     return RecordedRun(

@@ -61,6 +61,7 @@ class Plan:
 
     graph: Graph
     estimates: Estimates = Factory(Estimates)  # durations, sizes, bandwidth
+    now: float = 0.0  # seconds since 1970
     touched: dict[Governor, None] = Factory(dict)  # whose queue or copies have changed
     stopped: list[planning.Stopped] = Factory(list)
     copies: list[tuple[DataObject, Governor]] = Factory(list)

@@ -11,8 +11,9 @@ from attrs import Factory, define
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import DataObject, Governor, Learned, Session, Task
 
-UNKNOWN_SECONDS = 1.0
-"""A task's duration while nothing is known of any task."""
+UNKNOWN_SECONDS = 0.001
+"""A task's duration while nothing is known of any task: it is better to plan too many at first than
+to let somebody wait."""
 
 UNKNOWN_BYTES = 1024
 """An output's size while nothing is known of it."""
@@ -31,15 +32,30 @@ _NOTHING: dict[DataObject, float] = {}
 
 @define
 class Speed:
-    """The pace of transfers: bytes and seconds, older ones count less and less."""
+    """The pace of one sort of links: bytes and seconds, older ones count less and less."""
 
     bytes: float = 0.0
     seconds: float = 0.0
+    _last: dict[Governor, float] = Factory(dict)  # when a transfer over its link has ended last
 
-    def note(self, size: int, seconds: float) -> None:
-        """One more transfer has ended."""
+    def note(self, governor: Governor, size: int, ordered: float, now: float) -> None:
+        """A transfer over the link of this governor has ended.
+
+        While several are under way together, each of them counts from the end of the one before.
+        """
+        since = max(ordered, self._last.get(governor, ordered))
+        self._last[governor] = now
         self.bytes = self.bytes * FORGET + size
-        self.seconds = self.seconds * FORGET + seconds
+        self.seconds = self.seconds * FORGET + now - since
+
+    @property
+    def pace(self) -> float:
+        """Bytes per second; 0 when nothing was measured."""
+        return self.bytes / self.seconds if self.seconds else 0.0
+
+    def forget(self, governor: Governor) -> None:
+        """A governor has left."""
+        self._last.pop(governor, None)
 
 
 @define(eq=False)
@@ -47,9 +63,9 @@ class Estimates:
     """Durations, sizes and speeds. Asking changes nothing."""
 
     all_tasks: Learned = Factory(Learned)  # over every name
-    speed: Speed = Factory(Speed)
+    downloads: Speed = Factory(Speed)
+    uploads: Speed = Factory(Speed)
     _ordered: dict[Governor, dict[DataObject, float]] = Factory(dict)
-    _last_arrival: dict[Governor, float] = Factory(dict)
 
     def duration(self, task: Task) -> float:
         """Seconds that the task will take on one governor, without its transfers."""
@@ -77,9 +93,16 @@ class Estimates:
 
     @property
     def bandwidth(self) -> float:
-        """Bytes per second that one governor has lately received."""
-        speed = self.speed
-        return speed.bytes / speed.seconds if speed.seconds else FIRST_BANDWIDTH
+        """Bytes per second that one link lately had, be it the upload or the download.
+
+        Of the two the faster one counts: the other was only waiting for somebody else.
+        """
+        return self.measured_bandwidth or FIRST_BANDWIDTH
+
+    @property
+    def measured_bandwidth(self) -> float:
+        """The same, but 0 as long as nothing was measured."""
+        return max(self.downloads.pace, self.uploads.pace)
 
     def transfer(self, size: int) -> float:
         """Seconds until that many bytes have come from another governor."""
@@ -98,12 +121,15 @@ class Estimates:
             del ordered[next(iter(ordered))]
 
     def arrived(self, governor: Governor, data_object: DataObject, now: float) -> None:
-        """A copy has come. While several are under way, each counts from the one before it."""
-        since = self._ordered.get(governor, _NOTHING).pop(data_object, None)
-        if since is not None:
-            since = max(since, self._last_arrival.get(governor, since))
-            self._last_arrival[governor] = now
-            self.speed.note(data_object.size, now - since)
+        """A copy has come."""
+        ordered = self._ordered.get(governor, _NOTHING).pop(data_object, None)
+        if ordered is None:
+            return
+        size = data_object.size
+        self.downloads.note(governor, size, ordered, now)
+        source = next((holder for holder in data_object.located if holder is not governor), None)
+        if source is not None:
+            self.uploads.note(source, size, ordered, now)
 
     def forget_session(self, session: Session) -> None:
         """Transfers of its objects will not arrive."""
@@ -117,4 +143,5 @@ class Estimates:
     def forget(self, governor: Governor) -> None:
         """A governor has left."""
         self._ordered.pop(governor, None)
-        self._last_arrival.pop(governor, None)
+        self.downloads.forget(governor)
+        self.uploads.forget(governor)

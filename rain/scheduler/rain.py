@@ -9,16 +9,14 @@ a governor has run out of work and others have tasks waiting.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from heapq import heapify, heapreplace
-from itertools import islice
 
-from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import Governor, Graph, Task
 from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
+from rain.scheduler.toolbox.balance import feed_hungry
 
 LOOKED_AT = 64
 """How many inputs of a task count for its place; a merge of thousands need not read them all."""
@@ -135,66 +133,3 @@ class _Loads:
             if load == noted:
                 return governor
             heapreplace(self._heap, (load, number, governor))
-
-
-def feed_hungry(governors: list[Governor], plan: Plan) -> None:
-    """Moves waiting tasks from governors with many of them to those that have run out of work."""
-    hungry = [governor for governor in governors if governor.active_cpus < governor.cpus]
-    if not hungry:
-        return
-    donors = [governor for governor in governors if governor.active_cpus > governor.cpus]
-    for governor in hungry:
-        for donor in sorted(donors, key=lambda donor: (-_surplus(donor), donor.number)):
-            if governor.active_cpus >= governor.cpus or _surplus(donor) <= 0:
-                break
-            for task in _to_move(donor, governor):
-                plan.take_back(task)
-                plan.assign(task, governor, task.priority)
-
-
-def _surplus(governor: Governor) -> int:
-    """Cpus' worth of ready tasks beyond what the governor can run at once."""
-    return governor.active_cpus - governor.cpus
-
-
-def _to_move(donor: Governor, governor: Governor) -> list[Task]:
-    """Tasks that leave the two about even, or one that could run at once.
-
-    Neither choice makes the giver hungry and the taker a giver, so no task goes to and fro.
-    """
-    surplus, room = _surplus(donor), -_surplus(governor)
-    share = min(surplus, (surplus + room) // 2)
-    chosen: list[Task] = []
-    moved = 0
-    # Not the whole queue: it may hold very many tasks that do not fit there.
-    for task in islice(_waiting(donor), share + LOOKED_AT):
-        alone = not moved and task.cpus <= room
-        if (
-            task.cpus  # those without do not wait for cpus
-            and (moved + task.cpus <= share or alone)
-            and task.kind.constraints is None  # which were weighed when it was planned
-            and task.kind.resources.fits(governor.resources)
-            and _evens_out(task, donor, governor, len(chosen))
-        ):
-            chosen.append(task)
-            moved += task.cpus
-            if moved >= share:
-                break
-    return chosen
-
-
-def _evens_out(task: Task, donor: Governor, governor: Governor, before: int) -> bool:
-    """Whether a task that needs something scarce has fewer before it, `before` moved with it."""
-    needs = task.kind.resources
-    if not needs.others:
-        return True
-    taker_load = (len(governor.scheduled) + before + 1) / needs.times_in(governor.resources)
-    return taker_load <= (len(donor.scheduled) - before - 1) / needs.times_in(donor.resources)
-
-
-def _waiting(donor: Governor) -> Iterator[Task]:
-    """The tasks that have not started there, the last ones of the queue first."""
-    yield from reversed(donor.queue)
-    for task in reversed(donor.assigned):
-        if task.row is TaskRow.ASSIGNED:
-            yield task

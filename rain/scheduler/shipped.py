@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rain.scheduler.api import Scheduler
+from rain.scheduler.blevel import BlevelScheduler
+from rain.scheduler.heft import HeftScheduler
+from rain.scheduler.horizon import HorizonScheduler
+from rain.scheduler.mars import MarsScheduler
 from rain.scheduler.rain import RainScheduler
+from rain.scheduler.random_choice import RandomScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
+from rain.scheduler.stealing import StealingScheduler
 
 DEFAULT = "rain"
 
 SCHEDULERS: dict[str, Callable[..., Scheduler]] = {
     "rain": RainScheduler,
+    "horizon": HorizonScheduler,
+    "blevel": BlevelScheduler,
+    "heft": HeftScheduler,
+    "mars": MarsScheduler,
+    "stealing": StealingScheduler,
+    "random": RandomScheduler,
     "round-robin": RoundRobinScheduler,
 }

@@ -39,7 +39,7 @@ class Scheduling:
         if self.unheard:
             news.unplanned.update(dict.fromkeys(_unplanned(state.graph, self.unheard)))
             self.unheard = {}
-        plan = Plan(state.graph, state.estimates)
+        plan = Plan(state.graph, state.estimates, state.now)
         if self.too_long or not self._plans(state, news, plan):
             self._plan_instead(state.graph, news, plan)
         state.status.runs += 1

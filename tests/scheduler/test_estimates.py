@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rain.base.ids import KindId
 from rain.base.kinds import TaskKind
 from rain.base.resources import ONE_CPU
@@ -9,6 +11,7 @@ from rain.graph import Learned
 from rain.graph.graph import NAMES_REMEMBERED, Graph
 from rain.graph.session import OUTLIER, TRUSTED
 from rain.scheduler.estimates import FIRST_BANDWIDTH, UNKNOWN_BYTES, UNKNOWN_SECONDS
+from rain.server.messages import GovernorUpdated
 from tests.support.scenes import scene
 
 MEBIBYTE = 1024 * 1024
@@ -82,6 +85,29 @@ def test_the_bandwidth_is_measured_from_copies_that_arrive() -> None:
     for data_object in made:
         s.governors[1].locate(data_object)
     # then: the first took two turns, and the second one more
-    speed = s.world.state.estimates.speed
-    assert speed.seconds == 2 * 0.98 + 1
-    assert s.world.state.estimates.bandwidth == speed.bytes / speed.seconds
+    estimates = s.world.state.estimates
+    assert estimates.downloads.seconds == pytest.approx(2 * 0.98 + 1)
+    assert estimates.bandwidth == pytest.approx(MEBIBYTE * (1 + 0.98) / (2 * 0.98 + 1))
+
+
+def test_a_link_that_was_only_waiting_for_the_other_end_does_not_count() -> None:
+    # given: one governor sends to two others at once
+    s = scene(1, 1, 1)
+    task, (made,) = s.draft.task(keep=True)
+    s.submit()
+    s.run(task, on=0, size=MEBIBYTE)
+    s.plan(
+        lambda plan: plan.copy(s.world.object(made), s.node(1)),
+        lambda plan: plan.copy(s.world.object(made), s.node(2)),
+    )
+    # when: both have it after three seconds
+    now = s.world.now
+    s.world.now += 2
+    s.world.turn(
+        *[GovernorUpdated(s.governors[i].id, s.governors[i].located(made)) for i in (1, 2)]
+    )
+    # then: each got a third per second, and twice as much was sent
+    estimates = s.world.state.estimates
+    assert s.world.now == now + 3
+    assert estimates.downloads.pace == pytest.approx(MEBIBYTE / 3, rel=0.02)
+    assert estimates.uploads.pace == estimates.bandwidth > MEBIBYTE / 3

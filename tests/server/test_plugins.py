@@ -11,6 +11,7 @@ import pytest
 from rain.base.errors import StartError
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
+from rain.scheduler.shipped import SCHEDULERS
 from rain.server import plugins
 from rain.server.plugins import make_scheduler, names, with_options
 
@@ -33,7 +34,7 @@ def announce(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
 
 
 def test_our_schedulers_are_known_by_name() -> None:
-    assert names()[:2] == ["rain", "round-robin"]
+    assert names() == list(SCHEDULERS)
     assert isinstance(make_scheduler("rain"), RainScheduler)
     assert isinstance(make_scheduler("round-robin"), RoundRobinScheduler)
 
@@ -51,7 +52,7 @@ def test_an_installed_package_can_announce_one(monkeypatch: pytest.MonkeyPatch) 
     announce(monkeypatch, point)
     # when / then
     assert isinstance(make_scheduler("dealt"), RoundRobinScheduler)
-    assert names() == ["rain", "round-robin", "dealt"]
+    assert names() == [*SCHEDULERS, "dealt"]
 
 
 def test_an_announced_one_that_cannot_be_loaded_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +63,7 @@ def test_an_announced_one_that_cannot_be_loaded_is_told(monkeypatch: pytest.Monk
 
 
 def test_an_unknown_name_is_told_with_the_known_ones() -> None:
-    with pytest.raises(StartError, match="no scheduler 'best'; known are rain, round-robin"):
+    with pytest.raises(StartError, match="no scheduler 'best'; known are rain, horizon"):
         make_scheduler("best")
 
 

@@ -1,0 +1,141 @@
+"""What every scheduler must keep to, as a test that its author can run.
+
+    from rain.scheduler.contract import check_scheduler
+
+    def test_my_scheduler_keeps_the_contract():
+        check_scheduler(MyScheduler)
+
+A cluster on the table runs random graphs: tasks of several sizes, with gpus, pins and groups;
+governors that join and leave; sessions that are closed; tasks that end in any order. The
+consistency checker looks at the graph after every step. Whoever breaks the contract gets a
+`BrokenContract` that says which part, and with which seed it happens again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from random import Random
+from typing import Any, NoReturn, TypeVar
+
+from attrs import define
+
+from rain.base.errors import PlanError
+from rain.graph import check
+from rain.scheduler.api import Plan, Scheduler
+from rain.scheduler.tabletop import Tabletop
+
+SEEDS = 20
+STEPS = 150
+"""Steps of a random run in which something may happen."""
+
+PATIENCE = 1000
+"""Steps in which everything must then be finished."""
+
+RARELY = 10
+"""Every so many of these the graph is checked."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class BrokenContract(AssertionError):  # it is what a test fails with
+    """A scheduler does not keep the contract."""
+
+
+def check_scheduler(make: Callable[[], Scheduler], seeds: Iterable[int] = range(SEEDS)) -> None:
+    """Raises `BrokenContract` with the first part of the contract that does not hold.
+
+    * Every plan keeps to the rules: resources, constraints, tasks and governors that are there.
+    * Nobody starves: whatever some governor could run is finished in the end.
+    * It is deterministic: the same news lead to the same plans.
+    * It is incremental: it never walks over all tasks or all objects of the graph.
+    """
+    for seed in seeds:
+        first = _run(make(), seed)
+        if _run(make(), seed) != first:
+            _fail(seed, "it is not deterministic: two runs with the same news differ")
+
+
+def _run(scheduler: Scheduler, seed: int) -> list[tuple[int, int]]:
+    """A random run; all assignments in their order."""
+    random = Random(seed)
+    table = Tabletop(random)
+    guard = _Guard()
+    table.graph.tasks = _Watched("tasks", guard, table.graph.tasks)
+    table.graph.objects = _Watched("objects", guard, table.graph.objects)
+    for step in range(STEPS + PATIENCE):
+        if step < STEPS:
+            table.something_happens()
+        else:
+            table.settle()
+            table.now += 1.0
+        _schedule(scheduler, table, guard, seed)
+        table.work(random.randint(1, 6))
+        if step < STEPS or step % RARELY == 0:
+            check(table.graph)
+        if step > STEPS and not table.unfinished():
+            break
+    else:
+        _fail(seed, f"it lets tasks starve: {table.unfinished()[:3]} were never run")
+    check(table.graph)
+    return table.assigned
+
+
+def _schedule(scheduler: Scheduler, table: Tabletop, guard: _Guard, seed: int) -> None:
+    plan = Plan(table.graph, table.estimates, table.now)
+    news = table.take_news()
+    guard.closed = True
+    try:
+        scheduler.schedule(table.graph, news, plan)
+    except PlanError as error:
+        _fail(seed, f"its plan breaks the rule {error.rule!r}: {error}")
+    except _WalkedError as error:
+        _fail(seed, f"it is not incremental: it walks over graph.{error}")
+    finally:
+        guard.closed = False
+    table.obey(plan)
+
+
+def _fail(seed: int, why: str) -> NoReturn:
+    raise BrokenContract(f"seed {seed}: {why}")
+
+
+class _WalkedError(Exception):
+    """Somebody has walked over what may be very large."""
+
+
+@define
+class _Guard:
+    """Whether it is the scheduler's turn."""
+
+    closed: bool = False
+
+
+class _Watched(dict[K, V]):
+    """A dictionary over which a scheduler may not walk; asking for one entry is free."""
+
+    def __init__(self, name: str, guard: _Guard, entries: dict[K, V]) -> None:
+        super().__init__(entries)
+        self._name = name
+        self._guard = guard
+
+    def _watch(self) -> None:
+        if self._guard.closed:
+            raise _WalkedError(self._name)
+
+    def __iter__(self) -> Iterator[K]:
+        self._watch()
+        return super().__iter__()
+
+    # Any, because the types that dict itself returns here cannot be named.
+    def keys(self) -> Any:
+        self._watch()
+        return super().keys()
+
+    def values(self) -> Any:
+        self._watch()
+        return super().values()
+
+    def items(self) -> Any:
+        self._watch()
+        return super().items()

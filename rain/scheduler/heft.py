@@ -1,0 +1,140 @@
+"""HEFT: every task gets its place when it is submitted, in the order of its rank.
+
+The rank is the longest way to an end of the graph, transfers included. Each task goes where it
+would end first; it may slip in before what was planned there earlier, when the gap is long enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import Factory, define
+
+from rain.graph import DataObject, Governor, Graph, Task
+from rain.graph.rules import allows
+from rain.scheduler.api import News, Plan
+from rain.scheduler.toolbox.levels import Mark, enter_levels, mark_of, urgency
+from rain.scheduler.toolbox.places import LOOKED_AT, has_place, travels_along
+from rain.scheduler.toolbox.waiting_list import WaitingList
+
+REMEMBERED = 256
+"""Bookings of a governor that are looked at for gaps; what was booked before these is full."""
+
+
+@define(eq=False)
+class Rank(Mark):
+    """A mark with the time at which the task will end where it was planned."""
+
+    end: float = 0.0
+
+
+@define(eq=False)
+class Calendar:
+    """When the cpus of a governor are taken: bookings of start, end and cpus."""
+
+    cpus: int
+    bookings: list[tuple[float, float, int]] = Factory(list)
+    full_until: float = 0.0
+
+    def first_gap(self, cpus: int, ready: float, seconds: float) -> float:
+        """The earliest start from which so many cpus are free for so long."""
+        earliest = max(ready, self.full_until)
+        starts = [earliest, *(end for _, end, _ in self.bookings if end > earliest)]
+        return next(
+            start for start in sorted(starts) if self._is_free(cpus, start, start + seconds)
+        )
+
+    def _is_free(self, cpus: int, start: float, end: float) -> bool:
+        """Whether the room is there all the time: usage only grows where a booking starts."""
+        inside = [booking for booking in self.bookings if booking[0] < end and booking[1] > start]
+        moments = [start, *(booking[0] for booking in inside if booking[0] > start)]
+        room = self.cpus - cpus
+        return all(
+            sum(taken for begin, until, taken in inside if begin <= moment < until) <= room
+            for moment in moments
+        )
+
+    def book(self, cpus: int, start: float, end: float) -> None:
+        """So many cpus are taken for this time."""
+        self.bookings.append((start, end, cpus))
+        if len(self.bookings) > REMEMBERED:
+            self.bookings.sort(key=lambda booking: booking[1])
+            oldest = self.bookings.pop(0)
+            self.full_until = max(self.full_until, oldest[1])
+
+
+class HeftScheduler:
+    """Keeps a calendar of each governor."""
+
+    def __init__(self) -> None:
+        self._waiting = WaitingList(urgency)
+        self._calendars: dict[Governor, Calendar] = {}
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        """Plans all that is new, by rank; then nothing moves any more."""
+        estimates = plan.estimates
+        enter_levels(
+            news.submitted, plan, Rank, lambda output: estimates.transfer(estimates.size(output))
+        )
+        for governor in news.left:
+            self._calendars.pop(governor, None)
+        for governor in graph.governors.values():
+            self._calendars.setdefault(governor, Calendar(max(governor.cpus, 1)))
+        self._waiting.add(news.submitted)
+        self._waiting.add(news.unplanned)
+        held = [task for task in self._waiting.take(graph) if not self._place(task, plan)]
+        self._waiting.add(held)
+
+    def _place(self, task: Task, plan: Plan) -> bool:
+        """Plans a task where it will end first, if that can be said already."""
+        governors = plan.graph.governors.values()
+        fitting = [governor for governor in governors if allows(task, governor, governors)]
+        if not fitting or not has_place(task):
+            return False
+        seconds = mark_of(task).seconds
+        arrives = _arrival(task, plan)
+
+        def start_on(governor: Governor) -> float:
+            calendar = self._calendars[governor]
+            return calendar.first_gap(min(task.cpus, calendar.cpus), arrives(governor), seconds)
+
+        start, _, governor = min(
+            ((start_on(governor), governor.number, governor) for governor in fitting),
+            key=lambda found: found[:2],
+        )
+        plan.assign(task, governor, mark_of(task).priority)
+        self._calendars[governor].book(task.cpus, start, start + seconds)
+        rank = task.sched
+        assert isinstance(rank, Rank)
+        rank.end = start + seconds
+        return True
+
+
+def _arrival(task: Task, plan: Plan) -> Callable[[Governor], float]:
+    """When all inputs will be on a governor."""
+    estimates = plan.estimates
+    wanted: list[tuple[DataObject, float, float]] = []
+    for data_object in task.inputs[:LOOKED_AT]:
+        producer = data_object.producer
+        made = plan.now
+        if (
+            producer is not None
+            and not data_object.is_finished
+            and isinstance(producer.sched, Rank)
+        ):
+            made = max(made, producer.sched.end)
+        travels = travels_along(data_object)
+        wanted.append(
+            (data_object, made, 0.0 if travels else estimates.transfer(estimates.size(data_object)))
+        )
+
+    def arrives(governor: Governor) -> float:
+        return max(
+            (
+                made if governor in data_object.scheduled else made + transfer
+                for data_object, made, transfer in wanted
+            ),
+            default=plan.now,
+        )
+
+    return arrives

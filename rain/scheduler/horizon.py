@@ -1,0 +1,239 @@
+"""Every task where it would end first, planned only as far as can be foreseen.
+
+Ready tasks, and those that soon will be, are taken in the order of their urgency. Each goes where
+it would end first: when cpus are free there, and when its inputs will have come over the links that
+they must share with all else that was planned. Only what can start within the horizon is planned;
+the rest stays open, because until then much will have turned out otherwise. Small tasks are
+planned ahead by the thousand that way, and large ones when their turn comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rain.base.wire import INLINE_LIMIT
+from rain.graph import DataObject, Governor, Graph, Task
+from rain.graph.rules import allows
+from rain.scheduler.api import News, Plan
+from rain.scheduler.toolbox.accounts import Accounts
+from rain.scheduler.toolbox.balance import feed_hungry
+from rain.scheduler.toolbox.levels import enter_levels
+from rain.scheduler.toolbox.places import LOOKED_AT
+from rain.scheduler.toolbox.sites import Site, Sites
+from rain.scheduler.toolbox.transfers import (
+    Note,
+    Place,
+    kin,
+    note_of,
+    occupy_links,
+    place_on,
+    wanted_inputs,
+)
+from rain.scheduler.toolbox.waiting_list import needs_plan
+
+HORIZON = 1.0
+"""Seconds: what cannot start until then is not planned yet."""
+
+HELD = 32
+"""So many tasks may find no room before a run ends."""
+
+NEAREST = 8
+"""Governors that have inputs, or inputs of consumers, that are compared."""
+
+SOCIAL = 0.3
+"""Moving data costs others, too: a second of it counts as so many seconds of waiting."""
+
+
+class HorizonScheduler:
+    """Keeps an account of each session, and the times of each governor."""
+
+    def __init__(self, horizon: float = HORIZON) -> None:
+        self._horizon = horizon
+        self._sites = Sites()
+        self._accounts = Accounts()
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        """Plans what can start soon."""
+        changed = bool(news.joined or news.left)
+        self._sites.begin_run(graph.governors.values(), plan.now, changed=changed)
+        self._hear_of_ends(news.finished, plan)
+        self._hear_of_tasks(graph, news, plan)
+        self._accounts.forget(news.cleared)  # even if it has submitted in the same moment
+        if len(self._sites):
+            self._plan_frontier(graph, plan)
+            feed_hungry(list(graph.governors.values()), plan, self._moves)
+
+    # What has happened.
+
+    def _hear_of_ends(self, finished: list[Task], plan: Plan) -> None:
+        freed: dict[Site, None] = {}
+        for task in finished:
+            note = note_of(task)
+            if note.site is not None:
+                freed[note.site] = None
+            self._leave_site(task, note)
+            self._accounts.finished(task, note.seconds)
+            for output in task.outputs:
+                if output.size > INLINE_LIMIT and output.is_finished:
+                    _bring_to_followers(output, plan)
+        for site in freed:
+            if self._sites.get(site.governor) is site:
+                self._sites.look(site, plan.now)
+
+    def _hear_of_tasks(self, graph: Graph, news: News, plan: Plan) -> None:
+        if news.submitted:
+            enter_levels(news.submitted, plan, Note)
+            self._accounts.submitted(news.submitted)
+        for task in news.unplanned:
+            if graph.tasks.get(task.id) is task:
+                self._leave_site(task, note_of(task))
+        self._list(task for task in news.submitted if not task.missing)
+        self._list(task for task in news.unplanned if needs_plan(graph, task) and not task.missing)
+        self._list(task for task in news.ready if needs_plan(graph, task))
+        self._list(task for task in self._accounts.due(plan.now) if needs_plan(graph, task))
+
+    def _leave_site(self, task: Task, note: Note) -> None:
+        if note.site is not None:
+            note.site.work -= note.seconds * task.cpus
+            note.site = None
+
+    def _list(self, tasks: Iterable[Task]) -> None:
+        for task in tasks:
+            note = note_of(task)
+            if not note.listed and task.scheduled is None:
+                note.listed = True
+                self._accounts.list(task, note.urgency)
+
+    # What follows.
+
+    def _plan_frontier(self, graph: Graph, plan: Plan) -> None:
+        sites, now, soon = self._sites, plan.now, plan.now + self._horizon
+        held: list[Task] = []
+        tried: dict[Site, None] = {}
+        for task in self._accounts.take(sites.cpus):
+            note = note_of(task)
+            note.listed = False
+            if not needs_plan(graph, task):
+                continue
+            ready = _ready_at(task, now)
+            if ready is None:
+                continue  # it comes again when its producers are planned
+            place = self._choose(task, ready, plan)
+            if place is None:
+                held.append(task)
+            elif place.start - place.moving <= soon:
+                self._assign(task, note, place, plan)
+            elif ready - place.moving > soon:
+                self._accounts.later(task, ready - place.moving - self._horizon)
+            else:  # its turn is kept: those behind it see what it will take
+                held.append(task)
+                place.site.book(min(task.cpus, place.site.cpus), place.start, note.seconds)
+                tried[place.site] = None
+            if len(held) >= HELD:
+                break
+        self._list(held)
+        for site in tried:
+            sites.look_again(site, now)
+
+    def _assign(self, task: Task, note: Note, place: Place, plan: Plan) -> None:
+        site, governor = place.site, place.site.governor
+        priority = self._accounts.priority(task, self._sites.cpus)
+        plan.assign(task, governor, priority)
+        self._accounts.planned(task, note.seconds)
+        self._take_site(task, note, place)
+        if place.moving:
+            for wanted in wanted_inputs(task, plan):
+                data_object = wanted.object
+                if governor not in data_object.scheduled:
+                    occupy_links(site, self._sites, wanted)
+                    if task.missing and data_object.is_finished:
+                        plan.copy(data_object, governor)
+        for output in task.outputs:
+            if output.consumers:
+                self._list(consumer for consumer in output.consumers if consumer.missing)
+
+    def _take_site(self, task: Task, note: Note, place: Place) -> None:
+        site, start, _ = place
+        cpus, seconds = task.cpus, note.seconds
+        site.book(min(cpus, site.cpus), start, seconds)
+        site.work += seconds * cpus
+        note.site = site
+        note.end = start + seconds
+
+    def _moves(self, task: Task, donor: Governor, taker: Governor, plan: Plan) -> bool:
+        """Whether a task that waits at one governor would start sooner at another."""
+        sites, now = self._sites, plan.now
+        sites.look(sites[donor], now)
+        wanted = wanted_inputs(task, plan)
+        place = place_on(sites[taker], sites, task.cpus, wanted, now, now)
+        note = note_of(task)
+        if place.start + min(self._horizon, note.seconds) >= sites[donor].last:
+            return False
+        self._leave_site(task, note)
+        self._take_site(task, note, place)
+        return True
+
+    # Where a task would end first.
+
+    def _choose(self, task: Task, ready: float, plan: Plan) -> Place | None:
+        sites, now, cpus = self._sites, plan.now, task.cpus
+        wanted = wanted_inputs(task, plan) if task.inputs else []
+        near: dict[Governor, float] = {}
+        for found in wanted:
+            for governor in found.object.scheduled:
+                near[governor] = near.get(governor, 0.0) + found.seconds
+        related = kin(task, plan)
+        kind = task.kind
+        if kind.resources.others or kind.constraints is not None:
+            governors = plan.graph.governors.values()
+            candidates = [site for site in sites if allows(task, site.governor, governors)]
+        else:
+            first = sites.first(cpus, now)
+            if first is None:
+                return None
+            if not near and not related:
+                return Place(first, max(first.start(cpus, now), ready), 0.0)
+            candidates = [first, *self._nearest(near, cpus), *self._nearest(related, cpus)]
+        best: tuple[float, float, int, int] | None = None
+        chosen: Place | None = None
+        for site in dict.fromkeys(candidates):
+            if site.slots[0] <= now:
+                sites.look(site, now)
+            place = place_on(site, sites, cpus, wanted, ready, now)
+            governor = site.governor
+            key = (
+                place.start + SOCIAL * place.moving,
+                -related.get(governor, 0.0),
+                len(governor.scheduled) // site.cpus,
+                governor.number,
+            )
+            if best is None or key < best:
+                best, chosen = key, place
+        return chosen
+
+    def _nearest(self, weights: dict[Governor, float], cpus: int) -> list[Site]:
+        """The sites of the governors with the largest weights, of those that are large enough."""
+        fitting = [governor for governor in weights if cpus <= governor.cpus]
+        if len(fitting) > NEAREST:
+            fitting.sort(key=lambda governor: (-weights[governor], governor.number))
+        return [self._sites[governor] for governor in fitting[:NEAREST]]
+
+
+def _ready_at(task: Task, now: float) -> float | None:
+    """When all inputs will be made; None as long as nobody has planned one of them."""
+    ready = now
+    for data_object in task.inputs[:LOOKED_AT]:
+        if not data_object.is_finished:
+            producer = data_object.producer
+            if producer is None or producer.scheduled is None:
+                return None
+            ready = max(ready, note_of(producer).end)
+    return ready
+
+
+def _bring_to_followers(output: DataObject, plan: Plan) -> None:
+    """Copies a new object to where its consumers were planned ahead."""
+    for consumer in output.consumers:
+        governor = consumer.scheduled
+        if governor is not None and consumer.missing and governor not in output.scheduled:
+            plan.copy(output, governor)

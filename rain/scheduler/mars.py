@@ -1,0 +1,164 @@
+"""As Mars schedules operands: first tasks by breadth-first search, the others where their data is.
+
+Tasks without inputs are dealt out when they are submitted. Each governor has a quota by its cpus
+and takes a task, then the tasks near that one in the graph, so that what belongs together comes to
+one place. Any other task goes, when it is ready, where most of its input bytes are. Deeper tasks go
+first, then those whose consumers have other inputs already, then those with few consumers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from attrs import define
+
+from rain.graph import Governor, Graph, Task
+from rain.graph.rules import allows
+from rain.scheduler.api import News, Plan
+from rain.scheduler.toolbox.balance import feed_hungry
+from rain.scheduler.toolbox.places import bytes_by_governor
+from rain.scheduler.toolbox.waiting_list import needs_plan
+
+FEW = 64
+"""Neighbours of a task, and consumers of it, that are looked at."""
+
+
+@define(eq=False)
+class Operand:
+    """What is kept at a task: how many tasks are before it, and how many after it."""
+
+    depth: int
+    descendants: int = 1
+
+
+class MarsScheduler:
+    """Keeps what has no place yet."""
+
+    def __init__(self, rebalance: bool = True) -> None:
+        self._rebalance = rebalance
+        self._waiting: dict[Task, None] = {}
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        """Deals out the first tasks, then plans what is ready."""
+        _enter(news.submitted)
+        self._waiting |= dict.fromkeys([*news.submitted, *news.unplanned, *news.ready])
+        governors = list(graph.governors.values())
+        if not governors:
+            return
+        tasks = [task for task in self._waiting if needs_plan(graph, task) and not task.missing]
+        initial = [task for task in tasks if _is_initial(task)]
+        homes = place_initial(initial, governors)
+        self._waiting = {}
+        for task in sorted(tasks, key=lambda task: (-_priority(task), task.order)):
+            governor = _best(task, homes.get(task), governors, plan)
+            if governor is None:
+                self._waiting[task] = None
+            else:
+                plan.assign(task, governor, _priority(task))
+        if self._rebalance:
+            feed_hungry(governors, plan)
+
+
+def _enter(tasks: list[Task]) -> None:
+    """Depths from the inputs on, numbers of descendants from the ends back."""
+    for task in tasks:
+        depths = [p.sched.depth for p in _producers(task) if isinstance(p.sched, Operand)]
+        task.sched = Operand(1 + max(depths, default=-1))
+    for task in reversed(tasks):
+        operand = task.sched
+        assert isinstance(operand, Operand)
+        for consumer in _consumers(task):
+            if isinstance(consumer.sched, Operand):
+                operand.descendants += consumer.sched.descendants
+
+
+def _producers(task: Task) -> Iterable[Task]:
+    return (obj.producer for obj in task.inputs if obj.producer is not None)
+
+
+def _consumers(task: Task) -> Iterable[Task]:
+    return (consumer for output in task.outputs for consumer in output.consumers)
+
+
+def _is_initial(task: Task) -> bool:
+    return all(data_object.producer is None for data_object in task.inputs)
+
+
+def _operand(task: Task) -> Operand:
+    operand = task.sched
+    assert isinstance(operand, Operand), f"{task!r} was never submitted to this scheduler"
+    return operand
+
+
+def _priority(task: Task) -> int:
+    """Depth, the depth of the deepest consumer that is half fed, few consumers: in one number."""
+    consumers = list(_consumers(task))
+    half_fed = [
+        _operand(consumer).depth
+        for consumer in consumers[:FEW]
+        if consumer.missing < len(consumer.unique_inputs()[:FEW])
+    ]
+    return (
+        (_operand(task).depth << 40)
+        + (max(half_fed, default=0) << 16)
+        - min(len(consumers), 0xFFFF)
+    )
+
+
+def place_initial(tasks: list[Task], governors: list[Governor]) -> dict[Task, Governor]:
+    """Breadth-first search from the task with the most descendants, as far as the quotas go."""
+    homes: dict[Task, Governor] = {}
+    quotas = _quotas(len(tasks), governors)
+    wanted = dict.fromkeys(tasks)
+    spread = max(sum(1 + len(task.outputs) for task in tasks), len(governors)) // len(governors)
+    candidates = sorted(tasks, key=lambda task: (_operand(task).descendants, -task.order))
+    while candidates:
+        start = candidates.pop()
+        if start in homes:
+            continue
+        governor = max(governors, key=lambda found: (quotas[found], -found.number))
+        for task in _near(start, max(spread, FEW)):
+            if quotas[governor] <= 0:
+                break
+            if task in wanted and task not in homes:
+                homes[task] = governor
+                quotas[governor] -= 1
+    return homes
+
+
+def _quotas(count: int, governors: list[Governor]) -> dict[Governor, int]:
+    """So many tasks by cpus; what is left over goes to the largest, one by one."""
+    cpus = sum(max(governor.cpus, 1) for governor in governors)
+    quotas = {governor: count * max(governor.cpus, 1) // cpus for governor in governors}
+    largest = sorted(governors, key=lambda found: (-found.cpus, found.number))
+    for governor in largest[: count - sum(quotas.values())]:
+        quotas[governor] += 1
+    return quotas
+
+
+def _near(start: Task, most: int) -> Iterable[Task]:
+    """The task and those around it, the nearest first, whichever way the data goes."""
+    seen = {start: None}
+    pending = deque([start])
+    while pending:
+        task = pending.popleft()
+        yield task
+        for other in (*list(_producers(task))[:FEW], *list(_consumers(task))[:FEW]):
+            if other not in seen and len(seen) < 4 * most:
+                seen[other] = None
+                pending.append(other)
+
+
+def _best(
+    task: Task, home: Governor | None, governors: list[Governor], plan: Plan
+) -> Governor | None:
+    """Its home; else who has most of its bytes, and of these who has the most idle cpus."""
+    if home is not None and allows(task, home, governors):
+        return home
+    local = bytes_by_governor(task, plan.estimates)
+    return max(
+        (governor for governor in governors if allows(task, governor, governors)),
+        key=lambda found: (local.get(found, 0), found.cpus - found.active_cpus, -found.number),
+        default=None,
+    )

@@ -1,0 +1,47 @@
+"""Work stealing: data decides alone, and those that run out of work take it from others."""
+
+from __future__ import annotations
+
+from rain.graph import Governor, Graph, Task
+from rain.graph.rules import allows
+from rain.scheduler.api import News, Plan
+from rain.scheduler.toolbox.balance import feed_hungry
+from rain.scheduler.toolbox.levels import enter_levels, mark_of, urgency
+from rain.scheduler.toolbox.places import bytes_by_governor
+from rain.scheduler.toolbox.waiting_list import WaitingList
+
+
+class StealingScheduler:
+    """Keeps the tasks whose inputs have no place yet, and those that nobody may run."""
+
+    def __init__(self) -> None:
+        self._waiting = WaitingList(urgency)
+        self._next = 0
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        """Plans every ready task where it misses the fewest bytes, however busy that one is."""
+        enter_levels(news.submitted, plan)
+        for tasks in (news.submitted, news.unplanned, news.ready):
+            self._waiting.add(task for task in tasks if not task.missing)
+        governors = list(graph.governors.values())
+        held: list[Task] = []
+        for task in self._waiting.take(graph) if governors else ():
+            governor = self._nearest(task, governors, plan)
+            if governor is None:
+                held.append(task)
+            else:
+                plan.assign(task, governor, mark_of(task).priority)
+        self._waiting.add(held)
+        feed_hungry(governors, plan)
+
+    def _nearest(self, task: Task, governors: list[Governor], plan: Plan) -> Governor | None:
+        """The governor that has most of the inputs; those that are equal take turns."""
+        local = bytes_by_governor(task, plan.estimates)
+        near = [governor for governor in local if allows(task, governor, governors)]
+        if near:
+            return max(near, key=lambda found: (local[found], -found.number))
+        for _ in governors:
+            self._next = (self._next + 1) % len(governors)
+            if allows(task, governors[self._next], governors):
+                return governors[self._next]
+        return None

@@ -1,0 +1,207 @@
+"""A cluster on the table: a graph and what happens to it, without server, governors or time.
+
+The contract of schedulers plays with it. Everything that happens is drawn from one seeded
+generator, and goes through the same functions of the graph that the server uses.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from attrs import Factory, define, field
+
+from rain.base.constraints import Constraints
+from rain.base.ids import ClientId, GovernorId, KindId, ObjectId, TaskId, pack
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.resources import Resources
+from rain.base.states import TaskRow
+from rain.base.wire import Submission
+from rain.graph import DataObject, Governor, Graph, Session, Task, loss, planning, progress
+from rain.graph.growth import grow
+from rain.graph.release import clear, release
+from rain.graph.rules import suits
+from rain.scheduler.api import News, Plan
+from rain.scheduler.estimates import Estimates
+
+LARGEST = 12  # tasks of one submission
+SIZES = (0, 100, 20_000, 5_000_000)
+WISHES = (
+    *(None,) * 8,
+    Constraints(pin=("host-1", "host-2")),
+    Constraints(spread="wide"),
+    Constraints(apart="alone"),
+)
+
+
+@define(eq=False)
+class Tabletop:
+    """The graph, what the scheduler has not heard yet, and what it has decided."""
+
+    random: Random
+    graph: Graph = Factory(Graph)
+    estimates: Estimates = Factory(Estimates)
+    now: float = 1000.0
+    news: News = Factory(News)
+    assigned: list[tuple[int, int]] = Factory(list)  # every assignment: task and governor
+    _numbers: dict[Session, int] = Factory(dict)  # the last id that was used
+    _joined: int = 0
+    _sessions: list[Session] = field(init=False, factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        client = self.graph.add_client(ClientId(1))
+        self._sessions += [self.graph.add_session(client, "", "") for _ in range(3)]
+        self.join()
+        self.join()
+
+    # What happens.
+
+    def something_happens(self) -> None:
+        """One random event, or none."""
+        draw = self.random.random()
+        if draw < 0.15:
+            self.submit()
+        elif draw < 0.18:
+            self.join()
+        elif draw < 0.20 and len(self.graph.governors) > 1:
+            self.leave(self.random.choice(list(self.graph.governors.values())))
+        elif draw < 0.202 and len(self._sessions) > 1:
+            self.close(self._sessions.pop())
+        self.now += self.random.choice((0.01, 0.1, 1.0, 5.0))
+
+    def settle(self) -> None:
+        """From now on nothing comes and nobody leaves; every sort of task has some governor."""
+        while not self._all_suit():
+            self.join()
+
+    def join(self) -> None:
+        """A governor of a random size joins; every third one has gpus."""
+        self._joined += 1
+        number = self._joined
+        amounts = {"cpus": self.random.choice((1, 2, 4)), "gpus": 2 * (number % 3 == 0)}
+        if number % 4 == 1:
+            amounts["cpus"] = 4
+        governor = self.graph.add_governor(
+            GovernorId(number), f"host-{number % 5}:1", Resources.of(amounts), self.now
+        )
+        self.news.joined.append(governor)
+
+    def leave(self, governor: Governor) -> None:
+        """A governor is lost, with all that it had."""
+        del self.graph.governors[governor.id]
+        losses = loss.lose_governor(governor)
+        self.news.left.append(governor)
+        self.news.unplanned.update(losses.unplanned)
+
+    def close(self, session: Session) -> None:
+        """A session ends with all that it has."""
+        clear(self.graph, session)
+        del self.graph.sessions[session.id]
+        del session.client.sessions[session.id]
+        self.news.cleared.append(session)
+
+    def submit(self) -> None:
+        """Some tasks, which read each other's outputs and kept ones of earlier submissions."""
+        session = self.random.choice(self._sessions)
+        submission = Submission(session.id)
+        blob = self._kind(session, submission)
+        readable = [found.id for found in session.objects if found.kept]
+        for _ in range(self.random.randint(1, LARGEST)):
+            count = self.random.randint(0, min(3, len(readable)))
+            readable.append(
+                self._task(session, submission, blob, self.random.sample(readable, count))
+            )
+        self.news.submitted += grow(self.graph, session, submission)
+
+    def _next_id(self, session: Session) -> int:
+        number = self._numbers[session] = self._numbers.get(session, 100) + 1
+        return pack(session.id, number)
+
+    def _kind(self, session: Session, submission: Submission) -> KindId:
+        blob = KindId(self._next_id(session))
+        submission.object_kinds.append(ObjectKind(blob))
+        return blob
+
+    def _task(
+        self, session: Session, submission: Submission, blob: KindId, inputs: list[ObjectId]
+    ) -> ObjectId:
+        random, kind = self.random, KindId(self._next_id(session))
+        needs = {"cpus": random.choice((0, 1, 1, 1, 2, 4)), "gpus": int(random.random() < 0.1)}
+        wishes = random.choice(WISHES)
+        hint = random.choice((0.0, 0.01, 3.0))
+        submission.task_kinds.append(
+            TaskKind(kind, "py/", f"f{hint}", Resources.of(needs), (), (blob,), "", hint, wishes)
+        )
+        made, columns = ObjectId(self._next_id(session)), submission.tasks
+        columns.ids.append(TaskId(self._next_id(session)))
+        columns.kinds.append(kind)
+        columns.configs.append(b"")
+        columns.input_counts.append(len(inputs))
+        columns.inputs += inputs
+        columns.outputs.append(made)
+        if random.random() < 0.5:
+            submission.kept.append(made)
+        return made
+
+    # What the scheduler decides, and what comes of it.
+
+    def take_news(self) -> News:
+        """What has happened since it was asked last."""
+        news, self.news = self.news, News()
+        return news
+
+    def obey(self, plan: Plan) -> None:
+        """Tells governors what was planned, and brings what was ordered."""
+        for data_object, governor in plan.copies:
+            if data_object.is_finished and governor in data_object.scheduled:
+                self._bring(data_object, governor)
+        for governor in self.graph.governors.values():
+            while len(governor.queue):
+                task = governor.queue.pop()
+                planning.assign(task)
+                self.assigned.append((task.id, governor.number))
+                for data_object in task.inputs:
+                    self._bring(data_object, governor)
+
+    def _bring(self, data_object: DataObject, governor: Governor) -> None:
+        if governor not in data_object.located:
+            data_object.schedule_on(governor)
+            data_object.assign_to(governor)
+            data_object.locate_on(governor)
+            self.news.located.append((data_object, governor))
+
+    def work(self, count: int) -> None:
+        """So many tasks end, one after the other; some of them were seen to start."""
+        for _ in range(count):
+            running = [task for found in self.graph.governors.values() for task in found.assigned]
+            if not running:
+                return
+            task = self.random.choice(running)
+            if task.row is TaskRow.ASSIGNED and self.random.random() < 0.5:
+                progress.start(task, self.now)
+            else:
+                self._finish(task)
+
+    def _finish(self, task: Task) -> None:
+        governor = progress.finish(task)
+        size = self.random.choice(SIZES)
+        learned = task.session.learned[task.kind.id]
+        self.estimates.finished(learned, self.random.random(), size)
+        self.news.finished.append(task)
+        for data_object in progress.consumed(task):
+            release(self.graph, data_object)
+        for output in task.outputs:
+            if not output.is_finished:
+                self.news.ready += progress.finish_object(output, governor, size)
+            release(self.graph, output)
+
+    # How it stands.
+
+    def unfinished(self) -> list[Task]:
+        """Every task that is not done."""
+        return [task for task in self.graph.tasks.values() if not task.is_done]
+
+    def _all_suit(self) -> bool:
+        governors = self.graph.governors.values()
+        return all(
+            any(suits(task.kind, governor) for governor in governors) for task in self.unfinished()
+        )

@@ -1,0 +1,91 @@
+"""Moving tasks that wait, from governors with too many of them to those that are idle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from rain.base.states import TaskRow
+from rain.graph import Governor, Task
+from rain.graph.rules import suits
+from rain.scheduler.api import Plan
+
+LOOKED_AT = 64
+"""Tasks beyond the wanted share that are looked at; a queue may hold very many that do not fit."""
+
+
+Moves = Callable[[Task, Governor, Governor, Plan], bool]
+"""Whether a task should go from one governor to another; when it says yes, it goes."""
+
+
+def always(task: Task, donor: Governor, taker: Governor, plan: Plan) -> bool:
+    """Whoever is idle may have it."""
+    return True
+
+
+def feed_hungry(governors: list[Governor], plan: Plan, moves: Moves = always) -> None:
+    """Moves waiting tasks to governors with idle cpus; nothing ever moves to and fro."""
+    hungry = [governor for governor in governors if governor.active_cpus < governor.cpus]
+    if not hungry:
+        return
+    donors = [governor for governor in governors if governor.active_cpus > governor.cpus]
+    for governor in hungry:
+        for donor in sorted(donors, key=lambda donor: (-_surplus(donor), donor.number)):
+            if governor.active_cpus >= governor.cpus or _surplus(donor) <= 0:
+                break
+            for task in _to_move(donor, governor):
+                if moves(task, donor, governor, plan):
+                    plan.take_back(task)
+                    plan.assign(task, governor, task.priority)
+
+
+def _surplus(governor: Governor) -> int:
+    """Cpus' worth of ready tasks beyond what the governor can run at once."""
+    return governor.active_cpus - governor.cpus
+
+
+def _to_move(donor: Governor, governor: Governor) -> list[Task]:
+    """Tasks that leave the two about even, or one that could run at once.
+
+    Neither choice makes the giver hungry and the taker a giver, so no task goes to and fro.
+    """
+    surplus, room = _surplus(donor), -_surplus(governor)
+    share = min(surplus, (surplus + room) // 2)
+    chosen: list[Task] = []
+    moved = 0
+    for task in islice(_waiting(donor), share + LOOKED_AT):
+        alone = not moved and task.cpus <= room
+        if (
+            task.cpus  # those without do not wait for cpus
+            and (moved + task.cpus <= share or alone)
+            and can_move(task, governor)
+            and _evens_out(task, donor, governor, len(chosen))
+        ):
+            chosen.append(task)
+            moved += task.cpus
+            if moved >= share:
+                break
+    return chosen
+
+
+def can_move(task: Task, governor: Governor) -> bool:
+    """Whether a planned task may go there; constraints were weighed when it was planned."""
+    wishes = task.kind.constraints
+    return suits(task.kind, governor) and (wishes is None or not wishes.groups())
+
+
+def _evens_out(task: Task, donor: Governor, governor: Governor, before: int) -> bool:
+    """Whether a task that needs something scarce has fewer before it, `before` moved with it."""
+    needs = task.kind.resources
+    if not needs.others:
+        return True
+    taker_load = (len(governor.scheduled) + before + 1) / needs.times_in(governor.resources)
+    return taker_load <= (len(donor.scheduled) - before - 1) / needs.times_in(donor.resources)
+
+
+def _waiting(donor: Governor) -> Iterator[Task]:
+    """The tasks that have not started there, the last ones of the queue first."""
+    yield from reversed(donor.queue)
+    for task in reversed(donor.assigned):
+        if task.row is TaskRow.ASSIGNED:
+            yield task

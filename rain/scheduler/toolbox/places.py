@@ -1,0 +1,36 @@
+"""Where the data of a task is: bytes by governor, now and when what is planned has been done."""
+
+from __future__ import annotations
+
+from rain.base.wire import INLINE_LIMIT
+from rain.graph import DataObject, Governor, Task
+from rain.scheduler.estimates import Estimates
+
+LOOKED_AT = 64
+"""How many inputs of a task count for its place; a merge of thousands need not read them all."""
+
+
+def travels_along(data_object: DataObject) -> bool:
+    """Whether it comes inside the message that names it, and so is near to everybody."""
+    return data_object.data is not None and len(data_object.data) <= INLINE_LIMIT
+
+
+def bytes_by_governor(task: Task, estimates: Estimates) -> dict[Governor, int]:
+    """How many bytes of the task's inputs are, or will be, on which governor."""
+    local: dict[Governor, int] = {}
+    for data_object in task.inputs[:LOOKED_AT]:
+        places = data_object.scheduled
+        if places and not travels_along(data_object):
+            size = estimates.size(data_object) or 1
+            for governor in places:
+                local[governor] = local.get(governor, 0) + size
+    return local
+
+
+def has_place(task: Task) -> bool:
+    """Whether it is known where every input (of those that are looked at) is or will be made."""
+    return all(
+        data_object.is_finished
+        or (data_object.producer is not None and data_object.producer.scheduled is not None)
+        for data_object in task.inputs[:LOOKED_AT]
+    )

@@ -1,0 +1,64 @@
+"""Every scheduler that can be chosen keeps the contract, and the contract finds who does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rain.graph import Graph
+from rain.scheduler.api import News, Plan, Scheduler
+from rain.scheduler.contract import BrokenContract, check_scheduler
+from rain.scheduler.round_robin import RoundRobinScheduler
+from rain.scheduler.shipped import SCHEDULERS
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_every_scheduler_that_ships_keeps_the_contract(name: str) -> None:
+    check_scheduler(SCHEDULERS[name], range(3))
+
+
+class Lazy:
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        for task in news.submitted[:1]:
+            for governor in graph.governors.values():
+                if task.kind.resources.fits(governor.resources) and not task.kind.constraints:
+                    plan.assign(task, governor)
+                    break
+
+
+class Careless:
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        for task in news.submitted:
+            plan.assign(task, next(iter(graph.governors.values())))
+
+
+class Moody(RoundRobinScheduler):
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Moody.made += 1
+        self._turn = Moody.made
+
+
+class Scanning:
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        for task in graph.tasks.values():
+            task.sched = self
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "complaint"),
+    [
+        (Lazy, "lets tasks starve"),
+        (Careless, "breaks the rule 'resources'|breaks the rule 'pin'|breaks the rule 'apart'"),
+        (Moody, "it is not deterministic"),
+        (Scanning, "it is not incremental: it walks over graph.tasks"),
+    ],
+)
+def test_who_breaks_the_contract_is_told_which_part(
+    scheduler: Callable[[], Scheduler], complaint: str
+) -> None:
+    with pytest.raises(BrokenContract, match=complaint):
+        check_scheduler(scheduler, [1])

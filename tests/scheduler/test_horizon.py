@@ -1,0 +1,162 @@
+"""The horizon scheduler: soon, near, fair, and with few objects alive."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.base.ids import KindId, ObjectId, TaskId
+from rain.base.kinds import TaskKind
+from rain.base.states import ObjectState, TaskRow
+from rain.scheduler.api import Scheduler
+from rain.scheduler.blevel import BlevelScheduler
+from rain.scheduler.horizon import HorizonScheduler
+from rain.server.messages import GovernorUpdated
+from tests.support.scenes import Scene, scene_with
+from tests.support.submissions import Draft
+
+LARGE = 1_000_000
+
+
+def timed(draft: Draft, seconds: float, *inputs: ObjectId) -> tuple[TaskId, ObjectId]:
+    """A task whose duration is known."""
+    task, (made,) = draft.task(*inputs)
+    kind = KindId(draft.next_id())
+    draft.submission.task_kinds.append(
+        TaskKind(
+            kind, "py/", f"takes {seconds}", outputs=(draft.blob_kind(),), duration_hint=seconds
+        )
+    )
+    draft.submission.tasks.kinds[-1] = kind
+    return task, made
+
+
+def planned(s: Scene) -> int:
+    return sum(len(governor.node.scheduled) for governor in s.world.governors)
+
+
+def step(s: Scene) -> None:
+    """Every governor runs the best of the tasks that it could run, all at the same time."""
+    updates: list[GovernorUpdated] = []
+    for governor in s.world.governors:
+        if governor.fetching():
+            governor.locate(*governor.fetching())
+        ready = [s.world.task(task) for task in governor.runnable()]
+        best = min(ready, key=lambda task: (-task.priority, task.order))
+        updates.append(GovernorUpdated(governor.id, governor.finished(best.id)))
+    s.world.turn(*updates)
+
+
+@pytest.mark.parametrize(("scheduler", "alive"), [(HorizonScheduler, 2), (BlevelScheduler, 6)])
+def test_a_tree_that_grows_together_keeps_few_of_its_parts_alive(
+    scheduler: type[Scheduler], alive: int
+) -> None:
+    # given: eight leaves, and two governors that run one task each at a time
+    s = scene_with(scheduler(), 1, 1)
+    level = [s.draft.task()[1][0] for _ in range(8)]
+    while len(level) > 2:
+        level = [s.draft.task(*level[i : i + 2])[1][0] for i in range(0, len(level), 2)]
+    s.draft.task(*level, keep=True)
+    s.submit()
+    # when
+    for _ in range(5):
+        step(s)
+    # then: by level all leaves would come first
+    objects = s.world.state.graph.objects.values()
+    assert sum(found.state is ObjectState.FINISHED for found in objects) == alive
+
+
+def test_what_cannot_start_soon_is_not_planned() -> None:
+    s = scene_with(HorizonScheduler(), 2, 2)
+    for _ in range(50):
+        timed(s.draft, 20.0)
+    s.submit()
+    assert planned(s) == 4
+
+
+def test_small_tasks_are_planned_by_the_thousand() -> None:
+    s = scene_with(HorizonScheduler(), 2, 2)
+    for _ in range(3000):
+        s.draft.task()
+    s.submit()
+    assert planned(s) == 3000
+
+
+def test_the_longest_chain_goes_first() -> None:
+    s = scene_with(HorizonScheduler(), 1)
+    timed(s.draft, 20.0)
+    first, made = timed(s.draft, 10.0)
+    timed(s.draft, 15.0, made)
+    s.submit()
+    assert list(s.governors[0].tasks) == [first]
+
+
+def test_sessions_take_turns_however_much_one_of_them_wants() -> None:
+    # given: one session has filled the cluster for a long time
+    s = scene_with(HorizonScheduler(), 1)
+    tasks = [timed(s.draft, 20.0)[0] for _ in range(30)]
+    s.submit()
+    other = s.client.session()
+    small, _ = timed(other, 5.0)
+    s.client.submit(other)
+    # when
+    for task in tasks[:2]:
+        s.governors[0].finish(task)
+    # then
+    assert list(s.governors[0].tasks) == [small]
+
+
+def test_old_tasks_do_not_wait_for_ever_for_newer_ones_with_longer_chains() -> None:
+    # given
+    s = scene_with(HorizonScheduler(), 1)
+    running, _ = timed(s.draft, 5.0)
+    old, _ = timed(s.draft, 5.0)
+    s.submit()
+    s.world.turn(after=1000.0)
+    timed(s.draft, 100.0)
+    s.submit()
+    # when
+    s.governors[0].finish(running)
+    # then
+    assert list(s.governors[0].tasks) == [old]
+
+
+def test_a_task_waits_for_a_near_cpu_when_its_data_would_take_longer() -> None:
+    # given: an object of very many bytes on a governor that is busy for a while
+    s = scene_with(HorizonScheduler(), 1, 1)
+    producer, made = timed(s.draft, 1.0)
+    s.draft.submission.kept.append(made)
+    s.submit()
+    home = next(governor for governor in s.governors if governor.tasks)
+    home.finish(producer, size=10_000 * LARGE)
+    blocker, _ = timed(s.draft, 5.0)
+    other, _ = timed(s.draft, 5.0)
+    s.submit()
+    # when
+    reader, _ = timed(s.draft, 1.0, made)
+    s.submit()
+    assert s.world.task(reader).row is TaskRow.READY
+    home.finish(*home.tasks)
+    # then
+    assert reader in home.tasks
+    assert blocker != other
+
+
+def test_inputs_are_brought_to_where_a_task_will_run_before_its_last_one_is_made() -> None:
+    # given: two large inputs, made on two governors; the first is there
+    s = scene_with(HorizonScheduler(), 1, 1)
+    first, a = timed(s.draft, 0.1)
+    second, b = timed(s.draft, 0.5)
+    reader, _ = timed(s.draft, 1.0, a, b)
+    s.submit()
+    homes = {task: g for g in s.governors for task in (first, second) if task in g.tasks}
+    assert homes[first] is not homes[second]
+    target = s.world.task(reader).scheduled
+    assert target is not None
+    far, near = (first, a), (second, b)
+    if target is homes[first].node:
+        far, near = near, far
+    # when
+    homes[far[0]].finish(far[0], size=LARGE)
+    # then
+    assert s.world.object(near[1]).state is ObjectState.UNFINISHED
+    assert homes[near[0]].fetching() == [far[1]]
