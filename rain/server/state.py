@@ -10,7 +10,8 @@ from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Thresholds, Throttle
-from rain.server.happenings import Happening, Happenings
+from rain.server.collector import Happenings
+from rain.server.happenings import Happening
 from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
 
 

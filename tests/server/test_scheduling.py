@@ -11,7 +11,8 @@ from rain.base.errors import InvariantError
 from rain.base.states import TaskRow
 from rain.graph import Graph, Task
 from rain.scheduler.api import News, Plan
-from rain.server.happenings import Happenings, SchedulerFailed
+from rain.server.collector import Happenings
+from rain.server.happenings import SchedulerFailed
 from rain.server.scheduling import QUIET
 from tests.support.scenes import Scene, scene_with
 

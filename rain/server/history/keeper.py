@@ -23,7 +23,7 @@ from structlog.typing import FilteringBoundLogger
 import rain
 from rain.base.errors import StartError
 from rain.server.beside import beside
-from rain.server.happenings import Happenings
+from rain.server.collector import Happenings
 from rain.server.history.reader import EventReader
 from rain.server.history.retention import Keep
 from rain.server.history.store import FILE, open_lock, open_store, take_lock

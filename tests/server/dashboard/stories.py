@@ -8,9 +8,9 @@ from pathlib import Path
 
 from attrs import frozen
 
+from rain.server.collector import Happenings
 from rain.server.dashboard.digest import Digest
 from rain.server.dashboard.reading import catch_up
-from rain.server.happenings import Happenings
 from rain.server.history.store import FILE, open_store
 from tests.support.events import listen
 from tests.support.fake_client import FakeClient

@@ -16,11 +16,11 @@ from rain.base.kinds import TaskKind
 from rain.base.wire import Submission, TaskColumns
 from rain.graph import Session
 from rain.graph.session import Client
+from rain.server.collector import Happenings
 from rain.server.happenings import (
     ClientSubmit,
     GovernorNew,
     Happening,
-    Happenings,
     SessionNew,
     Taken,
 )

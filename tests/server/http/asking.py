@@ -11,7 +11,7 @@ from typing import Any
 import trio
 from attrs import frozen
 
-from rain.server.happenings import Happenings
+from rain.server.collector import Happenings
 from rain.server.history.reader import EventReader
 from rain.server.history.store import EventStore
 from rain.server.http.connection import Answer

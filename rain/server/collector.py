@@ -1,0 +1,176 @@
+"""Writing down what happens while it happens.
+
+The functions of a turn append small values here when somebody listens (`State.happenings`); the
+border takes them after some turns and another process formats them.
+
+A disk that stalls must not fill the memory: beyond `limit` bytes what happens per task is counted
+and not kept, and beyond twice the limit everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from rain.base.failures import FailedAttempt
+from rain.base.ids import ClientId, ObjectId
+from rain.base.wire import SessionFailure, Submission
+from rain.graph import DataObject, Governor, Session, Task
+from rain.server.happenings import (
+    AttemptFailed,
+    Batch,
+    ClientInvalidRequest,
+    ClientSubmit,
+    ClientUnkeep,
+    Happening,
+    ObjectsFinished,
+    Taken,
+    TaskFailed,
+    TaskNotes,
+    TasksFinished,
+    TasksSkipped,
+    TasksStarted,
+)
+
+DEFAULT_LIMIT = 64 * 1024 * 1024
+_TASK_BYTES = 160  # what a task takes in the columns, measured
+_SMALL_BYTES = 500  # what any other happening takes
+
+
+@define(eq=False)
+class Happenings:
+    """Collects what happens until the border takes it.
+
+    What happens per task goes into the newest batch of its sort as long as that is of the same
+    turn and governor. A start is always written before the end of the same task.
+    """
+
+    with_objects: bool = False  # finished data objects too: one more event per task
+    limit: int = DEFAULT_LIMIT
+    bytes: int = field(init=False, default=0)
+    _list: list[Happening] = field(init=False, factory=list)
+    _lost: int = field(init=False, default=0)
+    _started: TasksStarted | None = field(init=False, default=None)
+    _finished: TasksFinished | None = field(init=False, default=None)
+    _objects: ObjectsFinished | None = field(init=False, default=None)
+
+    def take(self) -> Taken:
+        """Hands over everything and empties."""
+        taken = Taken(self._list, self._lost)
+        self._list, self._lost, self.bytes = [], 0, 0
+        self._end_batches()
+        return taken
+
+    def add(self, happening: Happening, size: int = 0) -> None:
+        """Something rare has happened; `size` tells of its long texts."""
+        self._add(happening, size, 2 * self.limit)
+
+    def refused(self, now: float, client: ClientId, reason: str) -> None:
+        """A request of a client was refused."""
+        self._add(ClientInvalidRequest(now, client, reason), len(reason), self.limit)
+
+    def submitted(self, now: float, session: Session, submission: Submission) -> None:
+        """A submission was accepted."""
+        columns, constants = submission.tasks, submission.constants
+        task_kinds = {kind: session.task_kinds[kind] for kind in dict.fromkeys(columns.kinds)}
+        object_kinds = dict.fromkeys(constants.kinds)
+        for task_kind in task_kinds.values():
+            object_kinds |= dict.fromkeys(task_kind.outputs)
+        happening = ClientSubmit(
+            now,
+            session.id,
+            task_kinds,
+            {kind: session.object_kinds[kind] for kind in object_kinds},
+            columns,
+            constants.ids,
+            constants.kinds,
+        )
+        size = _TASK_BYTES * (len(columns.ids) + len(constants.ids))
+        self._add(happening, size + sum(map(len, columns.configs)), self.limit)
+
+    def unkept(self, now: float, objects: tuple[ObjectId, ...]) -> None:
+        """A client does not need these objects any more."""
+        self._add(ClientUnkeep(now, objects), 40 * len(objects), self.limit)
+
+    def task_started(self, now: float, governor: Governor, task: Task) -> None:
+        """A governor has started a task."""
+        batch = self._started
+        if batch is None or batch.address != governor.address or batch.time != now:
+            if self.bytes > self.limit:
+                self._lost += 1
+                return
+            batch = self._started = TasksStarted(now, governor.address)
+            self._open(batch)
+            self._finished = None  # what is started from here on finishes further below
+        batch.ids.append(task.id)
+        self.bytes += _TASK_BYTES
+
+    def task_finished(self, now: float, governor: Governor, task: Task, *, sudden: bool) -> None:
+        """A governor has finished a task; `sudden` if its start was never told."""
+        batch = self._finished
+        if batch is None or batch.address != governor.address or batch.time != now:
+            if self.bytes > self.limit:
+                self._lost += 1
+                return
+            batch = self._finished = TasksFinished(now, governor.address)
+            self._open(batch)
+        if sudden:
+            batch.sudden.append(len(batch.ids))
+        batch.ids.append(task.id)
+        batch.starts.append(task.started)
+        batch.durations.append(task.duration)
+        if task.user or task.debug:
+            self._note(batch, task)
+        self.bytes += _TASK_BYTES
+
+    def attempt_failed(self, now: float, task: Task, failed: FailedAttempt, *, again: bool) -> None:
+        """An attempt of a task has failed, and by it the task unless it is tried again."""
+        size = len(failed.message) + len(failed.debug)
+        if again:
+            self.add(AttemptFailed(now, task.id, task.started, failed), size)
+            return
+        notes = TaskNotes(task.user, failed.debug or task.debug)
+        end = TaskFailed(now, task.id, failed.governor, task.started, failed.message, notes)
+        self.add(end, size + len(notes.user) + len(notes.debug))
+
+    def skipped(self, now: float, failure: SessionFailure, tasks: Sequence[Task]) -> None:
+        """Tasks will never run, because another one has failed, or no governor fits."""
+        if tasks:
+            error = failure.message.strip().rpartition("\n")[2]  # the end of a traceback
+            happening = TasksSkipped(now, failure.task, error, [task.id for task in tasks])
+            self._add(happening, _TASK_BYTES * len(tasks), self.limit)
+
+    def object_finished(self, now: float, governor: Governor, made: DataObject) -> None:
+        """A data object was made on a governor; only asked for with `with_objects`."""
+        batch = self._objects
+        if batch is None or batch.address != governor.address or batch.time != now:
+            if self.bytes > self.limit:
+                self._lost += 1
+                return
+            batch = self._objects = ObjectsFinished(now, governor.address)
+            self._open(batch)
+        batch.ids.append(made.id)
+        batch.sizes.append(made.size)
+        batch.content_types.append(made.content_type)
+        batch.users.append(made.user)
+        self.bytes += _TASK_BYTES
+
+    def _add(self, happening: Happening, size: int, limit: int) -> None:
+        if self.bytes > limit:
+            self._lost += 1
+            return
+        self._end_batches()
+        self.bytes += _SMALL_BYTES + size
+        self._list.append(happening)
+
+    def _open(self, batch: Batch) -> None:
+        self.bytes += _SMALL_BYTES
+        self._list.append(batch)
+
+    def _note(self, batch: TasksFinished, task: Task) -> None:
+        batch.notes[task.id] = TaskNotes(task.user, task.debug)
+        self.bytes += _SMALL_BYTES + len(task.user) + len(task.debug)
+
+    def _end_batches(self) -> None:
+        self._started = self._finished = self._objects = None

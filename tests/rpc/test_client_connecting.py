@@ -1,0 +1,107 @@
+"""A client connects, or is told in one line why it cannot."""
+
+import re
+import socket
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+import trio
+
+from rain.base.address import split_address
+from rain.base.errors import (
+    StartError,
+)
+from rain.rpc import host
+from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.server_endpoint import listen
+from tests.rpc.fakes import FakeServer, FakeStore
+from tests.support.streams import listen_streams
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    port = closed_port()
+    expected = f"cannot reach the server at 127.0.0.1:{port}: Connection refused"
+    with pytest.raises(StartError, match=f"^{re.escape(expected)}$"):
+        ClientConnection("127.0.0.1", port)
+
+
+def test_a_host_that_nobody_knows_is_named() -> None:
+    with pytest.raises(StartError, match=r"cannot reach the server at nowhere\.invalid:1: "):
+        ClientConnection("nowhere.invalid", 1)
+
+
+@contextmanager
+def somebody_else(said: bytes) -> Generator[int, None, None]:
+    """A port where something listens that is no Rain server."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def greet() -> None:
+            stranger, _ = listening.accept()
+            with stranger:
+                stranger.sendall(said)
+                while stranger.recv(1000):
+                    pass
+
+        thread = threading.Thread(target=greet)
+        thread.start()
+        yield listening.getsockname()[1]
+        thread.join()
+
+
+def test_a_server_of_something_else_is_named() -> None:
+    with (
+        somebody_else(b"220 mail.example ESMTP\r\n" * 20) as port,
+        pytest.raises(StartError, match="is not a Rain server"),
+    ):
+        ClientConnection("127.0.0.1", port)
+
+
+def test_a_server_that_says_nothing_is_given_up() -> None:
+    with (
+        somebody_else(b"") as port,
+        pytest.raises(StartError, match=r"does not answer within 0\.05 seconds"),
+    ):
+        ClientConnection("127.0.0.1", port, connect_timeout=0.05)
+
+
+def test_the_data_port_of_a_governor_is_no_server() -> None:
+    async def main() -> int:
+        streams = listen_streams(FakeStore({}))
+
+        def script() -> None:
+            with pytest.raises(StartError, match="is not a Rain server"):
+                ClientConnection(*split_address(streams.address))
+
+        with trio.fail_after(60):
+            await trio.to_thread.run_sync(script)
+        await streams.close()
+        return 0
+
+    host.run(main)
+
+
+def test_a_client_of_another_version_is_told_both_versions() -> None:
+    async def main() -> int:
+        server = FakeServer()
+        listener = listen("127.0.0.1", 0, server)
+
+        def script() -> None:
+            with pytest.raises(StartError, match=r"speaks version 9 .* this server version 2"):
+                ClientConnection("127.0.0.1", listener.port, version=9)
+
+        with trio.fail_after(60):
+            await trio.to_thread.run_sync(script)
+        assert server.journal.entries == []
+        listener.close()
+        return 0
+
+    host.run(main)

@@ -1,0 +1,98 @@
+"""Data objects that a client fetches, wherever they are."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from rain.base.errors import (
+    RefusedError,
+)
+from rain.base.ids import ObjectId, pack
+from rain.base.states import ObjectState
+from rain.base.wire import (
+    Fetched,
+    ObjectReport,
+)
+from rain.rpc import host
+from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.handlers import Reply
+from rain.rpc.server_endpoint import listen
+from tests.rpc.client_scenes import OBJECT, play
+from tests.rpc.fakes import FakeServer, FakeStore
+from tests.support.streams import listen_streams
+
+
+def test_a_large_object_of_the_server_arrives_whole() -> None:
+    data = os.urandom(1 << 20) * 50 + b"end"
+
+    def scene(client: ClientConnection) -> None:
+        fetched = client.fetch(OBJECT)
+        assert fetched.data == data
+        assert fetched.report.size == len(data)
+
+    play(scene, lambda server: server.data.update({OBJECT: data}))
+
+
+def test_a_large_object_goes_into_a_file(tmp_path: Path) -> None:
+    data = os.urandom(3_500_000)
+
+    def scene(client: ClientConnection) -> None:
+        assert client.fetch(OBJECT, tmp_path / "file").data is None
+        assert (tmp_path / "file").read_bytes() == data
+
+    play(scene, lambda server: server.data.update({OBJECT: data}))
+
+
+def test_an_object_of_a_governor_is_looked_for_again_when_it_moved() -> None:
+    data = os.urandom(3_500_000)
+
+    async def main() -> int:
+        server = FakeServer()
+        listener = listen("127.0.0.1", 0, server)
+        gone = listen_streams(FakeStore({}))
+        there = listen_streams(FakeStore({OBJECT: data}))
+        holders = [gone.address, there.address]
+
+        def fetch(reply: Reply[Any]) -> None:
+            report = ObjectReport(OBJECT, ObjectState.FINISHED, len(data))
+            holder = holders.pop(0) if len(holders) > 1 else holders[0]
+            reply.answer(Fetched(report, None, holder))
+
+        server.rules["fetch"] = fetch
+
+        def script() -> None:
+            client = ClientConnection("127.0.0.1", listener.port)
+            assert client.fetch(OBJECT).data == data
+            client.close()
+
+        with trio.fail_after(60):
+            await trio.to_thread.run_sync(script)
+        listener.close()
+        await gone.close()
+        await there.close()
+        return 0
+
+    host.run(main)
+
+
+def test_an_object_that_nobody_gives_is_refused_by_name() -> None:
+    def scene(client: ClientConnection) -> None:
+        with pytest.raises(RefusedError, match=r"1/10 cannot be fetched: the holder does not"):
+            client.fetch(OBJECT)
+
+    play(scene, lambda server: setattr(server, "holder", "127.0.0.1:1"))
+
+
+def test_many_objects_arrive_in_the_order_in_which_they_were_asked_for() -> None:
+    data = {ObjectId(pack(1, number)): bytes([number % 256]) * number for number in range(10, 300)}
+    data[OBJECT] = bytes(2_500_000)
+
+    def scene(client: ClientConnection) -> None:
+        fetched = client.fetch_many(list(data))
+        assert [entry.data for entry in fetched] == list(data.values())
+        assert client.fetch_many([]) == []
+
+    play(scene, lambda server: server.data.update(data))

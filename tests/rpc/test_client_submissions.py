@@ -1,0 +1,121 @@
+"""Submissions of a client: whole, once, and refused whole."""
+
+import pytest
+
+from rain.base.errors import (
+    RefusedError,
+)
+from rain.base.ids import KindId, ObjectId, TaskId, pack
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.wire import (
+    ConstantColumns,
+    Submission,
+    TaskColumns,
+)
+from rain.rpc.client_endpoint import ClientConnection
+from tests.rpc.client_scenes import OBJECT, SESSION, play
+from tests.rpc.fakes import FakeServer
+
+
+def large_submission() -> Submission:
+    """More tasks than one message holds, constants of many lengths, some uploaded ahead."""
+    count = 40_000
+    kinds = [TaskKind(KindId(pack(1, 11)), "py/", outputs=(KindId(pack(1, 12)),))]
+    numbers = range(1000, 1000 + count)
+    constants = [b"", b"small", bytes(3_000_000), bytes(range(256)) * 20_000, bytes(1 << 20)]
+    return Submission(
+        SESSION,
+        task_kinds=kinds,
+        object_kinds=[ObjectKind(KindId(pack(1, 12)))],
+        tasks=TaskColumns(
+            ids=[TaskId(pack(1, number)) for number in numbers],
+            kinds=[kinds[0].id] * count,
+            configs=[number.to_bytes(60, "little") for number in numbers],
+            input_counts=[number % 3 for number in numbers],
+            inputs=[ObjectId(number) for number in range(sum(number % 3 for number in numbers))],
+            outputs=[ObjectId(pack(1, number + count)) for number in numbers],
+        ),
+        constants=ConstantColumns(
+            ids=[ObjectId(pack(1, 20 + place)) for place in range(len(constants))],
+            kinds=[KindId(pack(1, 12))] * len(constants),
+            data=constants,
+        ),
+        kept=[OBJECT],
+    )
+
+
+def test_a_large_submission_arrives_whole_and_once() -> None:
+    submission = large_submission()
+    server = play(lambda client: client.submit(submission))
+    ((arrived,),) = server.journal.named("submit")
+    constants = submission.constants
+    assert arrived.constants.sizes == [len(data) for data in constants.data]
+    # What is large went ahead, into files
+    assert [
+        data or (server.uploads.data(object_id) if size else b"")
+        for object_id, data, size in zip(
+            arrived.constants.ids, arrived.constants.data, arrived.constants.sizes, strict=True
+        )
+    ] == constants.data
+    assert [len(data) for data in arrived.constants.data] == [0, 5, 0, 0, 0]
+    arrived.constants = constants
+    assert arrived == submission
+
+
+def test_a_submission_over_the_bound_is_refused_whole_and_the_next_one_is_taken() -> None:
+    def scene(client: ClientConnection) -> None:
+        with pytest.raises(RefusedError, match="larger than 400000 bytes"):
+            client.submit(large_submission())
+        client.submit(Submission(SESSION, kept=[OBJECT]))
+
+    server = play(scene, pending_limit=400_000)
+    assert server.journal.named("submit") == [(Submission(SESSION, kept=[OBJECT]),)]
+
+
+def test_text_that_cannot_be_sent_is_refused_and_leaves_nothing_behind() -> None:
+    def scene(client: ClientConnection) -> None:
+        bad = large_submission()
+        bad.object_kinds = [ObjectKind(KindId(1), "half \udce9")]
+        with pytest.raises(RefusedError, match="not UTF-8"):
+            client.submit(bad)
+        client.submit(Submission(SESSION))
+
+    assert play(scene).journal.named("submit") == [(Submission(SESSION),)]
+
+
+def test_a_config_over_the_limit_of_a_message_is_refused_by_name() -> None:
+    tasks = TaskColumns([TaskId(OBJECT)], [KindId(1)], [bytes(70_000_000)], [0], [], [])
+
+    def scene(client: ClientConnection) -> None:
+        with pytest.raises(RefusedError, match="pass large data as constants"):
+            client.submit(Submission(SESSION, tasks=tasks))
+
+    play(scene)
+
+
+def test_a_wait_leaves_together_with_the_submission_before_it() -> None:
+    def scene(client: ClientConnection) -> None:
+        client.submit_soon(large_submission())
+        client.wait(SESSION, [], [], "session")
+
+    entries = play(scene).journal.entries
+    assert [entry[0] for entry in entries] == ["client joined", "submit", "wait", "client left"]
+
+
+def test_the_refusal_of_a_submission_that_nobody_waited_for_is_told_by_the_next_call() -> None:
+    def scene(client: ClientConnection) -> None:
+        client.submit_soon(Submission(SESSION))
+        with pytest.raises(RefusedError, match="two producers"):
+            client.wait(SESSION, [], [], "session")
+        client.submit_soon(Submission(SESSION))
+        client.open_session("another")
+        with pytest.raises(RefusedError, match="two producers"):
+            client.submit(Submission(SESSION))
+        client.fetch(ObjectId(pack(2, 10)))
+
+    def prepare(server: FakeServer) -> None:
+        server.data[ObjectId(pack(2, 10))] = b"x"
+        server.rules["submit"] = lambda reply: reply.refuse("two producers")
+        server.rules["wait"] = lambda reply: reply.refuse("unknown task")
+
+    play(scene, prepare)

@@ -1,0 +1,94 @@
+"""What a client waits for, and what comes with the answer."""
+
+import threading
+from functools import partial
+from typing import Any
+
+import pytest
+
+from rain.base.errors import (
+    ConnectionLostError,
+    InvariantError,
+)
+from rain.base.ids import ObjectId
+from rain.base.wire import (
+    Delivery,
+    WaitAnswer,
+)
+from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.handlers import Reply
+from tests.rpc.client_scenes import OBJECT, SESSION, play
+
+
+def test_small_results_come_with_the_wait() -> None:
+    delivery = Delivery([OBJECT], [3], ["text"], [b"abc"])
+
+    def scene(client: ClientConnection) -> None:
+        assert client.wait(SESSION, [], [OBJECT], "all").delivery == delivery
+
+    answer = WaitAnswer([], [OBJECT], delivery)
+    play(scene, lambda server: server.rules.update(wait=lambda reply: reply.answer(answer)))
+
+
+def test_a_delivery_over_the_limit_is_cut() -> None:
+    delivery = Delivery(
+        [ObjectId(number) for number in range(60)], [1 << 20] * 60, [""] * 60, [bytes(1 << 20)] * 60
+    )
+
+    def scene(client: ClientConnection) -> None:
+        seen = client.wait(SESSION, [], [OBJECT], "all").delivery
+        assert 0 < len(seen.ids) < 60
+        assert seen.data == delivery.data[: len(seen.ids)]
+
+    answer = WaitAnswer([], [OBJECT], delivery)
+    play(scene, lambda server: server.rules.update(wait=lambda reply: reply.answer(answer)))
+
+
+def test_a_wait_that_times_out_is_abandoned_on_the_server() -> None:
+    def scene(client: ClientConnection) -> None:
+        with pytest.raises(TimeoutError):
+            client.wait(SESSION, [], [], "session", timeout=0.01)
+        client.open_session("")
+
+    server = play(scene, lambda server: server.rules.update(wait=lambda reply: None))
+    names = [entry[0] for entry in server.journal.entries]
+    assert names == ["client joined", "wait", "abandoned", "open_session", "client left"]
+
+
+def test_waits_of_a_client_that_leaves_are_abandoned_before_it_has_left() -> None:
+    replies: list[Reply[Any]] = []
+
+    def scene(client: ClientConnection) -> None:
+        waiting = threading.Thread(target=partial(lost, client))
+        waiting.start()
+        reached.wait()
+        client.close()
+        waiting.join()
+
+    def lost(client: ClientConnection) -> None:
+        with pytest.raises(ConnectionLostError, match="was closed"):
+            client.wait(SESSION, [], [], "session")
+
+    def hold(reply: Reply[Any]) -> None:
+        replies.append(reply)
+        reached.set()
+
+    reached = threading.Event()
+    server = play(scene, lambda server: server.rules.update(wait=hold))
+    assert server.journal.entries[2:] == [
+        ("abandoned", replies[0]),
+        ("client left", "the other side closed the connection"),
+    ]
+
+
+def test_an_answer_to_somebody_who_has_gone_goes_nowhere() -> None:
+    def scene(client: ClientConnection) -> None:
+        with pytest.raises(TimeoutError):
+            client.wait(SESSION, [], [], "session", timeout=0.01)
+
+    held: list[Reply[Any]] = []
+    server = play(scene, lambda server: server.rules.update(wait=held.append))
+    assert server.journal.named("abandoned") == [(held[0],)]
+    held[0].answer(WaitAnswer())
+    with pytest.raises(InvariantError, match="twice"):
+        held[0].refuse("no")
