@@ -1,19 +1,33 @@
 """The network: every governor has an upload and a download, and transfers share them fairly.
 
 Fair means max-min: nobody can get more without somebody who has less, or as little, getting less
-still. Progressive filling finds it: the link with the smallest share for each of its transfers
-fixes theirs, and what they leave is shared by the others.
+still. A transfer is held up by one of its two links; that link is full, and nobody has more of it.
+So each link has a *level*: what it gives to every transfer that its other link does not hold up
+before. A transfer has the lower of its two levels.
 
-A transfer that starts or ends changes only what hangs together with it, by links that transfers
-have in common. Only that part is computed anew, and once for all changes of one instant.
+A transfer that starts or ends changes the levels of its links, these may change those of links that
+share transfers with them, and so on: mostly this ends after a few. Should it not end soon,
+progressive filling makes the levels anew for all that hangs together: the link with the lowest
+share fixes the rates of its transfers, and what they leave is shared by the others. Changes of one
+instant are settled together.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush, heapreplace
 
 from attrs import Factory, define
+
+CLOSE = 1e-12
+"""Levels that differ by less, as a part of themselves, are the same."""
+
+PATIENCE = 8
+"""So often may the levels of all links that hang together change, on average, one by one."""
+
+FULL = float("inf")
+"""The level of a link that holds nobody up."""
 
 
 @define(eq=False)
@@ -36,6 +50,7 @@ class Link:
 
     number: int
     capacity: float
+    level: float = FULL
     transfers: dict[Transfer, None] = Factory(dict)
 
 
@@ -47,6 +62,7 @@ class Network:
         self._down = [Link(2 * i + 1, capacity) for i, capacity in enumerate(downloads)]
         self._ends: list[tuple[float, int, int, Transfer]] = []
         self._changed: dict[Link, None] = {}
+        self._fresh: list[Transfer] = []
         self._count = 0
         self.active = 0
 
@@ -55,6 +71,7 @@ class Network:
         self._count += 1
         self.active += 1
         transfer = Transfer(self._count, source, target, float(size), since=now)
+        self._fresh.append(transfer)
         for link in (self._up[source], self._down[target]):
             link.transfers[transfer] = None
             self._changed[link] = None
@@ -74,10 +91,56 @@ class Network:
 
     def settle(self, now: float) -> None:
         """Shares the links anew, after all starts and ends of this instant."""
-        if self._changed:
+        if not self._changed:
+            return
+        concerned = self._mend()
+        if concerned is None:
             links = self._connected()
-            self._changed.clear()
-            self._fill(links, now)
+            _fill_levels(self._up, self._down, links)
+            concerned = {transfer: None for link in links for transfer in link.transfers}
+        concerned.update(dict.fromkeys(self._fresh))
+        self._changed.clear()
+        self._fresh.clear()
+        for transfer in concerned:
+            rate = min(self._up[transfer.source].level, self._down[transfer.target].level)
+            if rate != transfer.rate and not transfer.done:
+                self._set_rate(transfer, rate, now)
+
+    def _mend(self) -> dict[Transfer, None] | None:
+        """Corrects levels one by one until they fit each other; the transfers of those links.
+
+        None when that takes too long.
+        """
+        up, down = self._up, self._down
+        queue = deque(self._changed)
+        queued = set(queue)  # only asked, never iterated
+        seen: set[Link] = set()
+        concerned: dict[Transfer, None] = {}
+        steps = 0
+        while queue:
+            link = queue.popleft()
+            queued.remove(link)
+            seen.add(link)
+            steps += 1
+            if steps > PATIENCE * len(seen) + 2 * PATIENCE:
+                return None
+            others = (
+                [down[transfer.target] for transfer in link.transfers]
+                if not link.number & 1
+                else [up[transfer.source] for transfer in link.transfers]
+            )
+            before, level = link.level, _level(link.capacity, [other.level for other in others])
+            lower = min(before, level)
+            if before == level or abs(before - level) <= CLOSE * lower:
+                continue
+            link.level = level
+            concerned.update(link.transfers)
+            for other in others:
+                # Who gives less than this link, before and now, does not feel the difference.
+                if lower < other.level and other not in queued:
+                    queued.add(other)
+                    queue.append(other)
+        return concerned
 
     def next_end(self) -> float:
         """When the next transfer will be complete; everything is settled."""
@@ -116,43 +179,6 @@ class Network:
                     links.append(other)
         return links
 
-    def _fill(self, links: list[Link], now: float) -> None:
-        room: dict[int, float] = {}
-        unfixed: dict[int, int] = {}
-        heap: list[tuple[float, int, Link]] = []
-        for link in links:
-            count = len(link.transfers)
-            if count:
-                room[link.number] = link.capacity
-                unfixed[link.number] = count
-                heap.append((link.capacity / count, link.number, link))
-        heapify(heap)
-        fixed: set[Transfer] = set()  # only asked, never iterated
-        floor = 0.0  # shares only grow, but for the rounding
-        while heap:
-            noted, number, link = heap[0]
-            count = unfixed[number]
-            if not count:
-                heappop(heap)
-                continue
-            share = max(room[number] / count, floor)
-            if share > noted:
-                heapreplace(heap, (share, number, link))
-                continue
-            heappop(heap)
-            floor = share
-            unfixed[number] = 0
-            outgoing = not number & 1
-            for transfer in link.transfers:
-                if transfer in fixed:
-                    continue
-                fixed.add(transfer)
-                other = 2 * transfer.target + 1 if outgoing else 2 * transfer.source
-                room[other] -= share
-                unfixed[other] -= 1
-                if transfer.rate != share:
-                    self._set_rate(transfer, share, now)
-
     def _set_rate(self, transfer: Transfer, rate: float, now: float) -> None:
         transfer.left = max(transfer.left - transfer.rate * (now - transfer.since), 0.0)
         transfer.rate = rate
@@ -160,3 +186,51 @@ class Network:
         transfer.version += 1
         end = now + transfer.left / rate
         heappush(self._ends, (end, transfer.number, transfer.version, transfer))
+
+
+def _level(capacity: float, others: list[float]) -> float:
+    """What a link gives to each transfer, when these get no more than `others` from elsewhere."""
+    left, count = capacity, len(others)
+    for other in sorted(others):
+        share = left / count
+        if other > share:
+            return share
+        left -= other
+        count -= 1
+    return FULL
+
+
+def _fill_levels(up: list[Link], down: list[Link], links: list[Link]) -> None:
+    """Progressive filling of links that hang together with no others."""
+    room: dict[int, float] = {}
+    unfixed: dict[int, int] = {}
+    heap: list[tuple[float, int, Link]] = []
+    for link in links:
+        link.level = FULL
+        count = len(link.transfers)
+        if count:
+            room[link.number] = link.capacity
+            unfixed[link.number] = count
+            heap.append((link.capacity / count, link.number, link))
+    heapify(heap)
+    fixed: set[Transfer] = set()  # only asked, never iterated
+    floor = 0.0  # shares only grow, but for the rounding
+    while heap:
+        noted, number, link = heap[0]
+        count = unfixed[number]
+        if not count:
+            heappop(heap)
+            continue
+        share = max(room[number] / count, floor)
+        if share > noted:
+            heapreplace(heap, (share, number, link))
+            continue
+        heappop(heap)
+        link.level = floor = share
+        unfixed[number] = 0
+        for transfer in link.transfers:
+            if transfer not in fixed:
+                fixed.add(transfer)
+                other = down[transfer.target] if not number & 1 else up[transfer.source]
+                room[other.number] -= share
+                unfixed[other.number] -= 1

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest.mock import patch
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,6 +103,29 @@ def test_every_byte_is_carried_and_none_is_carried_twice(
     # then
     for number, size in sizes.items():
         assert abs(carried[number] - size) <= 1e-6 * (size + 1)
+
+
+@given(CAPACITIES, FLOWS)
+def test_levels_that_are_mended_are_those_that_are_made_anew(
+    capacities: list[int], flows: list[tuple[int, int, int, int]]
+) -> None:
+    # given: one network that mends, and one that has no patience for it
+    mended, anew = Network(capacities, capacities), Network(capacities, capacities)
+    pairs: list[tuple[Transfer, Transfer]] = []
+    for number, (source, target, size, time) in enumerate(flows):
+        # when: another transfer starts, and now and then one is given up
+        started = mended.start(source, target, size, 0.0), anew.start(source, target, size, 0.0)
+        pairs.append(started)
+        if time > 15:
+            first, second = pairs.pop(number % len(pairs))
+            mended.stop(first)
+            anew.stop(second)
+        mended.settle(0.0)
+        with patch("rain.lab.network.PATIENCE", -1000):
+            anew.settle(0.0)
+        # then
+        for one, other in pairs:
+            assert abs(one.rate - other.rate) <= CLOSE * other.rate
 
 
 def test_a_transfer_alone_has_the_whole_of_the_narrower_link() -> None:
