@@ -33,6 +33,9 @@ from rain.rpc.loop import QuietLoop
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+E = TypeVar("E", bound=BaseException)
+
+NOT_HERE = "the connection does not belong to this process, or it ended"
 
 STOP_LIMIT = 5.0
 """Seconds that the program's exit waits for the thread."""
@@ -43,8 +46,11 @@ class Guest(Protocol):
 
     def close(self) -> None: ...
 
+    def hush(self) -> None:
+        """The program ends: who waits now waits for that, and hears nothing of the close."""
 
-def _bare(error: BaseException) -> BaseException:
+
+def bare(error: E) -> E:
     """An exception without the frames that it has passed; what surprises us keeps their text."""
     if not isinstance(error, RainError | TimeoutError):
         error.add_note("".join(traceback.format_exception(error)))
@@ -73,7 +79,7 @@ class _Call(Generic[T]):
             result = await self._coroutine()
         except Exception as error:  # noqa: BLE001  # raised again where the result is wanted
             if not self._end.is_set():
-                self.future.set_exception(_bare(error))
+                self.future.set_exception(bare(error))
         else:
             self.future.set_result(result)
 
@@ -100,7 +106,7 @@ class Background:
             raise InvariantError("the thread of the connections cannot wait for itself")
         call = _Call(lambda: function(*args), self._end)
         if not self.soon(call.start):
-            raise ConnectionLostError("the connection does not belong to this process, or it ended")
+            raise ConnectionLostError(NOT_HERE)
         try:
             return call.future.result()
         except BaseException:
@@ -142,6 +148,7 @@ class Background:
             self._started.set_result((asyncio.get_running_loop(), end))
             await end.wait()
             for guest in list(self._guests):
+                guest.hush()
                 guest.close()
             await asyncio.sleep(0)  # what closing has put off to the next turn happens in it
 

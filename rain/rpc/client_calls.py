@@ -31,7 +31,7 @@ class Calls:
         self.where = where
         self.key = key  # goes with uploads
         self._service: Capability | None = service
-        self._connection = connection
+        self.connection = connection
         connection.tell_close(self._drop)
         self._reason = ""  # why the server closed the connection, if it said so
         self._closed_here = False
@@ -39,7 +39,7 @@ class Calls:
     @property
     def service(self) -> Capability:
         """What the server offers to its clients; `ConnectionLostError` when it has gone."""
-        if self._service is None or not self._connection.is_open:
+        if self._service is None or not self.connection.is_open:
             raise self.lost()
         return self._service
 
@@ -66,13 +66,14 @@ class Calls:
         """The one error for a connection that has ended."""
         if self._closed_here:
             return ConnectionLostError(f"the connection to the server at {self.where} was closed")
-        reason = f": {self._reason}" if self._reason else ""
+        told = self._reason or self.connection.farewell
+        reason = f": {told}" if told else ""
         return ConnectionLostError(f"the server at {self.where} closed the connection{reason}")
 
     def close(self) -> None:
-        if self._connection.is_open:
+        if self.connection.is_open:
             self._closed_here = True
-            self._connection.end("closed by the client")
+            self.connection.end("closed by the client")
 
     def _drop(self) -> None:
         self._service = None  # in the thread of the connection, whoever else holds this object

@@ -6,6 +6,8 @@ interrupted; the interrupted call is cancelled on the server as well.
 
 import weakref
 from collections.abc import Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 from rain.base.address import spell_address
@@ -30,7 +32,10 @@ from rain.base.wire import (
 from rain.rpc.background import Background, background
 from rain.rpc.client_calls import connect_client
 from rain.rpc.client_fetch import Downloads, InMemory, OnDisk
+from rain.rpc.client_requests import Box, Put
 from rain.rpc.client_session import ClientSession
+from rain.rpc.client_submit import encode_submission
+from rain.rpc.codec.requests import Wait, write_request
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.reading import StreamReader
 
@@ -50,7 +55,7 @@ FETCH_ATTEMPTS = 3
 async def _connect(
     thread: Background, host: str, port: int, version: int, timeout: float, reader: StreamReader
 ) -> ClientSession:
-    session = ClientSession(await connect_client(host, port, version, timeout), reader)
+    session = ClientSession(await connect_client(host, port, version, timeout), reader, thread)
     thread.adopt(session)
     return session
 
@@ -81,6 +86,7 @@ class ClientConnection:
         self._calls = self._thread.run(
             _connect, self._thread, host, port, version, connect_timeout, self._downloads.reader
         )
+        self._numbers = count(1)
         # At exit the thread closes what is left itself.
         weakref.finalize(
             self, _close_soon, self._thread, self._calls, self._downloads
@@ -96,15 +102,17 @@ class ClientConnection:
 
     def submit(self, submission: Submission) -> None:
         """Returns when the submission is accepted. An interrupted wait does not stop it."""
-        self._thread.run(self._calls.submit, submission)
+        self._calls.raise_failure(submission.session)
+        box = Box()
+        self._send(submission, box.put)
+        box.take()
 
     def submit_soon(self, submission: Submission) -> None:
-        """Sends a submission without waiting: the next call then leaves together with it.
+        """Sends a submission without waiting for its answer.
 
         If it is refused, the next call that concerns its session says so.
         """
-        if not self._thread.soon(self._calls.submit_soon, submission):
-            raise ConnectionLostError("the connection does not belong to this process, or it ended")
+        self._send(submission, partial(self._calls.note_failure, submission.session))
 
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         """Gives up objects of one session."""
@@ -122,7 +130,23 @@ class ClientConnection:
 
         Raises `TimeoutError` after so many seconds; the wait then ends on the server too.
         """
-        return self._thread.run(self._calls.wait, session, tasks, objects, mode, timeout)
+        self._calls.raise_failure(session)
+        number, box = next(self._numbers), Box()
+        message = write_request(number, Wait(session, tasks, objects, mode))
+        try:
+            self._calls.requests.ask(number, [message], box.put)
+            answer = box.take(timeout)
+        except (RefusedError, SessionFailedError):
+            self._calls.raise_failure(session)  # most likely it was refused because of that
+            raise
+        except BaseException:
+            # Either it is over, and this does nothing; or the wait timed out or was interrupted.
+            self._calls.requests.give_up(number)
+            raise
+        self._calls.raise_failure(session)
+        if answer is None:
+            raise ProtocolError("the server does not say what has finished")
+        return answer
 
     def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched:
         """Waits until an object is finished, and gives it with all of its bytes.
@@ -174,3 +198,11 @@ class ClientConnection:
             else:
                 return Fetched(fetched.report, taker.data if isinstance(taker, InMemory) else None)
         raise RefusedError(f"{spell(object_id)} cannot be fetched: {trouble}")
+
+    def _send(self, submission: Submission, put: Put) -> None:
+        number = next(self._numbers)
+        messages, uploads = encode_submission(number, submission)
+        if uploads:
+            self._calls.upload_and_ask(number, messages, uploads, put)
+        else:
+            self._calls.requests.ask(number, messages, put)

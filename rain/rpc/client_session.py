@@ -4,28 +4,27 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
-from rain.base.errors import ConnectionLostError, RefusedError, SessionFailedError
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.wire import (
     Fetched,
     GovernorReport,
     ObjectReport,
-    Submission,
     TaskReport,
-    WaitAnswer,
 )
+from rain.rpc.background import Background
 from rain.rpc.client_calls import Calls
-from rain.rpc.client_submit import send_submission
+from rain.rpc.client_requests import Put, Requests
+from rain.rpc.client_submit import Upload, upload_all
 from rain.rpc.codec.answers import (
     read_governor_reports,
     read_object_report,
     read_object_reports,
     read_task_reports,
-    read_wait_answer,
 )
 from rain.rpc.codec.border import reading
 from rain.rpc.codec.failures import on_failure_number
+from rain.rpc.codec.requests import Answer
 from rain.stream.reading import StreamReader
 
 FETCHES_IN_FLIGHT = 64
@@ -35,24 +34,46 @@ REPORTS_AT_ONCE = 10_000
 class ClientSession:
     """The calls that `ClientConnection` makes in its thread.
 
-    A call that comes after a submission must reach the server after it. `_gate` is held while a
-    submission is being sent, and everybody else passes through it before sending.
+    A call that comes after a submission must reach the server after it, so everybody passes the
+    submissions that are still being sent. And the answer to a submission comes before that to any
+    call behind it: whoever is answered knows whether a submission before has failed.
     """
 
-    def __init__(self, calls: Calls, reader: StreamReader) -> None:
+    def __init__(self, calls: Calls, reader: StreamReader, thread: Background) -> None:
         self._calls = calls
         self._reader = reader
-        self._gate = asyncio.Lock()
-        self._sending: dict[SessionId, list[asyncio.Task[None]]] = {}
+        self.requests = Requests(calls.connection, calls.lost, thread)
         # What went wrong with a submission that nobody waited for: told by the next call that
-        # concerns its session.
+        # concerns its session, in whatever thread.
         self._failed: dict[SessionId, Exception] = {}
 
     def close(self) -> None:
         self._calls.close()
 
+    def hush(self) -> None:
+        self.requests.is_silent = True
+
+    def upload_and_ask(
+        self, number: int, messages: list[bytes], uploads: list[Upload], put: Put
+    ) -> None:
+        """Sends a submission behind its large constants. From the thread that asks."""
+        self.requests.ask_after(
+            number, messages, put, lambda: upload_all(self._reader, self._calls.key, uploads)
+        )
+
+    def note_failure(self, session: SessionId, answer: Answer | Exception) -> None:
+        """Takes the answer to a submission that nobody waits for."""
+        if isinstance(answer, Exception):
+            self._failed.setdefault(session, answer)
+
+    def raise_failure(self, session: SessionId) -> None:
+        """Tells, once, that a submission of this session has failed."""
+        failure = self._failed.pop(session, None) if self._failed else None
+        if failure is not None:
+            raise failure
+
     async def open_session(self, name: str, user: str, on_failure: OnFailure) -> SessionId:
-        await self._pass()
+        await self.requests.passed()
         request = self._calls.service.openSession_request()
         request.name, request.user = name, user
         request.onFailure = on_failure_number(on_failure)
@@ -60,45 +81,13 @@ class ClientSession:
         return SessionId(results.session)
 
     async def close_session(self, session: SessionId) -> None:
-        await self._pass()
+        await self.requests.passed()
         await self._calls.answer(self._calls.service.closeSession(session=session))
-
-    async def submit(self, submission: Submission) -> None:
-        """Returns when the submission is accepted. Whoever gives up waiting does not stop it."""
-        self._raise_failure(submission.session)
-        await asyncio.shield(self._start(submission))
-
-    def submit_soon(self, submission: Submission) -> None:
-        """Sends a submission; its refusal is told by the next call that concerns its session."""
-        task = self._start(submission)
-
-        def ended(task: asyncio.Task[None]) -> None:
-            error = None if task.cancelled() else task.exception()
-            if isinstance(error, Exception):
-                self._failed.setdefault(submission.session, error)
-
-        task.add_done_callback(ended)
 
     async def unkeep(self, objects: Sequence[ObjectId]) -> None:
         if objects:
             async with self._concerning(session_of(objects[0])):
                 await self._calls.answer(self._calls.service.unkeep(objects=list(objects)))
-
-    async def wait(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        mode: str,
-        timeout: float | None,
-    ) -> WaitAnswer:
-        async with asyncio.timeout(timeout), self._concerning(session):
-            call = self._calls.service.wait(
-                session=session, tasks=list(tasks), objects=list(objects), mode=mode
-            )
-            results = await self._calls.answer(call)
-            with reading("the answer to a wait"):
-                return read_wait_answer(results.answer)
 
     async def fetch(self, object_id: ObjectId) -> Fetched:
         async with self._concerning(session_of(object_id)):
@@ -126,7 +115,7 @@ class ClientSession:
         self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
     ) -> tuple[list[TaskReport], list[ObjectReport]]:
         """Reports of tasks and objects; in several messages when there are many."""
-        await self._pass()
+        await self.requests.passed()
         task_reports: list[TaskReport] = []
         object_reports: list[ObjectReport] = []
         longest = max(len(tasks), len(objects), 1)
@@ -153,56 +142,13 @@ class ClientSession:
             data: bytes | None = results.data if results.inline else None
             return Fetched(read_object_report(results.report), data, results.holder)
 
-    async def _pass(self) -> None:
-        """Waits until the submissions before are sent."""
-        async with self._gate:
-            pass
-
-    def _start(self, submission: Submission) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._send(submission))
-        self._sending.setdefault(submission.session, []).append(task)
-
-        def forget(task: asyncio.Task[None]) -> None:
-            sending = self._sending[submission.session]
-            sending.remove(task)
-            if not sending:
-                del self._sending[submission.session]
-
-        task.add_done_callback(forget)
-        return task
-
-    async def _send(self, submission: Submission) -> None:
-        async with self._gate:
-            calls = await send_submission(self._calls, self._reader, submission)
-        failure: Exception | None = None
-        for call in calls:
-            try:
-                await self._calls.answer(call)
-            except (RefusedError, SessionFailedError, ConnectionLostError) as error:
-                failure = failure or error
-        if failure is not None:
-            raise failure
-
     @asynccontextmanager
     async def _concerning(self, session: SessionId) -> AsyncGenerator[None, None]:
         """Around a call that concerns a session: a submission that failed before is told first."""
-        self._raise_failure(session)
-        await self._pass()
+        self.raise_failure(session)
+        await self.requests.passed()
         try:
             yield
-        except (RefusedError, SessionFailedError):
-            # Most likely it was refused because of that submission, whose answer is on its way.
-            await self._settle(session)
-            raise
-        await self._settle(session)
-
-    async def _settle(self, session: SessionId) -> None:
-        sending = self._sending.get(session)
-        if sending:
-            await asyncio.wait(list(sending))
-        self._raise_failure(session)
-
-    def _raise_failure(self, session: SessionId) -> None:
-        failure = self._failed.pop(session, None)
-        if failure is not None:
-            raise failure
+        finally:
+            # If the call was refused, it was most likely because of that submission.
+            self.raise_failure(session)

@@ -1,12 +1,19 @@
-"""The reply of one call: a handler answers it now or later, and a coroutine waits for that."""
+"""The replies that handlers give now or later.
+
+For a call a coroutine waits until then; for a request in a plain message nobody has to.
+"""
 
 import asyncio
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from rain.base.errors import InvariantError
 from rain.base.wire import SessionFailure
+from rain.rpc.codec.requests import write_refused
+from rain.rpc.connection import Connection
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 class Refused(Exception):  # an answer as good as any other, not an error of anybody
@@ -15,6 +22,37 @@ class Refused(Exception):  # an answer as good as any other, not an error of any
     def __init__(self, reason: str | SessionFailure) -> None:
         super().__init__()
         self.reason = reason
+
+
+class PlainReply(Generic[T]):
+    """Fulfils `rain.rpc.handlers.Reply` for one request that came as a plain message."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        number: int,
+        write: Callable[[int, T], bytes],
+        on_told: Callable[[int], object] = lambda number: None,
+    ) -> None:
+        self._connection = connection
+        self._number = number
+        self._write = write
+        self._on_told = on_told
+        self.told = False  # the handler has answered or refused
+
+    def answer(self, value: T, /) -> None:
+        self._say(self._write, value)
+
+    def refuse(self, reason: str | SessionFailure, /) -> None:
+        self._say(write_refused, reason)
+
+    def _say(self, write: Callable[[int, V], bytes], value: V) -> None:
+        if self.told:
+            raise InvariantError("a request was answered twice")
+        self.told = True
+        self._on_told(self._number)
+        if self._connection.is_open:
+            self._connection.say(write(self._number, value))
 
 
 class CallReply(Generic[T]):

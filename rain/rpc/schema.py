@@ -30,4 +30,5 @@ def _load(name: str) -> ModuleType:
 common = _load("common")
 governor = _load("governor")
 client = _load("client")
+request = _load("request")
 server = _load("server")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, assert_never
 
 from attrs import evolve
 
@@ -13,6 +13,7 @@ from rain.base.wire import (
     Fetched,
     GovernorReport,
     ObjectReport,
+    SessionFailure,
     TaskReport,
     WaitAnswer,
 )
@@ -23,21 +24,23 @@ from rain.rpc.codec.answers import (
     write_object_reports,
     write_refusal,
     write_task_reports,
-    write_wait_answer,
 )
 from rain.rpc.codec.border import CallContext, OfferedServer, reading
 from rain.rpc.codec.failures import read_on_failure
+from rain.rpc.codec.requests import (
+    Abandon,
+    SubmitPart,
+    Wait,
+    read_request,
+    write_done,
+    write_waited,
+)
 from rain.rpc.codec.split import slim_delivery
-from rain.rpc.codec.submission import read_submission, read_uploaded
 from rain.rpc.connection import Connection
-from rain.rpc.handlers import ClientHandler, ServerHandler
+from rain.rpc.handlers import ClientHandler, ServerHandler, Uploads
 from rain.rpc.offer import offer
 from rain.rpc.pending import PENDING_LIMIT, PendingSubmission
-from rain.rpc.replies import CallReply, Refused
-
-L = TypeVar("L", bound=WaitAnswer | Fetched)  # what takes long
-
-_WAIT_MODES = ("all", "some", "session")  # in the order of the schema's numbers
+from rain.rpc.replies import CallReply, PlainReply, Refused
 
 
 @contextmanager
@@ -73,7 +76,9 @@ class ServedClient:
         self._uploads = server.uploads.join()
         self._pending = PendingSubmission(self._uploads.size, pending_limit)
         # Waits and fetches under way: each is reported as abandoned, or answered, before the end.
-        self._long: dict[CallReply[Any], None] = {}
+        self._long: dict[CallReply[Any] | PlainReply[Any], None] = {}
+        self._waits: dict[int, PlainReply[WaitAnswer]] = {}  # of these, by their numbers
+        connection.hear(self._heard)
         connection.tell_end(self._left)
 
     @property
@@ -88,9 +93,7 @@ class ServedClient:
             {
                 "openSession": self._open_session,
                 "closeSession": self._close_session,
-                "submit": self._submit,
                 "unkeep": self._unkeep,
-                "wait": self._wait,
                 "fetch": self._fetch,
                 "update": self._update,
                 "serverInfo": self._server_info,
@@ -113,36 +116,49 @@ class ServedClient:
         with _refusals_into(context):
             await reply.value()
 
-    async def _submit(self, context: CallContext) -> None:
-        params = context.params
-        with reading("a submission"):
-            part = params.part
-            submission, uploaded, last = read_submission(part), read_uploaded(part), params.last
-        with _refusals_into(context):
-            if last and (upload_refusal := self._uploads.take_refusal()):
-                # This part is all that was sent of a submission whose upload was refused.
-                self._uploads.discard()
-                raise Refused(upload_refusal)
-            refusal = self._pending.add(submission, uploaded)
-            if last:
-                await self._apply()
-            elif refusal:
-                raise Refused(refusal)
+    def _heard(self, message: bytes) -> None:
+        """One request, in a plain message."""
+        number, request = read_request(message)
+        match request:
+            case SubmitPart():
+                self._take_part(number, request)
+            case Wait(session, tasks, objects, mode):
+                if number in self._waits:
+                    raise ProtocolError(f"the request {number} is not answered yet")
+                reply = PlainReply(self._connection, number, _write_fitting, self._told)
+                self._long[reply] = None
+                self._waits[number] = reply
+                self._handler.wait(session, tasks, objects, mode, reply)
+            case Abandon():
+                waiting = self._waits.pop(number, None)
+                if waiting is not None:  # else it was answered meanwhile
+                    self._abandon(waiting)
+            case _:
+                assert_never(request)
 
-    async def _apply(self) -> None:
-        """A submission is whole; what was uploaded for one that is refused is not wanted."""
+    def _told(self, number: int) -> None:
+        """A wait was answered, or given up before."""
+        reply = self._waits.pop(number, None)
+        if reply is not None:
+            del self._long[reply]
+
+    def _take_part(self, number: int, request: SubmitPart) -> None:
+        """A submission is applied with its last part; others need no answer."""
+        if request.last and (upload_refusal := self._uploads.take_refusal()):
+            # This part is all that was sent of a submission whose upload was refused.
+            self._uploads.discard()
+            PlainReply(self._connection, number, write_done).refuse(upload_refusal)
+            return
+        self._pending.add(request.part, request.uploaded)
+        if not request.last:
+            return
         whole, uploaded = self._pending.take()
-        try:
-            if isinstance(whole, str):
-                raise Refused(whole)
+        reply = SubmissionReply(self._connection, number, self._uploads, uploaded)
+        if isinstance(whole, str):
+            reply.refuse(whole)
+        else:
             whole.check()
-            reply: CallReply[None] = CallReply()
             self._handler.submit(whole, reply)
-            await reply.value()
-        except Refused:
-            self._uploads.discard(uploaded)
-            raise
-        self._uploads.accept(uploaded)
 
     async def _unkeep(self, context: CallContext) -> None:
         with reading("unkeep"):
@@ -151,23 +167,6 @@ class ServedClient:
         self._handler.unkeep(objects, reply)
         with _refusals_into(context):
             await reply.value()
-
-    async def _wait(self, context: CallContext) -> None:
-        params = context.params
-        with reading("wait"):
-            session = SessionId(params.session)
-            tasks: list[TaskId] = list(params.tasks)
-            objects: list[ObjectId] = list(params.objects)
-            number: int = params.mode.raw
-        if number >= len(_WAIT_MODES):
-            raise ProtocolError(f"wait: there is no mode number {number}")
-        reply: CallReply[WaitAnswer] = CallReply()
-        self._long[reply] = None
-        self._handler.wait(session, tasks, objects, _WAIT_MODES[number], reply)
-        with _refusals_into(context):
-            answer = await self._patiently(reply)
-            fitting = evolve(answer, delivery=slim_delivery(answer.delivery))
-            write_wait_answer(context.results.init("answer"), fitting)
 
     async def _fetch(self, context: CallContext) -> None:
         reply: CallReply[Fetched] = CallReply()
@@ -201,8 +200,8 @@ class ServedClient:
         with _refusals_into(context):
             write_governor_reports(context.results, "governors", await reply.value())
 
-    async def _patiently(self, reply: CallReply[L]) -> L:
-        """The answer of a wait or a fetch, which its caller may give up."""
+    async def _patiently(self, reply: CallReply[Fetched]) -> Fetched:
+        """The answer of a fetch, which its caller may give up."""
         try:
             return await reply.value()
         except asyncio.CancelledError:
@@ -217,8 +216,35 @@ class ServedClient:
         self._uploads.close()
         self._handler.left(cause)
 
-    def _abandon(self, reply: CallReply[Any]) -> None:
+    def _abandon(self, reply: CallReply[Any] | PlainReply[Any]) -> None:
         """Reports a wait or a fetch that nobody waits for any more, once."""
         if reply in self._long and not reply.told:
             del self._long[reply]
             self._handler.abandoned(reply)
+
+
+class SubmissionReply(PlainReply[None]):
+    """What was uploaded for a submission belongs to its session, or is not wanted."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        number: int,
+        uploads: Uploads,
+        uploaded: Sequence[ObjectId],
+    ) -> None:
+        super().__init__(connection, number, write_done)
+        self._uploads = uploads
+        self._uploaded = uploaded
+
+    def answer(self, value: None, /) -> None:
+        self._uploads.accept(self._uploaded)
+        super().answer(value)
+
+    def refuse(self, reason: str | SessionFailure, /) -> None:
+        self._uploads.discard(self._uploaded)
+        super().refuse(reason)
+
+
+def _write_fitting(number: int, answer: WaitAnswer) -> bytes:
+    return write_waited(number, evolve(answer, delivery=slim_delivery(answer.delivery)))

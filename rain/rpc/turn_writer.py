@@ -5,13 +5,42 @@ one turn is collected, joined, and sent at the beginning of the next turn, witho
 anything in between. What the socket does not take follows when it can.
 
 `send_now` is for whoever waits for the answer in another thread: it sends at once, unless something
-is still to be sent before.
+is still to be sent before. That thread may be the one that Ctrl-C interrupts, between any two
+steps. So what it does to the stream are single steps: one assignment says the piece, and one call
+into C sends of it and notes how much.
 """
 
 import asyncio
 import socket
 import threading
 from collections.abc import Callable
+
+
+class _Outgoing:
+    """What is being sent, and how much of it the socket took, send by send."""
+
+    __slots__ = ("_piece", "_taken")
+
+    def __init__(self, piece: bytes) -> None:
+        self._piece = memoryview(piece)
+        self._taken: list[int] = []
+
+    @property
+    def rest(self) -> memoryview:
+        return self._piece[sum(self._taken) :]
+
+    def push(self, connected: socket.socket) -> None:
+        """Sends what the socket takes at once."""
+        rest = self.rest
+        if not rest:
+            return
+        try:
+            # No signal is handled inside: either nothing was sent, or it is noted how much.
+            self._taken.extend(map(connected.send, (rest,)))
+        except BlockingIOError:
+            return
+        except OSError:
+            self._taken.append(len(rest))
 
 
 class TurnWriter:
@@ -28,17 +57,21 @@ class TurnWriter:
         self._on_progress = on_progress  # called when the socket has taken something
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()  # held around all of what follows
-        self._said: list[bytes] = []  # in this turn
-        self._unsent = memoryview(b"")  # what the socket did not take
+        self._said: list[bytes] = []  # and not on its way yet
+        self._outgoing = _Outgoing(b"")
         self._flush_soon: asyncio.Handle | None = None
         self._writing = False  # the loop tells when the socket takes more
         self._stopped = False
-        self.length = 0  # bytes that were said and not sent
+
+    @property
+    def length(self) -> int:
+        """Bytes that were said and not sent."""
+        return sum(map(len, self._said)) + len(self._outgoing.rest)
 
     def write(self, piece: bytes) -> None:
+        """From the loop: says something in this turn."""
         with self._lock:
             self._said.append(piece)
-            self.length += len(piece)
             if self._flush_soon is None and not self._writing and not self._stopped:
                 self._flush_soon = self._loop.call_soon(self._flush)
 
@@ -47,15 +80,15 @@ class TurnWriter:
         with self._lock:
             if self._stopped:
                 return
-            self._said.append(piece)
-            self.length += len(piece)
-            if len(self._said) > 1 or self._unsent:
-                return  # it leaves with what is on its way already
-            self._join()
-            self._push_once()
-            if not self._unsent:
+            if self._said or self._outgoing.rest:
+                self._said.append(piece)  # it leaves with what is on its way already
                 return
-        self._loop.call_soon_threadsafe(self._push_on)
+            self._outgoing = _Outgoing(piece)
+            try:
+                self._outgoing.push(self._socket)
+            finally:
+                if self._outgoing.rest:
+                    self._loop.call_soon_threadsafe(self._push_on)
 
     def flush(self) -> None:
         """Sends now what the socket takes."""
@@ -75,7 +108,7 @@ class TurnWriter:
             if self._writing:
                 self._loop.remove_writer(self._socket)
             self._said.clear()
-            self.length = 0
+            self._outgoing = _Outgoing(b"")
 
     def _flush(self) -> None:
         with self._lock:
@@ -96,7 +129,7 @@ class TurnWriter:
             if self._stopped:
                 return
             self._advance()
-            if not self._unsent:
+            if not self._outgoing.rest:
                 self._writing = False
                 self._loop.remove_writer(self._socket)
         if not self._stopped:
@@ -104,28 +137,12 @@ class TurnWriter:
 
     def _advance(self) -> None:
         """Sends what the socket takes, and asks to hear when it takes more."""
-        self._push_once()
-        if not self._unsent and self._said:
-            self._join()
-            self._push_once()
-        if self._unsent and not self._writing:
+        self._outgoing.push(self._socket)
+        said = self._said
+        if said and not self._outgoing.rest:
+            self._outgoing = _Outgoing(said[0] if len(said) == 1 else b"".join(said))
+            said.clear()
+            self._outgoing.push(self._socket)
+        if self._outgoing.rest and not self._writing:
             self._writing = True
             self._loop.add_writer(self._socket, self._writable)
-
-    def _join(self) -> None:
-        """What was said becomes what is to be sent, when all before it has been sent."""
-        said = self._said
-        self._unsent = memoryview(said[0] if len(said) == 1 else b"".join(said))
-        said.clear()
-
-    def _push_once(self) -> None:
-        if not self._unsent:
-            return
-        try:
-            taken = self._socket.send(self._unsent)
-        except BlockingIOError:
-            taken = 0
-        except OSError:
-            taken = len(self._unsent)
-        self._unsent = self._unsent[taken:]
-        self.length -= taken

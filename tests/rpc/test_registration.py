@@ -1,14 +1,19 @@
 """A connection registers once and in one role; what it may call depends on nothing else."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import capnp
 import pytest
 import trio
 
+from rain.base.ids import SessionId
 from rain.rpc import host, schema
 from rain.rpc.codec.border import Capability
+from rain.rpc.codec.requests import Wait, write_request
 from rain.rpc.connection import Connection, dial, reason_of
+from rain.rpc.plain import packed
 from rain.rpc.server_endpoint import listen
 from tests.rpc.fakes import FakeServer
 from tests.support.waiting import turns_of_the_host
@@ -16,12 +21,12 @@ from tests.support.waiting import turns_of_the_host
 Scene = Callable[[Connection, Capability], Awaitable[None]]
 
 
-def play(scene: Scene) -> FakeServer:
+def play(scene: Scene, rules: dict[str, Callable[[Any], object]] | None = None) -> FakeServer:
     """Runs a coroutine of the host with a raw connection to a server."""
     servers: list[FakeServer] = []
 
     async def main() -> int:
-        server = FakeServer()
+        server = FakeServer(rules=rules or {})
         servers.append(server)
         listener = listen("127.0.0.1", 0, server)
 
@@ -104,35 +109,81 @@ def test_resources_that_are_negative_are_refused() -> None:
     assert play(scene).hellos == []
 
 
-def test_columns_that_do_not_fit_are_the_callers_fault() -> None:
+async def farewell_to(connection: Connection, message: bytes) -> str:
+    """Why the server closes the connection after a plain message."""
+    ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    connection.hear(lambda message: None)
+    connection.tell_end(ended.set_result)
+    connection.say(message)
+    return await ended
+
+
+def test_columns_that_do_not_fit_are_the_clients_fault() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        service = (await bootstrap.registerClient(version=2)).service
-        request = service.submit_request()
-        request.part.tasks.ids = [1, 2]
-        request.last = True
-        assert "different lengths" in await failure_of(request.send())
+        await bootstrap.registerClient(version=2)
+        message = schema.request.Request.new_message()
+        message.init("submit").last = True
+        message.submit.part.tasks.ids = [1, 2]
+        assert "different lengths" in await farewell_to(connection, packed(message))
 
     server = play(scene)
     assert server.journal.named("submit") == []
 
 
-def test_an_unknown_wait_mode_is_the_callers_fault() -> None:
+def test_an_unknown_wait_mode_is_the_clients_fault() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        service = (await bootstrap.registerClient(version=2)).service
-        request = service.wait_request()
-        request.mode = 7
-        assert "no mode number 7" in await failure_of(request.send())
+        await bootstrap.registerClient(version=2)
+        message = schema.request.Request.new_message()
+        message.init("wait").mode = 7
+        assert await farewell_to(connection, packed(message)) == "wait: there is no mode number 7"
 
     play(scene)
+
+
+def test_a_number_that_is_still_waited_for_is_not_used_again() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        await bootstrap.registerClient(version=2)
+        message = write_request(5, Wait(SessionId(1), (), (), "session"))
+        connection.hear(lambda message: None)
+        connection.say(message)
+        assert "5 is not answered yet" in await farewell_to(connection, message)
+
+    server = play(scene, {"wait": lambda reply: None})
+    assert len(server.journal.named("wait")) == len(server.journal.named("abandoned")) == 1
+
+
+def test_garbage_in_a_plain_message_is_the_clients_fault() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        await bootstrap.registerClient(version=2)
+        assert (await farewell_to(connection, b"garbage")).startswith("a request: ")
+
+    play(scene)
+
+
+def test_whoever_is_not_registered_says_nothing_plain() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        message = write_request(5, Wait(SessionId(1), (), (), "session"))
+        assert await farewell_to(connection, message)
+
+    assert play(scene).journal.entries == []
 
 
 def test_a_message_over_the_limit_is_refused_by_name() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         service = (await bootstrap.registerClient(version=2)).service
-        request = service.submit_request()
-        request.part.tasks.configs = [bytes(70_000_000)]
+        request = service.openSession_request()
+        request.name = "x" * 70_000_000
         call = request.send()
         assert "the limit is 67108864" in await failure_of(call)
+
+    play(scene)
+
+
+def test_a_plain_message_over_the_limit_is_refused_by_name() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        await bootstrap.registerClient(version=2)
+        said = await farewell_to(connection, bytes(70_000_000))
+        assert said == "a request: 70000000 bytes in one message; the limit is 67108864"
 
     play(scene)
 
@@ -140,8 +191,8 @@ def test_a_message_over_the_limit_is_refused_by_name() -> None:
 def test_a_message_far_over_the_limit_does_not_even_leave() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         service = (await bootstrap.registerClient(version=2)).service
-        request = service.submit_request()
-        request.part.tasks.configs = [bytes(300_000_000)]
+        request = service.openSession_request()
+        request.name = "x" * 300_000_000
         call = request.send()
         assert "so I won't send it" in await failure_of(call)
 

@@ -1,0 +1,35 @@
+@0xb1d94e6c27f3a85d;
+# What clients ask for every task, and how they are answered: plain messages (docs/wire.md).
+using Common = import "common.capnp";
+
+struct Request {
+  number @0 :Int64;         # the client counts; the answer has the same one
+  union {
+    submit :group {
+      part @1 :Common.Submission;
+      last @2 :Bool;        # a submission is applied whole with its last part, and answered then
+    }
+    wait :group {
+      session @3 :Int64;
+      tasks @4 :List(Int64);
+      objects @5 :List(Int64);
+      mode @6 :WaitMode;
+    }
+    abandon @7 :Void;       # nobody waits for the answer to this number any more
+  }
+}
+
+struct Answer {
+  number @0 :Int64;
+  union {
+    done @1 :Void;
+    waited @2 :Common.WaitAnswer;
+    refusal @3 :Common.Refusal;
+  }
+}
+
+enum WaitMode {
+  all @0;           # all of the named tasks and objects
+  some @1;          # at least one of them
+  session @2;       # every task of the session
+}

@@ -1,0 +1,148 @@
+"""What a client asks in plain messages: it leaves in its order, and each answer finds who waits.
+
+Threads that ask build their messages themselves, send them, and wait for a `Box`. Only a
+submission of several messages, or with large constants that are uploaded before it, is sent by the
+thread of the connection, and so is what comes while it is on its way.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+
+from rain.base.errors import ConnectionLostError, RainError
+from rain.rpc.background import NOT_HERE, Background, bare
+from rain.rpc.codec.requests import Abandon, Answer, read_answer, write_request
+from rain.rpc.connection import Connection
+
+Put = Callable[[Answer | Exception], object]
+"""Takes an answer, or why there is none, in the thread of the connection."""
+
+
+Prepare = Callable[[], Awaitable[bool]]
+"""What comes before a request; False if that was refused."""
+
+
+class Box:
+    """Where a thread waits for one answer."""
+
+    def __init__(self) -> None:
+        self._empty = threading.Lock()
+        self._empty.acquire()
+        self._content: Answer | Exception = None
+
+    def put(self, content: Answer | Exception) -> None:
+        self._content = content
+        self._empty.release()
+
+    def take(self, timeout: float | None = None) -> Answer:
+        """The answer, when it has come; TimeoutError after so many seconds. Raises refusals."""
+        limit = -1 if timeout is None else min(max(timeout, 0), threading.TIMEOUT_MAX)
+        if not self._empty.acquire(timeout=limit):
+            raise TimeoutError
+        if isinstance(self._content, Exception):
+            raise self._content
+        return self._content
+
+
+class Requests:
+    """The requests of one connection that are not answered yet.
+
+    A request usually leaves at once, from the thread that asks. It goes through the loop when it
+    has to wait there, and then all that follow do, so that none overtakes another.
+    """
+
+    def __init__(
+        self, connection: Connection, lost: Callable[[], ConnectionLostError], thread: Background
+    ) -> None:
+        self._connection = connection
+        self._lost = lost
+        self._thread = thread
+        self._open: dict[int, Put] = {}
+        self._gate = asyncio.Lock()  # held while a submission is being sent
+        self._counting = threading.Lock()
+        self._indirect = 0  # how many requests are on their way through the loop
+        self._sending: set[asyncio.Task[None]] = set()  # the loop alone would not keep them alive
+        self._over = False
+        self.is_silent = False  # the program ends: who waits now waits for that
+        connection.hear(self._heard)
+        connection.tell_end(self._ended)
+
+    # From the thread that asks.
+
+    def ask(self, number: int, messages: Sequence[bytes], put: Put) -> None:
+        """Sends a request, which may be cut into several messages.
+
+        Raises `ConnectionLostError` if it cannot, and otherwise gives the answer to `put`.
+        """
+        if not self._thread.is_usable:
+            raise ConnectionLostError(NOT_HERE)
+        if self._indirect or len(messages) > 1:
+            self.ask_after(number, messages, put, _nothing)
+            return
+        self._open[number] = put
+        # If it ended before it was known that somebody waits, nobody else tells him.
+        if self._over and self._open.pop(number, None) is not None:
+            raise self._lost()
+        self._connection.say_now(messages[0])
+
+    def ask_after(self, number: int, messages: Sequence[bytes], put: Put, prepare: Prepare) -> None:
+        """Sends a request after what it needs; if that is refused, the last message says so."""
+        with self._counting:
+            self._indirect += 1
+        if not self._thread.soon(self._start, number, messages, put, prepare):
+            raise ConnectionLostError(NOT_HERE)
+
+    def give_up(self, number: int) -> None:
+        """Nobody waits for this answer any more."""
+        self._thread.soon(self._forget, number)
+
+    # In the loop.
+
+    async def passed(self) -> None:
+        """Returns when all submissions before are sent, for calls that must not overtake them."""
+        async with self._gate:
+            pass
+
+    def _start(self, number: int, messages: Sequence[bytes], put: Put, prepare: Prepare) -> None:
+        task = asyncio.get_running_loop().create_task(self._send(number, messages, put, prepare))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _send(
+        self, number: int, messages: Sequence[bytes], put: Put, prepare: Prepare
+    ) -> None:
+        try:
+            async with self._gate:
+                prepared = await prepare()
+                if self._over:
+                    put(self._lost())
+                    return
+                self._open[number] = put
+                for message in messages if prepared else messages[-1:]:
+                    self._connection.say(message)
+        except RainError as error:
+            put(bare(error))
+        finally:
+            with self._counting:
+                self._indirect -= 1
+
+    def _forget(self, number: int) -> None:
+        if self._open.pop(number, None) is not None:
+            self._connection.say(write_request(number, Abandon()))
+
+    def _heard(self, message: bytes) -> None:
+        number, answer = read_answer(message)
+        put = self._open.pop(number, None)
+        if put is not None:
+            put(answer)
+
+    def _ended(self, cause: str) -> None:  # the same for every cause
+        self._over = True
+        while self._open:
+            _, put = self._open.popitem()
+            if not self.is_silent:
+                put(self._lost())
+
+
+async def _nothing() -> bool:
+    return True
