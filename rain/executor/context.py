@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from rain.base import executor_protocol as protocol
@@ -125,15 +124,3 @@ class Context:
         return any(
             unpack(self._executor.memory.row(given).id) == object_id for given in self._call.inputs
         )
-
-
-def leave_nothing(folder: str, names: list[str]) -> None:
-    """Empties the task's folder."""
-    import shutil  # noqa: PLC0415 # few tasks leave anything
-
-    for name in names:
-        path = os.path.join(folder, name)  # noqa: PTH118 # pathlib starts slowly
-        if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112,PTH114 # as above
-            shutil.rmtree(path)
-        else:
-            os.unlink(path)  # noqa: PTH108 # as above

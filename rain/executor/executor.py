@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import msgpack
 
 from rain.base import executor_protocol as protocol
-from rain.executor.context import Context, leave_nothing
+from rain.executor.context import Context
 from rain.executor.desk import Desk
 from rain.executor.gpus import visible_gpus
 from rain.executor.memory import Memory
 from rain.executor.parent import die_with_parent
+from rain.executor.task_folder import TaskFolder
 from rain.executor.values import Outputs, split
 
 if TYPE_CHECKING:
@@ -44,11 +45,9 @@ class Executor:
         self.number = number
         self.desk = desk
         self.memory = memory
-        self.task_folder = f"{folder}/task"
         self.stage_folder = f"{folder}/stage"
-        os.mkdir(self.task_folder)  # noqa: PTH102 # a string is wanted
-        os.mkdir(self.stage_folder)  # noqa: PTH102 # as above
-        self._task_folder_fd = os.open(self.task_folder, os.O_RDONLY | os.O_DIRECTORY)
+        os.mkdir(self.stage_folder)  # noqa: PTH102 # a string is wanted
+        self._task_folder = TaskFolder(f"{folder}/task")
 
     @staticmethod
     def from_environment() -> "Executor":
@@ -83,13 +82,13 @@ class Executor:
             self.desk.answer([call.task, ended - started, result, *words], ended)
             if type(result) is not str:
                 made.keep(call.outputs, result)
-            self._clean()
+            self._task_folder.clean()
 
     def _work(self, call: protocol.Call) -> tuple[Any, list[str]]:
         """Outputs or error text, and the words of the task."""
         global _current  # noqa: PLW0603 # unpickling has no other way to find its task
         context = _current = Context(self, call)
-        os.fchdir(self._task_folder_fd)
+        self._task_folder.enter()
         try:
             return self._call_function(context, call), context.words()
         # Whatever the user's code raises, sys.exit included, is the result of that task only.
@@ -115,18 +114,6 @@ class Executor:
         ]
         _throw_away(context, outputs.taken)
         return told
-
-    def _clean(self) -> None:
-        """Empties the folder of the task, or makes it again when the task removed it."""
-        try:
-            names = os.listdir(self.task_folder)  # noqa: PTH208 # a list of names is wanted
-        except FileNotFoundError:
-            os.mkdir(self.task_folder)  # noqa: PTH102 # as above
-            os.close(self._task_folder_fd)
-            self._task_folder_fd = os.open(self.task_folder, os.O_RDONLY | os.O_DIRECTORY)
-            return
-        if names:
-            leave_nothing(self.task_folder, names)
 
 
 def _told(error: BaseException) -> str:
