@@ -138,9 +138,10 @@ class Reader:
         self._answered, self._submitted_at = [], now
         for kind in submission.task_kinds:
             self._kinds[kind.id] = kind
-        for made, data in zip(submission.constants.ids, submission.constants.data, strict=True):
-            self.constants.append(made)
-            self.sizes[made] = len(data)
+        constants = submission.constants
+        sizes = constants.sizes or map(len, constants.data)
+        self.constants += constants.ids
+        self.sizes.update(zip(constants.ids, sizes, strict=True))
         self.kept.update(submission.kept)
         columns = submission.tasks
         inputs, outputs = iter(columns.inputs), iter(columns.outputs)

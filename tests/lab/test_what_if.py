@@ -165,6 +165,20 @@ def test_a_client_that_looks_at_results_before_it_goes_on_does_so_in_the_lab() -
     assert ask(run, SCHEDULER, [], []).same.outcome.makespan == pytest.approx(outcome.makespan)
 
 
+def test_what_came_from_outside_has_its_size_in_the_lab() -> None:
+    # given: bytes that travel with the submit, and some that were sent ahead of it
+    workload = Workload("outside")
+    inputs = [workload.add_object(100), workload.add_object(50 * MIB)]
+    workload.add_task("read", 1, inputs=inputs)
+    outcome, turns = recorded(workload, cluster(1, bandwidth=25.0))
+    assert outcome.makespan == pytest.approx(3.0)
+    # when
+    run = read(turns)
+    # then
+    assert [made.size for made in run.workload.objects] == [100, 50 * MIB]
+    assert ask(run, SCHEDULER, [], []).error == pytest.approx(0.0, abs=0.01)
+
+
 def test_a_recording_without_finished_tasks_tells_nothing() -> None:
     with pytest.raises(LabError, match="no task has finished in the recording run"):
         read([TurnInput(1.0)])
