@@ -5,9 +5,12 @@ import pytest
 from rain.base.ids import SessionId
 from rain.base.wire import Orders, Update
 from rain.rpc.codec import to_bytes
-from tests.support.tap import MessageCounter
+from tests.support.tap import PLAIN, MessageCounter
 
-MESSAGES = [to_bytes(Update()), to_bytes(Orders(forget_sessions=[SessionId(1), SessionId(2)]))] * 3
+CALL = to_bytes(Orders(forget_sessions=[SessionId(1), SessionId(2)]))
+INNER = to_bytes(Update())
+NEWS = PLAIN.to_bytes(4, "little") + len(INNER).to_bytes(4, "little") + INNER
+MESSAGES = [CALL, NEWS, NEWS, CALL]
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 1000])

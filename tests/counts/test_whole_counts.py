@@ -27,24 +27,24 @@ HEARTBEATS = 20  # so many messages may come for the sake of time alone
 ROUND_TRIP = {
     "client messages there": 2.0,
     "client messages back": 2.0,
-    "governor messages there": 3.0,
-    "governor messages back": 3.0,
+    "governor messages there": 2.0,
+    "governor messages back": 1.0,
     "client bytes there": 470.0,
     "client bytes back": 250.0,
-    "governor bytes there": 600.0,
-    "governor bytes back": 530.0,
+    "governor bytes there": 330.0,
+    "governor bytes back": 280.0,
 }
 """For each task, whose value is wanted before the next is described."""
 
 MANY = {
     "client messages there": 0.01,
     "client messages back": 0.01,
-    "governor messages there": 0.5,
-    "governor messages back": 0.5,
+    "governor messages there": 0.4,
+    "governor messages back": 0.2,
     "client bytes there": 120.0,
     "client bytes back": 60.0,
-    "governor bytes there": 140.0,
-    "governor bytes back": 170.0,
+    "governor bytes there": 120.0,
+    "governor bytes back": 150.0,
 }
 """For each of a thousand tasks that are submitted together."""
 

@@ -1,4 +1,7 @@
-"""A tap on a connection: passes all bytes on, and counts the messages of Cap'n Proto among them."""
+"""A tap on a connection: passes all bytes on, and counts the messages among them.
+
+Both the messages of Cap'n Proto's calls and the plain ones between them (docs/wire.md).
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,16 @@ from typing import Self
 
 WORD = 8
 SEGMENT_WORD = 4
+PLAIN, FAREWELL = 0xFFFFFFFF, 0xFFFFFFFE
 PIECE = 1 << 20
 
 
 class MessageCounter:
     """Finds the ends of messages in a stream of bytes.
 
-    A message begins with the number of its segments less one, and the length of each in words; both
-    take four bytes, and all of that is filled up to whole words.
+    A message of a call begins with the number of its segments less one, and the length of each in
+    words; both take four bytes, and all of that is filled up to whole words. A plain message begins
+    with a number that no call has, and its length in bytes.
     """
 
     def __init__(self) -> None:
@@ -40,15 +45,22 @@ def _message_length(data: bytes, start: int) -> int | None:
     """The length of the message that begins there; None while its header is not complete."""
     if len(data) - start < SEGMENT_WORD:
         return None
-    segments = int.from_bytes(data[start : start + SEGMENT_WORD], "little") + 1
+    first = _number(data, start)
+    if first in {PLAIN, FAREWELL}:
+        return None if len(data) - start < WORD else WORD + _number(data, start + SEGMENT_WORD)
+    segments = first + 1
     header = (SEGMENT_WORD * (segments + 1) + WORD - 1) // WORD * WORD
     if len(data) - start < header:
         return None
     words = sum(
-        int.from_bytes(data[at : at + SEGMENT_WORD], "little")
+        _number(data, at)
         for at in range(start + SEGMENT_WORD, start + SEGMENT_WORD * (segments + 1), SEGMENT_WORD)
     )
     return header + WORD * words
+
+
+def _number(data: bytes, start: int) -> int:
+    return int.from_bytes(data[start : start + SEGMENT_WORD], "little")
 
 
 class Tap:
