@@ -5,6 +5,8 @@ Every function returns what governors must be told; it never tells them itself.
 
 from __future__ import annotations
 
+from typing import Any
+
 from rain.base.states import ObjectMove, TaskRow
 from rain.graph import planning, rules
 from rain.graph.data_object import DataObject
@@ -74,7 +76,18 @@ def clear(graph: Graph, session: Session) -> list[Governor]:
     session.tasks, session.objects = [], []
     session.undelivered, session.waits, session.idle_waits = {}, {}, []
     session.unfinished = 0
+    _give_tables_back(graph)
     return sorted(concerned, key=lambda governor: governor.number)
+
+
+def _give_tables_back(graph: Graph) -> None:
+    """A dictionary out of which everything was taken keeps its table; an empty one needs none."""
+    tables: list[dict[Any, Any]] = [graph.tasks, graph.objects]
+    for governor in graph.governors.values():
+        tables += [governor.scheduled, governor.assigned, governor.objects]
+    for table in tables:
+        if not table:
+            table.clear()
 
 
 def _forget_kinds(graph: Graph, session: Session, concerned: dict[Governor, None]) -> None:

@@ -287,6 +287,12 @@ class Path:
         while self._is_busy():
             self._step()
 
+    def rest(self, seconds: float) -> None:
+        """Nobody asks anything for so long; what is done from time to time is done."""
+        end = self.now + seconds
+        while self.now < end:
+            self._step()
+
     def _is_busy(self) -> bool:
         return bool(
             self._inbox.from_clients
