@@ -8,6 +8,7 @@ MODULES = {
     "overhead": "bench.overhead",
     "latency": "bench.latency",
     "granularity": "bench.granularity",
+    "scale": "bench.scale",
     "server": "bench.server_alone",
     "feel": "bench.feel",
     "prediction": "bench.prediction",

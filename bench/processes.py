@@ -5,10 +5,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
+from time import clock_gettime, monotonic
 
 import click
 from attrs import frozen
@@ -19,12 +19,16 @@ STOP_LIMIT_SECONDS = 10
 LOOK_AGAIN_SECONDS = 0.02
 
 
-def cpu_seconds(stat: str, ticks_per_second: int) -> float:
-    """User and system time of a process, from the text of /proc/PID/stat."""
-    # The second field is the program's name in brackets, and may hold spaces and brackets.
-    fields = stat.rpartition(")")[2].split()
-    user, system = int(fields[11]), int(fields[12])
-    return (user + system) / ticks_per_second
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process so far, over all of its threads."""
+    # The kernel's clock of that process: its number is made of the pid, as in clock_getcpuclockid.
+    return clock_gettime(~pid << 3 | 2)
+
+
+def resident_bytes(pid: int) -> int:
+    """How much memory a process has of the machine's."""
+    pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 @frozen
@@ -34,8 +38,10 @@ class Daemon:
     log: Path
 
     def cpu_seconds(self) -> float:
-        stat = Path(f"/proc/{self.process.pid}/stat").read_text()
-        return cpu_seconds(stat, os.sysconf("SC_CLK_TCK"))
+        return cpu_seconds(self.process.pid)
+
+    def resident_bytes(self) -> int:
+        return resident_bytes(self.process.pid)
 
     def wait_ready(self, ready_file: Path) -> None:
         deadline = monotonic() + START_LIMIT_SECONDS
@@ -65,20 +71,12 @@ class ZeroCluster:
 
 
 @contextmanager
-def _started(name: str, arguments: Sequence[str], folder: Path) -> Generator[Daemon, None, None]:
+def _started(name: str, command: Sequence[str], folder: Path) -> Generator[Daemon, None, None]:
+    """A program of Python that writes a file when it is ready."""
     ready_file, log = folder / f"{name}.ready", folder / f"{name}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                "from rain.cli import main; main()",
-                *arguments,
-                "--ready-file",
-                str(ready_file),
-                "--logdir",
-                str(folder / name),
-            ],
+            [sys.executable, *command, "--ready-file", str(ready_file)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -91,6 +89,11 @@ def _started(name: str, arguments: Sequence[str], folder: Path) -> Generator[Dae
         daemon.stop()
 
 
+def _rain(name: str, *words: str, folder: Path) -> AbstractContextManager[Daemon]:
+    """A server or a governor."""
+    return _started(name, ("-m", "rain", *words, "--logdir", str(folder / name)), folder)
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
@@ -99,19 +102,19 @@ def _free_port() -> int:
 
 
 @contextmanager
-def zero_cluster(governors: int) -> Generator[ZeroCluster, None, None]:
-    """Run a server and some zero governors, and leave nothing behind."""
+def zero_cluster(governors: int, *, event_log: bool = False) -> Generator[ZeroCluster, None, None]:
+    """Run a server and some zero governors, and leave nothing behind.
+
+    The governors share one process: a hundred of their own would take the machine from the server.
+    """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
         port = _free_port()
-        address = f"{HOST}:{port}"
-        server = stack.enter_context(_started("server", ["server", "--listen", address], folder))
-        for number in range(governors):
-            name = f"governor-{number}"
-            workdir = str(folder / f"{name}.work")
-            stack.enter_context(
-                _started(name, ["governor", address, "--zero", "--workdir", workdir], folder)
-            )
+        words = ["server", "--listen", f"{HOST}:{port}", "--no-http"]
+        words += [] if event_log else ["--no-event-log"]
+        server = stack.enter_context(_rain("server", *words, folder=folder))
+        zeros = ("-m", "bench.zeros", str(port), str(governors))
+        stack.enter_context(_started("governors", zeros, folder))
         yield ZeroCluster(server, port)
 
 
@@ -123,10 +126,10 @@ def recorded_cluster(governors: int, cpus: int, record: Path) -> Generator[int, 
         port = _free_port()
         address = f"{HOST}:{port}"
         words = ["server", "--listen", address, "--no-http", "--no-event-log"]
-        stack.enter_context(_started("server", [*words, "--record", str(record)], folder))
+        stack.enter_context(_rain("server", *words, "--record", str(record), folder=folder))
         for number in range(governors):
             name = f"governor-{number}"
             words = ["governor", address, "--cpus", str(cpus)]
             words += ["--workdir", str(folder / f"{name}.work")]
-            stack.enter_context(_started(name, words, folder))
+            stack.enter_context(_rain(name, *words, folder=folder))
         yield port

@@ -21,7 +21,7 @@ from bench.sheet import Sheet
 from bench.summary import Summary, summarize
 from rain.client import Client, Task, tasks
 
-# The kernel counts CPU time in steps of 10 ms: measure until a step matters little.
+# Small shapes are repeated: one of them alone says more of the moment than of the server.
 TASKS_AT_LEAST = 20_000
 
 
@@ -51,7 +51,7 @@ def shapes_of(sizes: Sequence[int]) -> list[Shape]:
     return [shape for size in sizes for shape in (merge(size), tree(deepest_tree(size)))]
 
 
-def _build(shape: Shape) -> None:
+def build(shape: Shape) -> None:
     """Describe the shape's tasks to the active session."""
     built: list[Task] = []
     for layer in shape.layers:
@@ -65,7 +65,7 @@ def measure(shape: Shape, client: Client, server: Daemon, repeat: int) -> Sample
     cpu_before = server.cpu_seconds()
     for _ in range(rounds):
         with client.new_session("bench") as session:
-            _build(shape)
+            build(shape)
             start = perf_counter()
             session.submit()
             session.wait_all()
@@ -74,9 +74,12 @@ def measure(shape: Shape, client: Client, server: Daemon, repeat: int) -> Sample
 
 
 def measure_all(
-    sizes: Sequence[int], governors: int, repeat: int, console: Console
+    sizes: Sequence[int], governors: int, repeat: int, console: Console, *, event_log: bool
 ) -> list[Sample]:
-    with zero_cluster(governors) as cluster, Client("127.0.0.1", cluster.port) as client:
+    with (
+        zero_cluster(governors, event_log=event_log) as cluster,
+        Client("127.0.0.1", cluster.port) as client,
+    ):
         measure(merge(100), client, cluster.server, repeat=1)  # warm-up
         samples: list[Sample] = []
         for shape in shapes_of(sizes):
@@ -122,17 +125,23 @@ def server_values(samples: Sequence[Sample]) -> list[dict[str, object]]:
 @numbers_option("--tasks", "sizes", default="1000,10000,100000", explained="How many tasks.")
 @repeat_option(3)
 @click.option("--governors", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--event-log", is_flag=True, help="Let the server keep its event log meanwhile.")
 @delivery_options
 def command(
-    sizes: tuple[int, ...], repeat: int, governors: int, json_file: Path | None, markdown: bool
+    sizes: tuple[int, ...],
+    repeat: int,
+    governors: int,
+    event_log: bool,
+    json_file: Path | None,
+    markdown: bool,
 ) -> None:
     """The server alone: its governors answer "finished" at once."""
     console = new_console()
-    samples = measure_all(sizes, governors, repeat, console)
+    samples = measure_all(sizes, governors, repeat, console, event_log=event_log)
     Delivery(json_file, markdown).deliver(
         console,
         "server",
         [server_sheet(samples, governors)],
-        {"governors": governors, "samples": server_values(samples)},
+        {"governors": governors, "event_log": event_log, "samples": server_values(samples)},
         [OURS.distribution, "pycapnp", "trio"],
     )

@@ -162,6 +162,8 @@ def test_nothing_refers_to_itself_when_a_session_has_ended() -> None:
     kinds = (Task, DataObject, Session, governor_nodes.Task, governor_nodes.DataObject)
 
     gc.collect()
+    earlier = [one for one in gc.get_objects() if isinstance(one, kinds)]  # of other tests
+    known = set(map(id, earlier))
     gc.disable()
     try:
         with Client.over(path) as client:
@@ -174,10 +176,13 @@ def test_nothing_refers_to_itself_when_a_session_has_ended() -> None:
                 session.submit()
                 session.wait_all()
                 assert kept.fetch().load() == 1
-                assert any(isinstance(one, kinds) for one in gc.get_objects())
+                there = [one for one in gc.get_objects() if isinstance(one, kinds)]
+                assert len(there) > len(earlier)
+                del there
             path.settle()
             path.rest(2.0)  # the scheduler has heard of the end
-            left = [one for one in gc.get_objects() if isinstance(one, kinds)]
+            now = (one for one in gc.get_objects() if isinstance(one, kinds))
+            left = [one for one in now if id(one) not in known]
     finally:
         gc.enable()
 

@@ -1,0 +1,292 @@
+"""`python -m bench scale`: whether a task costs the same when there are many, and what they take.
+
+Zero governors answer "finished" at once, so that the server is what is measured: its CPU time for
+each task, from a thousand tasks to a million and from one governor to a hundred; its memory; and
+how long another client waits for reports of all governors while many tasks are submitted at once.
+"""
+
+import multiprocessing
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import click
+from attrs import frozen
+from rich.console import Console
+
+from bench.options import (
+    WRITABLE,
+    Delivery,
+    delivery_options,
+    new_console,
+    numbers_option,
+    repeat_option,
+)
+from bench.plot import draw_lines, require_matplotlib
+from bench.processes import HOST, Daemon, zero_cluster
+from bench.runners import OURS
+from bench.server_alone import Sample, build, measure
+from bench.shapes import merge
+from bench.sheet import Sheet
+from rain.client import Client
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.synchronize import Event
+
+MILLION = 1_000_000
+SCHEDULED_SECONDS = 1.5  # by then the scheduler has heard of the end of a session, and let it go
+PAUSE_SECONDS = 0.01  # of the client that asks beside
+
+
+@frozen
+class Cost:
+    """What tasks cost the server, so many at a time and on so many governors."""
+
+    governors: int
+    sample: Sample
+
+
+@frozen
+class Memory:
+    """What the server had of the machine's memory."""
+
+    tasks: int
+    before: int
+    open: int  # all tasks are finished, and their session is open
+    closed: int
+
+    @property
+    def bytes_per_task(self) -> float:
+        return (self.open - self.before) / self.tasks
+
+
+@frozen
+class Interruption:
+    """How long another client waited for its answers while many tasks were submitted."""
+
+    tasks: int
+    submit_seconds: float  # until all were finished
+    waits: tuple[float, ...]
+    fewest_governors: int  # that had a report to give
+
+
+def cost_of(sizes: Sequence[int], governors: int, repeat: int, console: Console) -> list[Cost]:
+    with zero_cluster(governors) as cluster, Client(HOST, cluster.port) as client:
+        measure(merge(200), client, cluster.server, repeat=1)  # warm-up
+        costs: list[Cost] = []
+        for size in sizes:
+            with console.status(f"{size:,} tasks, {governors} governors"):
+                sample = measure(merge(size), client, cluster.server, repeat)
+            costs.append(Cost(governors, sample))
+        return costs
+
+
+def memory_of(tasks: int) -> Memory:
+    """Of a fresh server, which has had no more tasks before."""
+    with zero_cluster(1) as cluster, Client(HOST, cluster.port) as client:
+        measure(merge(200), client, cluster.server, repeat=1)
+        before = _settled(cluster.server)
+        with client.new_session("memory") as session:
+            build(merge(tasks))
+            session.submit()
+            session.wait_all()
+            during = cluster.server.resident_bytes()
+        return Memory(tasks, before, during, _settled(cluster.server))
+
+
+def _settled(server: Daemon) -> int:
+    time.sleep(SCHEDULED_SECONDS)
+    return server.resident_bytes()
+
+
+def ask_beside(port: int, stop: "Event", results: "Connection[Any, Any]") -> None:
+    """Another program, which asks for the reports of all governors again and again."""
+    waits: list[float] = []
+    fewest: list[int] = []
+    with Client(HOST, port) as client:
+        client.get_server_info()
+        results.send("ready")
+        while not stop.is_set():
+            start = time.perf_counter()
+            fewest.append(len(client.get_server_info()["governors"]))
+            waits.append(time.perf_counter() - start)
+            time.sleep(PAUSE_SECONDS)
+    results.send((waits, min(fewest)))
+
+
+def interruption(tasks: int, governors: int) -> Interruption:
+    """Submits many tasks at once, while somebody else asks."""
+    context = multiprocessing.get_context("spawn")
+    with zero_cluster(governors) as cluster, Client(HOST, cluster.port) as client:
+        ours, theirs = context.Pipe()
+        stop = context.Event()
+        other = context.Process(target=ask_beside, args=(cluster.port, stop, theirs), daemon=True)
+        other.start()
+        theirs.close()
+        ours.recv()
+        with client.new_session("many") as session:
+            build(merge(tasks))
+            start = time.perf_counter()
+            session.submit()
+            session.wait_all()
+            seconds = time.perf_counter() - start
+        stop.set()
+        waits, fewest = ours.recv()
+        other.join()
+        return Interruption(tasks, seconds, tuple(waits), fewest)
+
+
+def costs_sheet(costs: Sequence[Cost]) -> Sheet:
+    cheapest = min(cost.sample.microseconds_per_task for cost in costs)
+    return Sheet(
+        title="What a task costs the server",
+        columns=("governors", "tasks", "tasks/s", "server CPU a task", "to the cheapest"),
+        rows=tuple(
+            (
+                f"{cost.governors:,}",
+                f"{cost.sample.shape.task_count:,}",
+                f"{cost.sample.tasks_per_second.median:,.0f}",
+                f"{cost.sample.microseconds_per_task:.1f} µs",
+                f"{cost.sample.microseconds_per_task / cheapest - 1:+.0%}",
+            )
+            for cost in costs
+        ),
+        caption="Zero governors; CPU of the server's process, the end of the session included.",
+        words=0,
+    )
+
+
+def memory_sheet(memories: Sequence[Memory]) -> Sheet:
+    return Sheet(
+        title="The server's memory",
+        columns=("tasks", "before", "session open", "a task", "session closed"),
+        rows=tuple(
+            (
+                f"{memory.tasks:,}",
+                f"{memory.before / 2**20:.1f} MiB",
+                f"{memory.open / 2**20:.1f} MiB",
+                f"{memory.bytes_per_task:,.0f} B",
+                f"{memory.closed / 2**20:.1f} MiB",
+            )
+            for memory in memories
+        ),
+        caption="Resident memory of a fresh server; the submission's own buffers are in it.",
+        words=0,
+    )
+
+
+def interruption_sheet(one: Interruption) -> Sheet:
+    return Sheet(
+        title="Another client, while many tasks are submitted at once",
+        columns=("tasks", "done after", "answers", "median wait", "longest wait", "governors"),
+        rows=(
+            (
+                f"{one.tasks:,}",
+                f"{one.submit_seconds:.2f} s",
+                str(len(one.waits)),
+                f"{median(one.waits) * 1000:.1f} ms",
+                f"{max(one.waits) * 1000:.0f} ms",
+                str(one.fewest_governors),
+            ),
+        ),
+        caption="Each answer holds a report that every governor has given live; governors: the"
+        " fewest that did.",
+        words=0,
+    )
+
+
+@click.command(name="scale")
+@numbers_option(
+    "--tasks", "sizes", default="1000,10000,100000", explained="How many tasks at a time."
+)
+@numbers_option("--governors", default="1,10,100", explained="How many zero governors.")
+@click.option("--million", is_flag=True, help="A million tasks too, which takes some GiB.")
+@repeat_option(3)
+@delivery_options
+@click.option("--plot", "plot_file", type=WRITABLE, help="Draw a plot: .svg, .png or .pdf.")
+def command(
+    sizes: tuple[int, ...],
+    governors: tuple[int, ...],
+    million: bool,
+    repeat: int,
+    json_file: Path | None,
+    markdown: bool,
+    plot_file: Path | None,
+) -> None:
+    """Whether a task costs the server the same when there are many."""
+    if plot_file:
+        require_matplotlib()
+    console = new_console()
+    largest = (*sizes, MILLION) if million else sizes
+    costs = [
+        cost
+        for number, count in enumerate(governors)
+        # The million is asked of the fewest governors only; it would say the same of the others.
+        for cost in cost_of(largest if number == 0 else sizes, count, repeat, console)
+    ]
+    memories: list[Memory] = []
+    for size in largest:
+        with console.status(f"memory of {size:,} tasks"):
+            memories.append(memory_of(size))
+    with console.status("another client beside"):
+        beside = interruption(max(sizes), max(1, min(governors)))
+    Delivery(json_file, markdown).deliver(
+        console,
+        "scale",
+        [costs_sheet(costs), memory_sheet(memories), interruption_sheet(beside)],
+        scale_values(costs, memories, beside),
+        [OURS.distribution, "pycapnp", "trio"],
+    )
+    if plot_file:
+        draw_lines(
+            curves(costs),
+            file=plot_file,
+            across="tasks at a time",
+            upwards="server CPU a task, µs",
+        )
+
+
+def curves(costs: Sequence[Cost]) -> dict[str, list[tuple[float, float]]]:
+    """Microseconds by the number of tasks, a line for each number of governors."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for cost in costs:
+        name = f"{cost.governors} governor{'s' if cost.governors > 1 else ''}"
+        point = (float(cost.sample.shape.task_count), cost.sample.microseconds_per_task)
+        found.setdefault(name, []).append(point)
+    return found
+
+
+def scale_values(
+    costs: Sequence[Cost], memories: Sequence[Memory], beside: Interruption
+) -> dict[str, object]:
+    """Everything that the tables were made of, for `--json`."""
+    return {
+        "costs": [
+            {
+                "governors": cost.governors,
+                "tasks": cost.sample.shape.task_count,
+                "seconds": list(cost.sample.seconds),
+                "server_cpu_microseconds_per_task": cost.sample.microseconds_per_task,
+            }
+            for cost in costs
+        ],
+        "memory": [
+            {
+                "tasks": memory.tasks,
+                "before": memory.before,
+                "open": memory.open,
+                "closed": memory.closed,
+                "bytes_per_task": memory.bytes_per_task,
+            }
+            for memory in memories
+        ],
+        "beside": {
+            "tasks": beside.tasks,
+            "seconds": beside.submit_seconds,
+            "waits": list(beside.waits),
+            "governors": beside.fewest_governors,
+        },
+    }

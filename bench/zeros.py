@@ -1,0 +1,59 @@
+"""Many zero governors in one process: `python -m bench.zeros PORT HOW_MANY`.
+
+Each has a connection of its own to the server, and answers "finished" at once.
+"""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from rain.base.ids import GovernorId
+from rain.base.resources import Resources
+from rain.daemon import lifetime
+from rain.daemon.readiness import Readiness
+from rain.governor.zero import ZeroService
+from rain.rpc import host
+from rain.rpc.data_endpoint import listen_data
+from rain.rpc.governor_endpoint import connect_governor
+
+HOST = "127.0.0.1"
+CPUS = 2
+
+
+async def serve(port: int, count: int, ready: Readiness) -> int:
+    """Registers all of them, and answers until the process is told to end."""
+    resources = Resources(CPUS)
+    with ExitStack() as stack:
+        for number in range(count):
+            service = ZeroService(resources)
+            listener = listen_data(HOST, 0, service)
+            stack.callback(listener.close)
+            upstream = await connect_governor(
+                HOST,
+                port,
+                service,
+                incarnation=GovernorId(number + 1),
+                data_address=listener.address,
+                resources=resources,
+            )
+            stack.callback(upstream.close)
+            service.open(upstream)
+        ready.announce(f"{HOST}:{port}")
+        await lifetime.end(None)
+    return 0
+
+
+@click.command()
+@click.argument("port", type=int)
+@click.argument("count", type=int)
+@click.option("--ready-file", type=click.Path(path_type=Path), required=True)
+def main(port: int, count: int, ready_file: Path) -> None:
+    async def serving() -> int:
+        return await serve(port, count, Readiness(ready_file, None))
+
+    host.run(serving)
+
+
+if __name__ == "__main__":
+    main()
