@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from bench.options import (
+    WRITABLE,
     Delivery,
     comparison_options,
     delivery_options,
@@ -14,10 +15,12 @@ from bench.options import (
     plot_option,
 )
 from bench.plot import draw_bars, require_matplotlib
+from bench.profiled import profile
 from bench.report import results_sheet, results_values
 from bench.results import Quantity, Unit
 from bench.runners import Runner, System, distributions
 from bench.shapes import Shape, chain, deepest_tree, independent, merge, tree
+from bench.sheet import Sheet
 from bench.turn import Figure, Options, timed
 from bench.turns import Plan, choose_systems, measure_in_turns
 
@@ -59,6 +62,10 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
 @comparison_options(repeat=3)
 @delivery_options
 @plot_option
+@click.option("--profile", "profiled", is_flag=True, help="Show where our microseconds go.")
+@click.option(
+    "--stacks", "stacks_file", type=WRITABLE, help="Write the stacks of the profile to this file."
+)
 def command(
     sizes: tuple[int, ...],
     repeat: int,
@@ -68,6 +75,8 @@ def command(
     json_file: Path | None,
     markdown: bool,
     plot_file: Path | None,
+    profiled: bool,
+    stacks_file: Path | None,
 ) -> None:
     """What a tiny task costs, in five shapes."""
     if plot_file:
@@ -77,11 +86,19 @@ def command(
     plan = Plan("bench.overhead", {"cpus": cpus, "sizes": sizes}, repeat, limit)
     quantities = [quantity for quantity, _ in overhead_shapes(sizes)]
     results = measure_in_turns(systems, quantities, plan, console)
+    profiles: list[tuple[Sheet, dict[str, object]]] = []
+    if profiled or stacks_file:
+        profiles = profile(min(sizes), cpus, limit, stacks_file, console)
     Delivery(json_file, markdown).deliver(
         console,
         "overhead",
-        [results_sheet("Overhead of a task", results)],
-        {"cpus_used": cpus, "turns": repeat, **results_values(results)},
+        [results_sheet("Overhead of a task", results), *(sheet for sheet, _ in profiles)],
+        {
+            "cpus_used": cpus,
+            "turns": repeat,
+            **results_values(results),
+            "profiles": [values for _, values in profiles],
+        },
         distributions(systems),
     )
     if plot_file:

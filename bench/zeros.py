@@ -14,7 +14,6 @@ from rain.daemon import lifetime
 from rain.daemon.readiness import Readiness
 from rain.governor.zero import ZeroService
 from rain.rpc import host
-from rain.rpc.data_endpoint import listen_data
 from rain.rpc.governor_endpoint import connect_governor
 
 HOST = "127.0.0.1"
@@ -27,14 +26,12 @@ async def serve(port: int, count: int, ready: Readiness) -> int:
     with ExitStack() as stack:
         for number in range(count):
             service = ZeroService(resources)
-            listener = listen_data(HOST, 0, service)
-            stack.callback(listener.close)
             upstream = await connect_governor(
                 HOST,
                 port,
                 service,
                 incarnation=GovernorId(number + 1),
-                data_address=listener.address,
+                data_address=f"{HOST}:{number + 1}",  # nobody reads what it does not hold
                 resources=resources,
             )
             stack.callback(upstream.close)

@@ -14,7 +14,7 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.address import spell_address
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
-from rain.daemon import garbage, lifetime, logs
+from rain.daemon import garbage, lifetime, logs, sampling
 from rain.daemon.folders import default_log_folder, default_work_folder, make_folder
 from rain.governor.arrivals import PYTHON
 from rain.governor.builtin import Builtins
@@ -52,6 +52,7 @@ def run_governor(settings: GovernorSettings) -> int:
         return await _govern(settings, commands, folder, log)
 
     garbage.seldom()
+    sampling.start_if_asked("governor")
     try:
         return host.run(govern)
     finally:

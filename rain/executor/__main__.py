@@ -16,6 +16,10 @@ def main() -> int:
         return 1
     from rain.executor.executor import Executor  # noqa: PLC0415 # not needed to refuse
 
+    if "RAIN_PROFILE" in os.environ:
+        from rain.daemon.sampling import start_if_asked  # noqa: PLC0415 # seldom wanted
+
+        start_if_asked("executor")
     Executor.from_environment().run()
     return 0
 

@@ -48,7 +48,8 @@ def test_there_is_a_line_for_each_number_of_governors() -> None:
     found = curves(COSTS)
 
     assert list(found) == ["1 governor", "10 governors"]
-    assert found["10 governors"] == [(100.0, pytest.approx(12.0))]
+    ((tasks, microseconds),) = found["10 governors"]
+    assert (tasks, microseconds) == pytest.approx((100.0, 12.0))
 
 
 def test_all_values_can_be_written_as_json() -> None:
