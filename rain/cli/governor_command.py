@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rain.base.errors import StartError
-from rain.cli.options import PATH, amount, daemon_options, file, listen, seconds
+from rain.cli.options import PATH, amount, daemon_options, file, listen, seconds, switch
 
 
 def _cpus(text: str) -> int:
@@ -57,12 +57,7 @@ def _cpus(text: str) -> int:
 @seconds("--monitoring", 5.0, "How often to tell how busy this machine is; 0 for never.")
 @file("--config", "A TOML file that names executors of your own.")
 @click.option("--workdir", type=PATH, help="A new folder for data and sandboxes.")
-@click.option(
-    "--share-store/--no-share-store",
-    default=True,
-    show_default=True,
-    help="Let governors and clients of this machine use stored files as they are.",
-)
+@switch("share-store", "Let governors and clients of this machine use stored files as they are.")
 @click.option(
     "--zero",
     is_flag=True,

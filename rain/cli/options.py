@@ -37,6 +37,18 @@ def seconds(name: str, default: float, text: str, least: float = 0.0) -> Option:
     )
 
 
+def count(name: str, default: int, text: str) -> Option:
+    """An option that is a number of things, at least one."""
+    return click.option(
+        name, type=click.IntRange(min=1), default=default, show_default=True, help=text
+    )
+
+
+def switch(name: str, text: str) -> Option:
+    """An option that is on unless it is switched off: --NAME, --no-NAME."""
+    return click.option(f"--{name}/--no-{name}", default=True, show_default=True, help=text)
+
+
 def amount(name: str, default: str, metavar: str, text: str) -> Option:
     """An option whose text is read later, because it may be a number or a word."""
     return click.option(name, default=default, show_default=True, metavar=metavar, help=text)

@@ -7,7 +7,18 @@ from pathlib import Path
 
 import click
 
-from rain.cli.options import PATH, address, amount, daemon_options, file, listen, seconds, size
+from rain.cli.options import (
+    PATH,
+    address,
+    amount,
+    count,
+    daemon_options,
+    file,
+    listen,
+    seconds,
+    size,
+    switch,
+)
 
 
 @click.command()
@@ -23,34 +34,21 @@ from rain.cli.options import PATH, address, amount, daemon_options, file, listen
 @seconds(
     "--scheduler-limit", 10.0, "When the scheduler takes longer, the default plans instead.", 0.001
 )
-@click.option(
-    "--overbooking",
-    type=click.IntRange(min=1),
-    default=128,
-    show_default=True,
-    help="How many tasks a governor may be told of at once.",
-)
+@count("--overbooking", 128, "How many tasks a governor may be told of at once.")
 @seconds("--governor-timeout", 20.0, "A governor that is silent for longer is taken for lost.", 1.0)
 @seconds(
     "--infeasible-grace",
     30.0,
     "How long a task waits for a governor that could run it, when none can.",
 )
-@click.option(
+@count(
     "--crash-limit",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    help="How many governors may be lost under a task until it counts as the reason, and fails.",
+    3,
+    "How many governors may be lost under a task until it counts as the reason, and fails.",
 )
 @click.option("--workdir", type=PATH, help="A new folder for the large constants of clients.")
 @file("--record", "Write down every event, so that the run can be replayed.")
-@click.option(
-    "--event-log/--no-event-log",
-    default=True,
-    show_default=True,
-    help="Keep every event in LOGDIR/events.db.",
-)
+@switch("event-log", "Keep every event in LOGDIR/events.db.")
 @click.option(
     "--event-log-objects",
     is_flag=True,

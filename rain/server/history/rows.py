@@ -148,18 +148,18 @@ def _runs(ids: list[int]) -> Iterator[tuple[SessionId, range]]:
             yield session, range(first, min(first + MOST_ROWS, end))
 
 
+def _alike(event_type: str, ids: list[int], told: str, time: str) -> Iterator[Rows]:
+    """Events that tell the same of several tasks."""
+    tail = f"],{told}}}"
+    for session, run in _runs(ids):
+        head = f'{{"type":"{event_type}","task":[{session},'
+        events = [f"{head}{ids[place] & NUMBER_MASK}{tail}" for place in run]
+        yield Rows(time, event_type, session, events)
+
+
 def _started(happening: TasksStarted, time: str) -> Iterator[Rows]:
     info = forms.task_info(happening.address, time)
-    ids: list[int] = [*happening.ids]
-    for session, run in _runs(ids):
-        head = f'{{"type":"TaskStarted","task":[{session},'
-        tail = f'],"info":{info}}}'
-        yield Rows(
-            time,
-            "TaskStarted",
-            session,
-            [f"{head}{ids[place] & NUMBER_MASK}{tail}" for place in run],
-        )
+    yield from _alike("TaskStarted", [*happening.ids], f'"info":{info}', time)
 
 
 def _finished(happening: TasksFinished, time: str) -> Iterator[Rows]:
@@ -208,16 +208,25 @@ def _starts(starts: list[float]) -> list[str]:
     return [timestamps.of(start) for start in starts]
 
 
+def _span(happening: TaskFailed | AttemptFailed) -> tuple[str, float | None]:
+    """When it started and for how long it ran, as far as that was told."""
+    if not happening.start:
+        return "", None
+    return forms.timestamp(happening.start), happening.time - happening.start
+
+
+def _start_of(happening: TaskFailed | AttemptFailed, governor: str, time: str) -> Iterator[Rows]:
+    """Whoever counts the running tasks needs a start for each end, also when none was told."""
+    if not happening.start:
+        task, info = forms.identity(happening.task), forms.task_info(governor)
+        event = f'{{"type":"TaskStarted","task":{task},"info":{info}}}'
+        yield Rows(time, "TaskStarted", session_of(happening.task), [event])
+
+
 def _failed(happening: TaskFailed, time: str) -> Iterator[Rows]:
     session, task = session_of(happening.task), forms.identity(happening.task)
-    start, duration = "", None
-    if happening.start:
-        start, duration = forms.timestamp(happening.start), happening.time - happening.start
-    else:  # whoever counts the running tasks needs a start for each end
-        info = forms.task_info(happening.address)
-        event = f'{{"type":"TaskStarted","task":{task},"info":{info}}}'
-        yield Rows(time, "TaskStarted", session, [event])
-    info = forms.task_info(happening.address, start, duration, happening.error, happening.notes)
+    yield from _start_of(happening, happening.address, time)
+    info = forms.task_info(happening.address, *_span(happening), happening.error, happening.notes)
     event = f'{{"type":"TaskFinished","task":{task},"info":{info}}}'
     yield Rows(time, "TaskFinished", session, [event])
 
@@ -225,15 +234,9 @@ def _failed(happening: TaskFailed, time: str) -> Iterator[Rows]:
 def _attempt_failed(happening: AttemptFailed, time: str) -> Iterator[Rows]:
     session, task = session_of(happening.task), forms.identity(happening.task)
     failed = happening.failed
-    start, duration = "", None
-    if happening.start:
-        start, duration = forms.timestamp(happening.start), happening.time - happening.start
-    else:  # as above
-        info = forms.task_info(failed.governor)
-        event = f'{{"type":"TaskStarted","task":{task},"info":{info}}}'
-        yield Rows(time, "TaskStarted", session, [event])
+    yield from _start_of(happening, failed.governor, time)
     notes = TaskNotes("", failed.debug)
-    info = forms.task_info(failed.governor, start, duration, failed.message, notes)
+    info = forms.task_info(failed.governor, *_span(happening), failed.message, notes)
     event = (
         f'{{"type":"TaskAttemptFailed","task":{task},"attempt":{failed.attempt}'
         f',"cause":"{failed.cause.value}","info":{info}}}'
@@ -242,17 +245,9 @@ def _attempt_failed(happening: AttemptFailed, time: str) -> Iterator[Rows]:
 
 
 def _skipped(happening: TasksSkipped, time: str) -> Iterator[Rows]:
-    ids: list[int] = [*happening.ids]
     cause = "null" if happening.cause is None else forms.identity(happening.cause)
-    for session, run in _runs(ids):
-        head = f'{{"type":"TaskSkipped","task":[{session},'
-        tail = f'],"cause":{cause},"error":{forms.quoted(happening.error)}}}'
-        yield Rows(
-            time,
-            "TaskSkipped",
-            session,
-            [f"{head}{ids[place] & NUMBER_MASK}{tail}" for place in run],
-        )
+    told = f'"cause":{cause},"error":{forms.quoted(happening.error)}'
+    yield from _alike("TaskSkipped", [*happening.ids], told, time)
 
 
 def _objects(happening: ObjectsFinished, time: str) -> Iterator[Rows]:
