@@ -168,6 +168,9 @@ struct SessionFailure {
   debug @1 :Text;
   task @2 :Int64;         # -1 when no task is to blame
   attempts @3 :List(FailedAttempt);     # all of them, when there was more than one
+  governor @4 :Text;     # these three are of the last attempt, as far as they are known
+  startTime @5 :Text;
+  duration @6 :Float64;
 }
 
 struct Delivery {

@@ -44,6 +44,8 @@ def failure_exception(failure: SessionFailure, history: list[SubmittedTasks]) ->
     exception.task_id = unpack(failure.task)
     exception.error, exception.debug = failure.message, failure.debug
     exception.failed_tries = failed_tries(failure.attempts)
+    exception.governor, exception.start_time = failure.governor, failure.start_time
+    exception.duration = failure.duration if failure.start_time else None
     return exception
 
 
@@ -57,7 +59,12 @@ def noting_failure(tasks: Sequence[Task]) -> Generator[None, None, None]:
             if task.id == failure.task_id:
                 task.known_state = TaskState.failed
                 task.known_info = TaskInfo(
-                    error=failure.error, debug=failure.debug, failed_tries=failure.failed_tries
+                    error=failure.error,
+                    start_time=failure.start_time,
+                    duration=failure.duration,
+                    governor=failure.governor,
+                    debug=failure.debug,
+                    failed_tries=failure.failed_tries,
                 )
         if len(tasks) == 1 and tasks[0].session.on_failure is OnFailure.CONTINUE:
             tasks[0].known_state = TaskState.failed  # itself, or since it depends on that task

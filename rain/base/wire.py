@@ -259,6 +259,9 @@ class SessionFailure:
     debug: str = ""
     task: TaskId | None = None
     attempts: tuple[FailedAttempt, ...] = ()
+    governor: str = ""  # that of the last attempt
+    start_time: str = ""  # of the last attempt, as far as its start was told
+    duration: float = 0.0
 
 
 @define

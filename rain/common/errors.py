@@ -31,6 +31,9 @@ class TaskException(SessionException):
     error: str = ""  # what the task itself has said: its remote traceback, or its stderr
     debug: str = ""  # the lines that it left
     failed_tries: "list[FailedTry]"  # all of them, when there was more than one
+    governor: str = ""  # who ran it last
+    start_time: str = ""
+    duration: float | None = None  # seconds
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)

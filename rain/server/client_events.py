@@ -7,10 +7,10 @@ does not exist, or belongs to somebody else, is refused with one line and change
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 from rain.base.errors import RefusedError
 from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId, session_of, spell
+from rain.base.moments import rfc3339
 from rain.base.states import ObjectState
 from rain.base.wire import SessionFailure, Submission, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
@@ -216,14 +216,10 @@ def _report_task(task: Task) -> TaskReport:
         id=task.id,
         state=task.state,
         governor=task.governor_address,
-        start_time=_rfc3339(task.started),
+        start_time=rfc3339(task.started),
         duration=task.duration,
         error="" if task.failure is None else task.failure.message,
         debug=task.debug if task.failure is None else task.failure.debug,
         user=task.user,
         attempts=task.failures,
     )
-
-
-def _rfc3339(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat() if seconds else ""

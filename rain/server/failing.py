@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from attrs import evolve
 
 from rain.base.failures import FailedAttempt, FailureCause, OnFailure, shortened
+from rain.base.moments import rfc3339
 from rain.base.states import TaskMove
 from rain.base.wire import SessionFailure, TaskFailure
 from rain.graph import DataObject, Governor, Task, failing, planning
@@ -39,7 +40,7 @@ def attempt_failed(state: State, governor: Governor, task: Task, failure: TaskFa
         _remember(task, made)
         state.news.unplanned[task] = None
     else:
-        give_up(state, task, _verdict(task, made, made.message))
+        give_up(state, task, _verdict(state, task, made, made.message))
 
 
 def governor_lost(state: State, task: Task, address: str, cause: str) -> None:
@@ -56,6 +57,7 @@ def governor_lost(state: State, task: Task, address: str, cause: str) -> None:
         state,
         task,
         _verdict(
+            state,
             task,
             made,
             f"the task was running on {limit} governors when they were lost, so that it is taken"
@@ -97,9 +99,18 @@ def _remember(task: Task, failed: FailedAttempt) -> None:
     task.failures = (*task.failures, failed)
 
 
-def _verdict(task: Task, last: FailedAttempt, message: str) -> SessionFailure:
+def _verdict(state: State, task: Task, last: FailedAttempt, message: str) -> SessionFailure:
     attempts = (*task.failures, last) if task.failures else ()
-    return SessionFailure(message, last.debug, task.id, attempts)
+    duration = state.now - task.started if task.started else 0.0
+    return SessionFailure(
+        message,
+        last.debug,
+        task.id,
+        attempts,
+        last.governor,
+        rfc3339(task.started),
+        duration,
+    )
 
 
 def _pass_on(state: State, fallout: failing.Fallout) -> None:

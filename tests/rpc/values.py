@@ -207,7 +207,15 @@ def deliveries(draw: st.DrawFn) -> Delivery:
     )
 
 
-session_failures = st.builds(SessionFailure, texts, texts, st.none() | task_ids)
+session_failures = st.builds(
+    SessionFailure,
+    texts,
+    texts,
+    st.none() | task_ids,
+    governor=texts,
+    start_time=texts,
+    duration=seconds,
+)
 wait_answers = st.builds(
     WaitAnswer,
     st.lists(task_ids, max_size=FEW),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rain.base.ids import GovernorId, TaskId, spell
+from rain.base.moments import rfc3339
 from rain.base.states import TaskState
 from rain.base.wire import Orders, SessionFailure, TaskFailure, Update
 from rain.server.messages import (
@@ -47,7 +48,7 @@ def test_the_first_failing_task_fails_its_session_and_whoever_waits_is_told() ->
     effects = s.governors[0].fail(task, WHY)
 
     # then: everybody gets the failure, and the governor is told once to forget all
-    failure = SessionFailure(WHY, "", task)
+    failure = SessionFailure(WHY, "", task, (), s.governors[0].address)
     expected: list[Effect] = [Refuse(request, failure) for request in waits]
     forget = OrderGovernor(GovernorId(1), Orders(forget_sessions=[s.draft.session]))
     assert effects == [*expected, forget]
@@ -92,7 +93,9 @@ def test_every_later_call_gets_the_same_failure() -> None:
         StatesAsked(client, request(), (task,), ()),
     ):
         effects = s.world.turn(event)
-        assert effects == [Refuse(event.request, SessionFailure(WHY, "", task))]
+        assert effects == [
+            Refuse(event.request, SessionFailure(WHY, "", task, (), s.governors[0].address))
+        ]
 
 
 def test_a_failed_session_can_still_be_closed() -> None:
@@ -139,7 +142,7 @@ def test_a_second_failure_of_the_same_update_changes_nothing() -> None:
     forget = Orders(forget_sessions=[s.draft.session])
     assert effects == [OrderGovernor(GovernorId(1), forget)]
     failure = s.world.state.graph.sessions[s.draft.session].failure
-    assert failure == SessionFailure("first", "lines", first)
+    assert failure == SessionFailure("first", "lines", first, (), s.governors[0].address)
 
 
 def test_late_news_of_a_failed_session_is_ignored() -> None:
@@ -176,3 +179,18 @@ def test_a_task_that_finished_before_the_failure_of_the_same_update_counts_for_n
     assert isinstance(refusal.reason, SessionFailure)
     assert refusal.reason.task == bad
     assert spell(bad) == "1/14"
+
+
+def test_the_failure_tells_where_and_how_long_the_task_ran() -> None:
+    s, task = failing()
+    s.governors[0].start(task)
+    started = s.world.now
+    s.world.now += 4.0
+    s.governors[0].fail(task, WHY)
+
+    failure = s.world.state.graph.sessions[s.draft.session].failure
+
+    assert failure is not None
+    assert failure.governor == s.governors[0].address
+    assert failure.start_time == rfc3339(started)
+    assert failure.duration == 5.0

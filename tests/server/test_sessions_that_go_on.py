@@ -48,7 +48,9 @@ def test_what_depends_on_a_failure_is_skipped_and_the_rest_goes_on() -> None:
         TaskRow.ASSIGNED,
     ]
     failed = [s.world.task(task) for task in tasks[:3]]
-    assert {task.failure for task in failed} == {SessionFailure("why", "", tasks[0])}
+    assert {task.failure for task in failed} == {
+        SessionFailure("why", "", tasks[0], (), s.governors[0].address)
+    }
     assert {output.state for task in failed for output in task.outputs} == {ObjectState.FAILED}
     s.governors[0].finish(tasks[3])
     assert s.world.task(tasks[3]).state is TaskState.FINISHED
@@ -77,7 +79,7 @@ def test_who_waits_for_what_has_failed_is_told_at_once_and_the_session_at_its_en
     s.governors[0].fail(tasks[0], "why")
 
     # then
-    cause = SessionFailure("why", "", tasks[0])
+    cause = SessionFailure("why", "", tasks[0], (), s.governors[0].address)
     assert [failure_of(s, request) for request in (for_first, for_third, for_data)] == [cause] * 3
     assert for_other not in s.world.answers
     assert for_all not in s.world.answers

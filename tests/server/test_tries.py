@@ -88,7 +88,9 @@ def test_the_last_try_fails_the_session_and_tells_what_each_has_said() -> None:
         FailedAttempt(2, s.governors[1].address, EXECUTOR, "second"),
         FailedAttempt(3, s.governors[0].address, TASK, "third"),
     )
-    assert s.world.answers[wait] == Refuse(wait, SessionFailure("third", "", task, said))
+    assert s.world.answers[wait] == Refuse(
+        wait, SessionFailure("third", "", task, said, said[-1].governor)
+    )
 
 
 def test_what_has_failed_so_far_is_told_with_the_states() -> None:

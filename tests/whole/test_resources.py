@@ -206,6 +206,7 @@ def test_update_tells_what_has_happened_to_tasks(tmp_path: Path) -> None:
                 assert bad.info is not None
                 assert "ValueError: it broke" in bad.info.error
                 assert bad.info.debug == "before the end"
+                assert bad.info.governor == working.address
                 assert other.info is None
 
 

@@ -25,6 +25,9 @@ def write_session_failure(builder: Builder, failure: SessionFailure) -> None:
     builder.task = _NO_TASK if failure.task is None else failure.task
     if failure.attempts:
         write_attempts(builder, "attempts", failure.attempts)
+    builder.governor = failure.governor
+    builder.startTime = failure.start_time
+    builder.duration = failure.duration
 
 
 def read_session_failure(reader: Reader) -> SessionFailure:
@@ -34,6 +37,9 @@ def read_session_failure(reader: Reader) -> SessionFailure:
         reader.debug,
         None if task == _NO_TASK else TaskId(task),
         read_attempts(reader.attempts),
+        reader.governor,
+        reader.startTime,
+        reader.duration,
     )
 
 
