@@ -10,6 +10,7 @@ MODULES = {
     "granularity": "bench.granularity",
     "scale": "bench.scale",
     "server": "bench.server_alone",
+    "scheduling": "bench.scheduling",
     "feel": "bench.feel",
     "prediction": "bench.prediction",
 }
