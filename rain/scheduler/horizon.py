@@ -55,7 +55,7 @@ class HorizonScheduler:
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Plans what can start soon."""
         changed = bool(news.joined or news.left)
-        self._sites.begin_run(graph.governors.values(), plan.now, changed=changed)
+        self._sites.begin_run(graph.governors.values(), changed=changed)
         self._hear_of_ends(news.finished, plan)
         self._hear_of_tasks(graph, news, plan)
         self._accounts.forget(news.cleared)  # even if it has submitted in the same moment

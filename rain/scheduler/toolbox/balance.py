@@ -14,6 +14,9 @@ LOOKED_AT = 64
 """Tasks beyond the wanted share that are looked at; a queue may hold very many that do not fit."""
 
 
+REFUSALS = 16
+"""After so many tasks that had better stay the others are not asked: they will be next time."""
+
 Moves = Callable[[Task, Governor, Governor, Plan], bool]
 """Whether a task should go from one governor to another; when it says yes, it goes."""
 
@@ -29,6 +32,7 @@ def feed_hungry(governors: list[Governor], plan: Plan, moves: Moves = always) ->
     if not hungry:
         return
     donors = [governor for governor in governors if governor.active_cpus > governor.cpus]
+    refused = 0
     for governor in hungry:
         for donor in sorted(donors, key=lambda donor: (-_surplus(donor), donor.number)):
             if governor.active_cpus >= governor.cpus or _surplus(donor) <= 0:
@@ -37,6 +41,10 @@ def feed_hungry(governors: list[Governor], plan: Plan, moves: Moves = always) ->
                 if moves(task, donor, governor, plan):
                     plan.take_back(task)
                     plan.assign(task, governor, task.priority)
+                else:
+                    refused += 1
+            if refused >= REFUSALS:
+                return
 
 
 def _surplus(governor: Governor) -> int:

@@ -63,7 +63,7 @@ class Site:
             self.last = now + self.work / count
             self.slots = [self.last] * count
             return
-        self.slots = [now] * count
+        self.slots = [0.0] * count  # free for ever so long
         self.last = now
         waiting: list[Task] = []
         for task in governor.scheduled:
@@ -110,13 +110,13 @@ class Sites:
         """The site of a governor, unless that has left."""
         return self._sites.get(governor)
 
-    def begin_run(self, governors: Iterable[Governor], now: float, *, changed: bool) -> None:
+    def begin_run(self, governors: Iterable[Governor], *, changed: bool) -> None:
         """The scheduler runs; `changed` says that governors have joined or left."""
         self._run += 1
         if changed:
             before = self._sites
             self._sites = {
-                governor: before.get(governor) or Site(governor, [now] * max(governor.cpus, 1))
+                governor: before.get(governor) or Site(governor, [0.0] * max(governor.cpus, 1))
                 for governor in governors
             }
             self.cpus = sum(site.cpus for site in self._sites.values())
@@ -126,11 +126,17 @@ class Sites:
         """Makes sure that the times of a site are true, once in a run."""
         if site.looked != self._run:
             site.looked = self._run
-            self.look_again(site, now)
+            before = site.slots
+            site.look(now)
+            if site.slots != before:
+                self._changed(site)
 
     def look_again(self, site: Site, now: float) -> None:
         """Something was taken away there, or was booked only to see what would be."""
         site.look(now)
+        self._changed(site)
+
+    def _changed(self, site: Site) -> None:
         for soonest in self._soonest.values():
             soonest.add(site)
 
@@ -147,28 +153,31 @@ class Sites:
 
 
 class _Soonest:
-    """Sites by when so many cpus are free, as a heap whose entries are corrected on the way."""
+    """Sites by when so many cpus are free, as a heap whose entries are corrected on the way.
+
+    Each site has one entry that counts, known by its version; older ones go when they surface.
+    """
 
     def __init__(self, sites: Iterable[Site], cpus: int) -> None:
         self._place = max(cpus - 1, 0)
-        self._heap: list[tuple[float, int, int, Site]] = []
-        self._heap += [self._entry(site) for site in sites if site.cpus > self._place]
+        self._versions: dict[Site, int] = {}
+        self._heap = [self._entry(site) for site in sites if site.cpus > self._place]
         heapify(self._heap)
 
-    def _entry(self, site: Site) -> tuple[float, int, int, Site]:
+    def _entry(self, site: Site) -> tuple[float, int, int, int, Site]:
+        version = self._versions[site] = self._versions.get(site, 0) + 1
         governor = site.governor
-        return site.slots[self._place], len(governor.scheduled), governor.number, site
+        load = len(governor.scheduled)
+        return site.slots[self._place], load, governor.number, version, site
 
     def first(self) -> Site | None:
         """The site that is free first; among equals one that has little to do."""
         heap, place = self._heap, self._place
         while heap:
-            entry = heap[0]
-            site = entry[3]
-            free = site.slots[place]
-            if free < entry[0]:  # it got free earlier, and has another entry for that
+            time, load, _, version, site = heap[0]
+            if version != self._versions[site]:
                 heappop(heap)
-            elif free == entry[0] and len(site.governor.scheduled) <= entry[1]:
+            elif site.slots[place] == time and len(site.governor.scheduled) <= load:
                 return site
             else:
                 heapreplace(heap, self._entry(site))
