@@ -26,7 +26,7 @@ from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock, TimedScheduler
 from rain.server.inbox import Inbox
 from rain.server.links import ConnectedClient, ConnectedGovernor, Links
-from rain.server.messages import ClientJoined, GovernorJoined, TurnInput
+from rain.server.messages import ClientJoined, GovernorJoined, TurnInput, orders_first
 from rain.server.reactor import Reactor
 from rain.server.spool import Spool
 from rain.server.state import State
@@ -111,7 +111,7 @@ class Service:
         if self.record is not None:
             self.record(given)
         output = self.reactor.turn(given)
-        for effect in output.effects:
+        for effect in orders_first(output.effects):
             self.links.carry(effect)
         pause = output.next_due - clock.now()
         self._timer = call_later(max(pause, 0.0), self._pulse.poke)
