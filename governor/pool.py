@@ -186,11 +186,15 @@ class Pool:
         self._touched.clear()
 
     def tell_starts(self) -> None:
-        """The server hears what has run for a while; of what is over sooner it hears the end."""
+        """The server hears what has run for a while; of what is over sooner it hears the end.
+
+        What was assigned before may have been lost with its governor, and may have been the reason:
+        its start is told at once, so that it is known if it happens again.
+        """
         update = self._outbox.update
         for executor in self.executors.values():
             task = _untold(executor)
-            if task is not None and self.now >= executor.progress + TELL_AFTER:
+            if task is not None and self.now >= _telling(executor, task):
                 task.told = True  # once per attempt, also when it is taken back and called again
                 update.started_ids.append(task.id)
                 update.started_attempts.append(task.attempt)
@@ -199,9 +203,9 @@ class Pool:
         """When the server is to hear of another start; infinity for never."""
         return min(
             (
-                executor.progress + TELL_AFTER
+                _telling(executor, task)
                 for executor in self.executors.values()
-                if _untold(executor) is not None
+                if (task := _untold(executor)) is not None
             ),
             default=inf,
         )
@@ -361,3 +365,8 @@ def _untold(executor: Executor) -> Task | None:
         return None
     task = executor.calls[0]
     return task if task.row is _RUNNING and not task.told else None
+
+
+def _telling(executor: Executor, task: Task) -> float:
+    """When the server is to hear that the executor runs this task."""
+    return executor.progress + (TELL_AFTER if task.attempt <= 1 else 0.0)

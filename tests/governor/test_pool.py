@@ -431,6 +431,15 @@ def test_the_server_hears_nothing_of_the_start_of_what_is_over_soon() -> None:
     assert len(world.updates) == before + 1  # one message for all of the task's life
 
 
+def test_the_server_hears_at_once_of_what_may_have_ended_a_governor_before() -> None:
+    world = a_world(cpus=2)
+    for number, attempt in ((100, 1), (101, 2)):
+        world.assign(python_kind(), number, (FUNCTION,), (number + 10_000,), attempt=attempt)
+    world.ready(1)
+    world.ready(2)
+    assert starts(world) == [task_id(101)]
+
+
 def test_a_turn_is_due_when_a_start_is_to_be_told() -> None:
     world = a_busy_world(calls=2)
     due = world.reactor.next_time()
