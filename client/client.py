@@ -1,11 +1,15 @@
 """The client: a connection to a server, and the sessions on it."""
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rain.base.errors import RainError
+from rain.base.admission import Secret
+from rain.base.errors import RainError, StartError
 from rain.base.failures import OnFailure
 from rain.base.ids import SessionId
 from rain.base.wire import SessionFailure
@@ -19,12 +23,16 @@ from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.session import Session
 from rain.client.task import Task
 from rain.common.errors import RainException, SessionException
+from rain.common.secret_file import read_secret, secret_from_environment
 
 DEFAULT_PORT = 7210
 
 
 class Client:
     """A connection to the server at an address. May be used by several threads.
+
+    A server that asks for the secret of its cluster gets it from `secret`, from the file
+    `secret_file`, or from the file that RAIN_SECRET_FILE names.
 
     Without an address the client starts a server and governors of its own on this machine, with
     `cpus` each (all of the machine's, shared out, unless said), and stops them when it is closed
@@ -41,6 +49,8 @@ class Client:
         *,
         cpus: int | None = None,
         governors: int = 1,
+        secret: str | bytes | None = None,
+        secret_file: str | PathLike[str] | None = None,
     ) -> None:
         if address:
             if cpus is not None or governors != 1:
@@ -48,11 +58,14 @@ class Client:
                     "cpus and governors describe the embedded cluster; a server that runs already"
                     " has its own"
                 )
-            self._take_over(connect(address, _checked_port(port)), None)
+            key = _read_secret(secret, secret_file)
+            self._take_over(connect(address, _checked_port(port), key), None)
             return
+        if secret is not None or secret_file is not None:
+            raise RainException("the embedded cluster makes a secret of its own")
         cluster = LocalCluster(cpus, governors)
         try:
-            connection = connect(cluster.host, cluster.port)
+            connection = connect(cluster.host, cluster.port, cluster.secret)
         except BaseException:
             cluster.close()
             raise
@@ -149,6 +162,21 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<Client{' closed' if self.housekeeper.closed else ''}>"
+
+
+def _read_secret(
+    secret: str | bytes | None, secret_file: str | PathLike[str] | None
+) -> Secret | None:
+    if secret is not None and secret_file is not None:
+        raise RainException("secret and secret_file say the same thing: give one of them")
+    try:
+        if secret is not None:
+            return Secret.of(secret)
+        if secret_file is not None:
+            return read_secret(Path(secret_file))
+        return secret_from_environment(os.environ)
+    except (ValueError, StartError) as error:
+        raise RainException(str(error)) from None
 
 
 def _checked_port(port: int | str) -> int:

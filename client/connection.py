@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
+from rain.base.admission import Secret
 from rain.base.errors import (
     ConnectionLostError,
     ProtocolError,
@@ -96,12 +97,12 @@ class Asking:
             raise RainException(str(error)) from None
 
 
-def connect(host: str, port: int) -> Connection:
+def connect(host: str, port: int, secret: Secret | None = None) -> Connection:
     """A connection to the server at an address."""
     # Cap'n Proto takes a while to load; whoever only builds graphs does without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
 
     try:
-        return ClientConnection(host, port)
+        return ClientConnection(host, port, secret=secret)
     except (ConnectionLostError, StartError, RefusedError) as error:
         raise ConnectionException(str(error)) from None

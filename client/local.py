@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rain.common.errors import RainException
+from rain.common.secret_file import make_secret_file
 
 _log = logging.getLogger("rain.client")
 
@@ -45,6 +46,9 @@ class LocalCluster:
         share = max(1, len(os.sched_getaffinity(0)) // governors) if cpus is None else cpus
         self.folder = Path(tempfile.mkdtemp(prefix="rain-local-"))
         self._daemons: list[_Daemon] = []
+        # Other users of this machine reach its ports, too.
+        self._secret_file = self.folder / "secret"
+        self.secret = make_secret_file(self._secret_file)
         self._closed = False
         self._command = command
         self._alive_read, self._alive_write = os.pipe()
@@ -88,7 +92,8 @@ class LocalCluster:
         self.port = int(port)
 
     def _start(self, name: str, args: Sequence[str]) -> "_Daemon":
-        daemon = _Daemon(name, [*self._command, *args], self.folder / name, self._alive_write)
+        command = [*self._command, *args, "--secret-file", str(self._secret_file)]
+        daemon = _Daemon(name, command, self.folder / name, self._alive_write)
         self._daemons.append(daemon)
         return daemon
 

@@ -85,7 +85,7 @@ async def _govern(
                 executors = Executors(places, store, warden, nursery, service.tell, log, commands)
                 builtins = Builtins(store, folder.runs, warden, nursery, service.tell)
                 server = spell_address(settings.server_host, settings.server_port)
-                reader = StreamReader(server, machine=_machine(settings))
+                reader = StreamReader(server, machine=_machine(settings), secret=settings.secret)
                 fetcher = Fetcher(reader, store, service.tell, log)
                 try:
                     service.open(executors, builtins, fetcher, upstream)
@@ -138,7 +138,9 @@ async def _registered(
     """Listens, registers, and works until the end."""
     incarnation = GovernorId(secrets.randbits(63))
     machine = _machine(settings)
-    streams = GovernorStreams(settings.host, settings.port, service, incarnation, machine)
+    streams = GovernorStreams(
+        settings.host, settings.port, service, incarnation, machine, settings.secret
+    )
     try:
         upstream = await connect_governor(
             settings.server_host,
@@ -147,6 +149,7 @@ async def _registered(
             incarnation=incarnation,
             data_address=streams.address,
             resources=settings.resources,
+            secret=settings.secret,
         )
         try:
             settings.readiness.announce(streams.address)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from attrs import Factory, frozen
 
+from rain.base.admission import Secret
 from rain.base.resources import Resources
 from rain.daemon.readiness import Readiness
 from rain.governor.reaping import IDLE_SECONDS
@@ -23,6 +24,7 @@ class GovernorSettings:
     server_port: int = 7210
     host: str = "127.0.0.1"  # where data is read
     port: int = 0
+    secret: Secret | None = None
     resources: Resources = Factory(Resources)
     gpus: tuple[str, ...] = ()  # their names; () for 0, 1, ... as many as the resources say
     monitoring_seconds: float = 5.0  # between two samples of how busy the machine is; 0 for none

@@ -17,6 +17,7 @@ from rain.base.errors import RainError
 from rain.cli.governor_command import governor
 from rain.cli.lab_command import lab
 from rain.cli.server_command import server
+from rain.cli.token_command import token
 from rain.start.commands import start, status, stop
 
 
@@ -30,7 +31,7 @@ def cli() -> None:
     """
 
 
-for _command in (server, governor, start, stop, status, lab):
+for _command in (server, governor, start, stop, status, token, lab):
     cli.add_command(_command)
 
 

@@ -8,7 +8,17 @@ from pathlib import Path
 import click
 
 from rain.base.errors import StartError
-from rain.cli.options import PATH, amount, daemon_options, file, listen, seconds, switch
+from rain.cli.options import (
+    PATH,
+    amount,
+    daemon_options,
+    file,
+    given_secret,
+    listen,
+    seconds,
+    secret_options,
+    switch,
+)
 
 
 def _cpus(text: str) -> int:
@@ -63,6 +73,7 @@ def _cpus(text: str) -> int:
     is_flag=True,
     help="Run nothing and report every task as finished at once: measures the server alone.",
 )
+@secret_options
 @daemon_options
 def governor(
     server: str,
@@ -77,6 +88,9 @@ def governor(
     workdir: Path | None,
     share_store: bool,
     zero: bool,
+    secret_file: Path | None,
+    secret_fd: int | None,
+    insecure: bool,
     logdir: Path | None,
     log_level: str,
     ready_file: Path | None,
@@ -85,6 +99,7 @@ def governor(
 ) -> int:
     """Run a governor that works for the server at SERVER (HOST, PORT or HOST:PORT)."""
     from rain.daemon.addresses import parse_address
+    from rain.daemon.exposure import check_exposure
     from rain.daemon.readiness import Readiness
     from rain.governor.machine import Machine
     from rain.governor.main import run_governor
@@ -93,12 +108,15 @@ def governor(
 
     server_host, server_port = parse_address(server, "127.0.0.1", 7210)
     host, port = parse_address(listen_at, "127.0.0.1", 0)
+    secret = given_secret(secret_file, secret_fd, insecure=insecure)
+    check_exposure(host, secret, insecure=insecure, risk="read the data of all tasks")
     offer = read_offer(_cpus(cpus), memory, gpus, named, Machine.this(), Share.read(share))
     settings = GovernorSettings(
         server_host=server_host,
         server_port=server_port,
         host=host,
         port=port,
+        secret=secret,
         resources=offer.resources,
         gpus=offer.gpus,
         monitoring_seconds=monitoring,

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 import click
 
+from rain.base.admission import Secret
 from rain.base.sizes import parse_size
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -102,3 +103,38 @@ def daemon_options(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def secret_options(command: F) -> F:
+    """Which secret the peers of a daemon must know, and that there need not be one."""
+    for option in (
+        click.option(
+            "--secret-file",
+            type=PATH,
+            metavar="FILE",
+            envvar="RAIN_SECRET_FILE",
+            help="The secret of the cluster, which all its members must have.  [env:"
+            " RAIN_SECRET_FILE]",
+        ),
+        click.option("--secret-fd", type=int, hidden=True, help="Read it from this descriptor."),
+        click.option(
+            "--insecure",
+            is_flag=True,
+            help="Use no secret, also where other machines reach this one.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def given_secret(
+    file_given: Path | None, descriptor: int | None, *, insecure: bool
+) -> Secret | None:
+    """The secret that these options mean."""
+    from rain.common.secret_file import read_secret, read_secret_from  # as all
+
+    if insecure:
+        return None
+    if descriptor is not None:
+        return read_secret_from(descriptor)
+    return None if file_given is None else read_secret(file_given)

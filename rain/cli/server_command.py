@@ -14,8 +14,10 @@ from rain.cli.options import (
     count,
     daemon_options,
     file,
+    given_secret,
     listen,
     seconds,
+    secret_options,
     size,
     switch,
 )
@@ -72,6 +74,7 @@ from rain.cli.options import (
     "Where to serve events and status over HTTP; port 0 picks a free one.",
 )
 @click.option("--no-http", is_flag=True, help="Serve no HTTP.")
+@secret_options
 @daemon_options
 def server(
     listen_at: str,
@@ -90,6 +93,9 @@ def server(
     event_log_limit: str,
     http_listen: str,
     no_http: bool,
+    secret_file: Path | None,
+    secret_fd: int | None,
+    insecure: bool,
     logdir: Path | None,
     log_level: str,
     ready_file: Path | None,
@@ -98,10 +104,11 @@ def server(
 ) -> int:
     """Run the server.
 
-    It listens on this machine only; name an address to open it to others, and keep in mind that
-    whoever reaches it can run programs here.
+    It listens on this machine only; name an address to open it to others, and a secret that they
+    must know, because whoever is let in can run programs here.
     """
     from rain.daemon.addresses import parse_address
+    from rain.daemon.exposure import check_exposure
     from rain.daemon.readiness import Readiness
     from rain.server.history.retention import Keep
     from rain.server.http.listener import HttpSettings
@@ -111,9 +118,15 @@ def server(
     from rain.server.state import ReactorSettings
 
     host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
+    secret = given_secret(secret_file, secret_fd, insecure=insecure)
+    check_exposure(host, secret, insecure=insecure, risk="run programs here")
+    http = None if no_http else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222))
+    if http is not None:
+        check_exposure(http.host, secret, insecure=insecure, risk="read the event log")
     settings = ServerSettings(
         host=host,
         port=port,
+        secret=secret,
         scheduler=with_options(scheduler, scheduler_options),
         log_folder=logdir,
         log_level=log_level,
@@ -127,7 +140,7 @@ def server(
             None if event_log_days is None else event_log_days * 86400.0,
             None if event_log_limit == "none" else size("--event-log-limit", event_log_limit),
         ),
-        http=None if no_http else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222)),
+        http=http,
         reactor=ReactorSettings(
             overbooking=overbooking,
             governor_silence=governor_timeout,

@@ -6,6 +6,7 @@ from typing import Any
 import capnp
 
 from rain.base.address import spell_address
+from rain.base.admission import Role, Secret
 from rain.base.errors import (
     ConnectionLostError,
     ProtocolError,
@@ -16,7 +17,7 @@ from rain.base.errors import (
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_refusal
 from rain.rpc.codec.border import Capability, Reader, reading
-from rain.rpc.connection import Connection, dial, reason_of
+from rain.rpc.connection import Connection, NotLetInError, dial, reason_of
 from rain.rpc.running import Promise
 from rain.stream.errors import UnreachableError
 from rain.stream.protocol import NOBODY
@@ -79,13 +80,21 @@ class Calls:
         self._service = None  # in the thread of the connection, whoever else holds this object
 
 
-async def connect_client(host: str, port: int, version: int, timeout: float) -> Calls:
+async def connect_client(
+    host: str, port: int, version: int, timeout: float, secret: Secret | None = None
+) -> Calls:
     """Registers as a client; `StartError` says why that does not work."""
     where = spell_address(host, port)
     try:
-        connection = await dial(host, port, timeout)
+        connection = await dial(host, port, timeout, Role.CLIENT, secret)
+    except NotLetInError as error:
+        raise StartError(
+            f"the server at {where} and this client do not trust each other: {error}"
+        ) from None
     except UnreachableError as error:
         raise StartError(f"cannot reach the server at {error}") from None
+    except ProtocolError as error:
+        raise StartError(f"what listens at {where} is not a Rain server: {error}") from None
     try:
         async with asyncio.timeout(timeout):
             bootstrap = connection.call(schema.server.ServerBootstrap)

@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from rain.base.address import spell_address
+from rain.base.admission import Secret
 from rain.base.errors import (
     ConnectionLostError,
     ProtocolError,
@@ -53,9 +54,16 @@ FETCH_ATTEMPTS = 3
 
 
 async def _connect(
-    thread: Background, host: str, port: int, version: int, timeout: float, reader: StreamReader
+    thread: Background,
+    host: str,
+    port: int,
+    version: int,
+    timeout: float,
+    secret: Secret | None,
+    reader: StreamReader,
 ) -> ClientSession:
-    session = ClientSession(await connect_client(host, port, version, timeout), reader, thread)
+    calls = await connect_client(host, port, version, timeout, secret)
+    session = ClientSession(calls, reader, thread)
     thread.adopt(session)
     return session
 
@@ -79,12 +87,20 @@ class ClientConnection:
         port: int,
         connect_timeout: float = CONNECT_TIMEOUT,
         version: int = CLIENT_VERSION,
+        secret: Secret | None = None,
     ) -> None:
         self.address = spell_address(host, port)
         self._thread = background()
-        self._downloads = Downloads(self.address)
+        self._downloads = Downloads(self.address, secret)
         self._calls = self._thread.run(
-            _connect, self._thread, host, port, version, connect_timeout, self._downloads.reader
+            _connect,
+            self._thread,
+            host,
+            port,
+            version,
+            connect_timeout,
+            secret,
+            self._downloads.reader,
         )
         self._numbers = count(1)
         # At exit the thread closes what is left itself.

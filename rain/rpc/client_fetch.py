@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from rain.base.address import Source
+from rain.base.admission import Secret
 from rain.base.ids import ObjectId
 from rain.base.wire import SERVER
 from rain.stream.errors import UnreachableError
@@ -89,9 +90,12 @@ class OnDisk:
 class Downloads:
     """Reads what a fetch has found, from the nearest place that gives it."""
 
-    def __init__(self, server_address: str) -> None:
+    def __init__(self, server_address: str, secret: Secret | None = None) -> None:
         self.reader = StreamReader(
-            server_address, machine=machine_id(), connect_timeout=CONNECT_TIMEOUT
+            server_address,
+            machine=machine_id(),
+            connect_timeout=CONNECT_TIMEOUT,
+            secret=secret,
         )
         self._out_of_reach: set[str] = set()
 

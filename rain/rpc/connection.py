@@ -17,6 +17,7 @@ from typing import Any
 import capnp
 
 from rain.base.address import plain_host, spell_address
+from rain.base.admission import NotAdmittedError, Role, Secret
 from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.codec.border import (
     NESTING_LIMIT,
@@ -25,6 +26,7 @@ from rain.rpc.codec.border import (
     Interface,
     OfferedServer,
 )
+from rain.rpc.handshake import introduce
 from rain.rpc.interleaved import Kind
 from rain.rpc.loop import QuietLoop, Stream
 from rain.stream.errors import UnreachableError
@@ -35,6 +37,10 @@ LINGER = 0.1
 
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 """A host that has vanished without a word is noticed after 90 seconds, in any direction."""
+
+
+class NotLetInError(UnreachableError):
+    """Whoever answers at an address does not let us in, or we do not trust it; the reason."""
 
 
 class Connection:
@@ -192,21 +198,44 @@ class Connection:
 
 
 async def accept(accepted: socket.socket) -> Connection:
-    """The connection of a socket that a listener accepted; OSError when it has gone already."""
+    """The connection of a socket that was let in; OSError when it has gone already."""
     return Connection(accepted, *await _stream_of(accepted))
 
 
-async def dial(host: str, port: int, timeout: float) -> Connection:
-    """Connects to an address; `UnreachableError` says where and why it did not work."""
+async def dial(
+    host: str,
+    port: int,
+    timeout: float,
+    role: Role = Role.CLIENT,
+    secret: Secret | None = None,
+) -> Connection:
+    """Connects to an address and is let in there.
+
+    `UnreachableError` says where and why that did not work, `ProtocolError` that something else
+    than one of us listens there.
+    """
     where = spell_address(host, port)
     try:
         async with asyncio.timeout(timeout):
             connected = await _connect(host, port)
+            await _introduce(connected, role, secret)
             return Connection(connected, *await _stream_of(connected))
     except TimeoutError:
         raise UnreachableError(f"{where}: no answer within {timeout:g} seconds") from None
+    except NotAdmittedError as error:
+        raise NotLetInError(str(error)) from None
     except OSError as error:
         raise UnreachableError(f"{where}: {error.strerror}") from None
+
+
+async def _introduce(connected: socket.socket, role: Role, secret: Secret | None) -> None:
+    let_in = False
+    try:
+        await introduce(connected, secret, role)
+        let_in = True
+    finally:
+        if not let_in:
+            connected.close()
 
 
 async def _stream_of(connected: socket.socket) -> tuple[capnp.AsyncIoStream, Stream]:

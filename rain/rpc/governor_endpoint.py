@@ -5,7 +5,8 @@ import asyncio
 import capnp
 
 from rain.base.address import spell_address
-from rain.base.errors import StartError
+from rain.base.admission import Role, Secret
+from rain.base.errors import ProtocolError, StartError
 from rain.base.ids import GovernorId
 from rain.base.resources import Resources
 from rain.base.wire import GOVERNOR_VERSION, Update
@@ -16,7 +17,7 @@ from rain.rpc.codec.kinds import write_amounts
 from rain.rpc.codec.orders import read_orders
 from rain.rpc.codec.split import slim_update
 from rain.rpc.codec.update import write_update
-from rain.rpc.connection import Connection, dial, reason_of
+from rain.rpc.connection import Connection, NotLetInError, dial, reason_of
 from rain.rpc.handlers import ControlHandler
 from rain.rpc.host import in_host
 from rain.rpc.offer import offer
@@ -99,6 +100,7 @@ async def connect_governor(
     incarnation: GovernorId,
     data_address: str,
     resources: Resources,
+    secret: Secret | None = None,
     version: int = GOVERNOR_VERSION,
     timeout: float = CONNECT_TIMEOUT,
 ) -> Upstream:
@@ -108,7 +110,7 @@ async def connect_governor(
     """
 
     async def connect() -> Upstream:
-        connection = await dial(host, port, timeout)
+        connection = await dial(host, port, timeout, Role.GOVERNOR, secret)
         try:
             async with asyncio.timeout(timeout):
                 return await _register(connection)
@@ -135,8 +137,14 @@ async def connect_governor(
     where = spell_address(host, port)
     try:
         return await in_host(connect)
+    except NotLetInError as error:
+        raise StartError(
+            f"the server at {where} and this governor do not trust each other: {error}"
+        ) from None
     except UnreachableError as error:
         raise StartError(f"cannot reach the server at {error}") from None
+    except ProtocolError as error:
+        raise StartError(f"what listens at {where} is not a Rain server: {error}") from None
     except TimeoutError:
         raise StartError(f"the server at {where} does not answer within {timeout:g} s") from None
     except capnp.KjException as error:

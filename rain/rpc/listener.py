@@ -1,16 +1,22 @@
 """The server's port, and the connections that it has brought."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import Callable
 from functools import partial
 
+from rain.base.admission import NotAdmittedError, Role, Secret
+from rain.base.errors import ProtocolError
 from rain.rpc.connection import LINGER, Connection, accept, peer_host
+from rain.rpc.handshake import admit
 from rain.rpc.host import host as running_host
 from rain.rpc.host import in_host
 from rain.rpc.port import Port
-from rain.rpc.streams import end_streams, is_stream
+from rain.rpc.streams import end_streams
 from rain.stream.serving import StreamServer
+
+log = logging.getLogger(__name__)
 
 
 class Listener:
@@ -20,9 +26,10 @@ class Listener:
         self,
         host: str,
         port: int,
-        greet: Callable[[Connection, str], object],
+        greet: Callable[[Connection, str, Role], object],
         streams: StreamServer,
         first_word: float,
+        secret: Secret | None = None,
     ) -> None:
         self._port = Port(host, port, self._welcome_soon)
         self.host = self._port.host
@@ -31,6 +38,7 @@ class Listener:
         self._greet = greet
         self._streams = streams
         self._first_word = first_word
+        self._secret = secret
         self._connections: dict[Connection, None] = {}
         self._new: dict[asyncio.Task[None], None] = {}  # those that have not spoken yet
         self.accepted = 0  # connections that were greeted until now
@@ -71,8 +79,12 @@ class Listener:
     async def _welcome(self, accepted: socket.socket) -> None:
         try:
             came_from = peer_host(accepted)
-            if await is_stream(accepted, self._first_word):
-                self._streams.take(accepted)
+            role = await self._let_in(accepted, came_from)
+            if role is Role.READER:
+                self._streams.take(accepted, admitted=True)
+                return
+            if role is None:
+                accepted.close()
                 return
             connection = await accept(accepted)
         except (OSError, asyncio.CancelledError):
@@ -81,7 +93,17 @@ class Listener:
         self._connections[connection] = None
         self.accepted += 1
         connection.tell_close(partial(self._connections.pop, connection))
-        self._greet(connection, came_from)
+        self._greet(connection, came_from, role)
+
+    async def _let_in(self, accepted: socket.socket, came_from: str) -> Role | None:
+        """The role of a peer that may come in; None for one that may not."""
+        try:
+            return (await admit(accepted, self._secret, self._first_word)).role
+        except (NotAdmittedError, ProtocolError) as error:
+            log.warning("a peer from %s was not let in: %s", came_from, error)
+        except TimeoutError:
+            log.warning("a peer from %s did not say who it is in time", came_from)
+        return None
 
     def _welcomed(self, task: asyncio.Task[None]) -> None:
         del self._new[task]

@@ -8,6 +8,7 @@ import asyncio
 from functools import partial
 
 from rain.base.address import seen_from_outside
+from rain.base.admission import Role, Secret
 from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
@@ -35,6 +36,7 @@ def listen(
     port: int,
     handler: ServerHandler,
     *,
+    secret: Secret | None = None,
     handshake_limit: float = HANDSHAKE_LIMIT,
     pending_limit: int = PENDING_LIMIT,
     machine: bytes = NOBODY,
@@ -44,12 +46,14 @@ def listen(
     Whoever is on the same `machine` reads what the server stores by itself.
     """
 
-    def greet(connection: Connection, peer_host: str) -> None:
-        guest = Guest(connection, peer_host, handler, pending_limit)
+    def greet(connection: Connection, peer_host: str, role: Role) -> None:
+        guest = Guest(connection, peer_host, role, handler, pending_limit)
         connection.serve(guest.offered())
         guest.expect(handshake_limit)
 
-    return Listener(host, port, greet, server_streams(handler, machine), handshake_limit)
+    return Listener(
+        host, port, greet, server_streams(handler, machine, secret), handshake_limit, secret
+    )
 
 
 class Guest:
@@ -59,11 +63,13 @@ class Guest:
         self,
         connection: Connection,
         peer_host: str,
+        admitted: Role,
         handler: ServerHandler,
         pending_limit: int,
     ) -> None:
         self._connection = connection
         self._peer_host = peer_host
+        self._admitted = admitted
         self._handler = handler
         self._pending_limit = pending_limit
         self._role = ""
@@ -88,14 +94,14 @@ class Guest:
             self._connection.end_with_reason(f"nobody has registered within {limit:g} seconds")
 
     async def _register_client(self, context: CallContext) -> None:
-        self._take_role("client", context.params.version, CLIENT_VERSION)
+        self._take_role("client", Role.CLIENT, context.params.version, CLIENT_VERSION)
         client = ServedClient(self._connection, self._handler, self._pending_limit)
         context.results.service = client.offered()
         context.results.key = client.key
 
     async def _register_governor(self, context: CallContext) -> None:
         params = context.params
-        self._take_role("governor", params.version, GOVERNOR_VERSION)
+        self._take_role("governor", Role.GOVERNOR, params.version, GOVERNOR_VERSION)
         with reading("the registration of a governor"):
             hello = GovernorHello(
                 version=params.version,
@@ -109,11 +115,14 @@ class Guest:
         results.upstream = governor.offered()
         results.address = governor.address
 
-    def _take_role(self, role: str, version: int, expected: int) -> None:
+    def _take_role(self, role: str, needed: Role, version: int, expected: int) -> None:
         if self._role:
             raise ProtocolError(
                 f"this connection is registered as a {self._role} and cannot become a {role}"
             )
+        if needed is not self._admitted:
+            was = self._admitted.name.lower()
+            raise ProtocolError(f"this connection was let in as a {was}, not as a {role}")
         if version != expected:
             raise ProtocolError(
                 f"the {role} speaks version {version} of the protocol and this server version"

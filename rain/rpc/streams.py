@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 
+from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import GovernorId, ObjectId
 from rain.rpc.handlers import ServerHandler, StreamSource
-from rain.rpc.host import HostCalls, host, in_host
+from rain.rpc.host import HostCalls, in_host
 from rain.rpc.port import Port
 from rain.stream.holder import Draft, Held
-from rain.stream.protocol import HELLO, NOBODY
+from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from rain.stream.serving import StreamServer
 
@@ -57,8 +57,10 @@ class GovernorStreams:
         source: StreamSource,
         incarnation: GovernorId,
         machine: bytes = NOBODY,
+        secret: Secret | None = None,
     ) -> None:
-        self._streams = StreamServer(GovernorHolder(source, incarnation), machine=machine)
+        holder = GovernorHolder(source, incarnation)
+        self._streams = StreamServer(holder, machine=machine, secret=secret)
         self._port = Port(host, port, self._streams.take)
         self.address = self._port.address
 
@@ -68,33 +70,14 @@ class GovernorStreams:
         await end_streams(self._streams)
 
 
-def server_streams(handler: ServerHandler, machine: bytes = NOBODY) -> StreamServer:
+def server_streams(
+    handler: ServerHandler, machine: bytes = NOBODY, secret: Secret | None = None
+) -> StreamServer:
     """The streams of the server; what governors hold is passed on."""
-    return StreamServer(ServerHolder(handler), StreamReader(), machine=machine)
+    return StreamServer(ServerHolder(handler), StreamReader(secret=secret), machine=machine)
 
 
 async def end_streams(streams: StreamServer) -> None:
     """From trio: ends streams and waits for their threads, which may still ask the host."""
     streams.close()
     await in_host(asyncio.to_thread, streams.join)
-
-
-async def is_stream(connected: socket.socket, limit: float) -> bool:
-    """Whether a new connection is a stream; OSError when it says nothing within the limit.
-
-    Peers speak first, and the first byte tells.
-    """
-    loop = host().loop
-    spoken: asyncio.Future[None] = loop.create_future()
-
-    def readable() -> None:
-        if not spoken.done():
-            spoken.set_result(None)
-
-    loop.add_reader(connected, readable)
-    try:
-        async with asyncio.timeout(limit):
-            await spoken
-    finally:
-        loop.remove_reader(connected)
-    return connected.recv(1, socket.MSG_PEEK) == HELLO[:1]

@@ -44,10 +44,10 @@ def attempt_failed(state: State, governor: Governor, task: Task, failure: TaskFa
 
 
 def governor_lost(state: State, task: Task, address: str, cause: str) -> None:
-    """A governor was lost while the task ran there; the task is without a plan again."""
+    """A governor was lost that may have been running the task, which is without a plan again."""
     made = FailedAttempt(task.attempt, address, FailureCause.GOVERNOR, cause)
     again = _has_another_try(state, task, made)
-    if state.happenings is not None:
+    if state.happenings is not None and (task.started or not again):
         state.happenings.attempt_failed(state.now, task, made, again=again)
     if again:
         _remember(task, made)

@@ -83,7 +83,10 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     state.unfetched = {key: n for key, n in state.unfetched.items() if key[1] is not governor}
     state.news.left.append(governor)
     state.note(happenings.GovernorRemoved(state.now, governor.address, cause), len(cause))
-    running = [task for task in governor.assigned if task.row is TaskRow.RUNNING]
+    sent = [task for task in governor.assigned if task.row is not TaskRow.AHEAD]
+    running = [task for task in sent if task.row is TaskRow.RUNNING]
+    if len(sent) == 1:  # the start of a task is told when it has run for a while: perhaps too late
+        running = sent
     pass_on(state, loss.lose_governor(governor))
     if not on_purpose:
         for task in running:

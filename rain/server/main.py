@@ -67,9 +67,11 @@ async def _serve(
         uploads = Spool(make_work_folder(settings.work_folder or default_work_folder("server")))
         stack.callback(uploads.close)
         service = Service(scheduler, state, clock, log, uploads, recorder)
-        listener = listen(settings.host, settings.port, service, machine=machine_id())
+        listener = listen(
+            settings.host, settings.port, service, secret=settings.secret, machine=machine_id()
+        )
         stack.callback(listener.close)
-        site = Site.of(state, reader, clock.now, log)
+        site = Site.of(state, reader, clock.now, log, settings.secret)
         http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
         settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from attrs import Factory, frozen
 
+from rain.base.admission import Secret
 from rain.daemon.readiness import Readiness
 from rain.server.history.retention import Keep
 from rain.server.http.listener import HttpSettings
@@ -21,6 +22,7 @@ class ServerSettings:
 
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
+    secret: Secret | None = None
     scheduler: str = "rain"
     log_folder: Path | None = None
     log_level: str = "info"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rain.base.address import split_address
 from rain.base.errors import StartError
+from rain.daemon.exposure import is_loopback
 from rain.start.clusters import FILE, Cluster, Elsewhere, Index, read_cluster
-from rain.start.plan import is_loopback
 
 
 def find_cluster(index: Index, wanted: str) -> Cluster:
@@ -29,19 +29,24 @@ def find_cluster(index: Index, wanted: str) -> Cluster:
     return running[0]
 
 
-def server_of(index: Index, wanted: str) -> tuple[str, str]:
-    """The addresses of the server that is meant and of its HTTP side; empty where not known.
+def server_of(index: Index, wanted: str) -> tuple[str, str, str]:
+    """The addresses of the server that is meant and of its HTTP side, and the file of its secret.
+
+    Empty where not known.
 
     Any server may be meant, not only one of a cluster of the user.
     """
     running, _ = index.look()
     if wanted:
         found = [cluster for cluster in running if is_address_of(cluster.address, wanted)]
-        return (found[0].address, found[0].http) if len(found) == 1 else (wanted, "")
-    if not running:
-        return "", ""
-    cluster = find_cluster(index, "")
-    return cluster.address, cluster.http
+        if len(found) != 1:
+            return wanted, "", ""
+        (cluster,) = found
+    elif not running:
+        return "", "", ""
+    else:
+        cluster = find_cluster(index, "")
+    return cluster.address, cluster.http, cluster.secret_file
 
 
 def describe(cluster: Cluster) -> str:

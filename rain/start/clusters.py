@@ -43,6 +43,7 @@ class Cluster:
     http: str
     members: tuple[Member, ...]  # the server first
     access: RemoteAccess
+    secret_file: str = ""  # "" for a cluster without a secret
 
     def here(self) -> list[Member]:
         """The members on this machine."""
@@ -75,6 +76,7 @@ def spell_cluster(cluster: Cluster) -> str:
         "machine": cluster.machine,
         "address": cluster.address,
         "http": cluster.http,
+        "secret_file": cluster.secret_file,
         "members": [
             {
                 "name": member.name,
@@ -113,6 +115,7 @@ def parse_cluster(text: str, where: Path) -> Cluster:
             RemoteAccess(
                 tuple(remote["ssh"]), Path(remote["folder"]), remote["init"], tuple(remote["rain"])
             ),
+            content["secret_file"],
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StartError(f"{where} does not describe a cluster: {error}") from error

@@ -62,6 +62,15 @@ GRACE = click.option(
     help="Configuration of every governor.",
 )
 @click.option(
+    "--secret-file",
+    type=click.Path(path_type=Path, resolve_path=True),
+    metavar="FILE",
+    envvar="RAIN_SECRET_FILE",
+    help="The secret of the cluster.  [env: RAIN_SECRET_FILE; default: a new one in the log folder"
+    " if other machines reach the cluster, or else none]",
+)
+@click.option("--insecure", is_flag=True, help="Use no secret, whoever reaches the cluster.")
+@click.option(
     "--runprefix", default="", metavar="COMMAND", help="Put this before the command of each daemon."
 )
 @click.option(
@@ -104,6 +113,8 @@ def start(
     listen: str,
     http_listen: str,
     governor_config: Path | None,
+    secret_file: Path | None,
+    insecure: bool,
     runprefix: str,
     logdir: Path | None,
     workdir: Path | None,
@@ -149,6 +160,8 @@ def start(
         work_folder=workdir,
         run_prefix=_words(runprefix, "--runprefix"),
         reserve_cpu=reserve_cpu,
+        secret_file=secret_file,
+        insecure=insecure,
     )
     way = _words(ssh, "--ssh")
     if not way:
@@ -168,6 +181,8 @@ def start(
     if cluster.http:
         click.echo(f"  http    http://{cluster.http}")
     click.echo(f"  logs    {cluster.log_folder}")
+    if cluster.secret_file:
+        click.echo(f"  secret  export RAIN_SECRET_FILE={shlex.quote(cluster.secret_file)}")
     click.echo(f"  stop    rain stop {shlex.quote(str(cluster.log_folder))}")
     if started.unlisted:
         click.echo(f"It is not on the list of 'rain stop', for {started.unlisted}", err=True)
@@ -219,27 +234,39 @@ def _words(text: str, option: str) -> tuple[str, ...]:
     default="",
     help="Where the server serves HTTP, if 'rain start' has not started it here.",
 )
+@click.option(
+    "--secret-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    envvar="RAIN_SECRET_FILE",
+    help="The secret of the cluster, if 'rain start' has not started it here."
+    "  [env: RAIN_SECRET_FILE]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(which: str, http: str, as_json: bool) -> int:
+def status(which: str, http: str, secret_file: Path | None, as_json: bool) -> int:
     """Show the governors and sessions of a server.
 
     Without an address, of the cluster that 'rain start' has started here, or of the usual port.
     """
     from rain.base.address import spell_address
+    from rain.common.secret_file import read_secret
     from rain.daemon.addresses import parse_address
     from rain.start.choice import server_of
     from rain.start.clusters import user_index
     from rain.start.plan import DEFAULT_HTTP_PORT, DEFAULT_PORT, LOOPBACK
     from rain.start.status import ask
 
-    server, known_http = server_of(user_index(), which)
+    server, known_http, known_secret = server_of(user_index(), which)
+    if known_secret:
+        secret_file = Path(known_secret)
+    secret = None if secret_file is None else read_secret(secret_file)
     host, port = parse_address(server, LOOPBACK, DEFAULT_PORT)
     host = host.strip("[]")  # of an IPv6 address
     if http:
         known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
     elif not known_http and port == DEFAULT_PORT:
         known_http = spell_address(host, DEFAULT_HTTP_PORT)
-    found = ask(spell_address(host, port), known_http)
+    found = ask(spell_address(host, port), known_http, secret)
     if as_json:
         click.echo(found.as_json())
         return 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 from pathlib import Path
 
 from attrs import frozen
 
 from rain.base.address import is_unspecified, spell_address, split_address
 from rain.base.errors import StartError
+from rain.daemon.addresses import parse_address
+from rain.daemon.exposure import is_loopback
 from rain.start.governors import Governors, LocalGovernors
 
 DEFAULT_PORT = 7210
@@ -31,6 +32,8 @@ class Settings:
     work_folder: Path | None = None
     run_prefix: tuple[str, ...] = ()
     reserve_cpu: bool = False
+    secret_file: Path | None = None
+    insecure: bool = False
 
 
 @frozen
@@ -138,6 +141,10 @@ def _daemon(
     work_folder: Path | None = None,
     beside_server: tuple[str, ...] = (),
 ) -> Daemon:
+    if settings.insecure:
+        arguments += ["--insecure"]
+    elif settings.secret_file is not None and not host:  # else it goes through the ssh session
+        arguments += ["--secret-file", str(settings.secret_file)]
     return Daemon(
         name,
         (
@@ -160,13 +167,14 @@ def seen_from_governors(listening: str, own_host: str) -> str:
     return spell_address(own_host, port) if is_unspecified(host) else listening
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a host of this name."""
-    bare = host.strip("[]")
-    try:
-        return ipaddress.ip_address(bare).is_loopback
-    except ValueError:
-        return bare == "localhost"
+def needs_secret(settings: Settings) -> bool:
+    """Whether other machines reach any port of the cluster."""
+    if not isinstance(settings.governors, LocalGovernors):
+        return True
+    hosts = [settings.listen_host or LOOPBACK]
+    if settings.http_listen:
+        hosts.append(parse_address(settings.http_listen, LOOPBACK, DEFAULT_HTTP_PORT)[0])
+    return not all(is_loopback(host) for host in hosts)
 
 
 def check_reach(server_host: str, hosts: tuple[str, ...], own_names: frozenset[str]) -> None:

@@ -14,13 +14,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 from rain.start.plan import Daemon
 from rain.start.processes import ProcessMark, parse_mark, spell_mark
 
 READY_FD = 3
+SECRET_FD = 5
 KEEP = b"keep\n"
+_END = "RAIN_SECRET_END"
 TAIL_LINES = 15
 
 
@@ -32,6 +34,7 @@ class RemoteAccess:
     folder: Path  # where to be
     init: str = ""  # shell commands that come first
     rain: tuple[str, ...] = ()
+    secret: str = field(default="", repr=False)  # of the cluster, for governors that start there
 
     def command(self, host: str) -> tuple[str, ...]:
         """A shell on that host that reads its standard input."""
@@ -114,6 +117,11 @@ def start_script(daemon: Daemon, access: RemoteAccess, server_boot: str, grace: 
             f"if [ $boot = {shlex.quote(server_boot)} ]; then"
             f" set -- {shlex.join(daemon.beside_server)}; fi"
         )
+    secret, handed = "", ""
+    if access.secret:
+        # Not on a command line, where everybody could read it: it comes with this very script.
+        secret = f"--secret-fd {SECRET_FD} {SECRET_FD}<<'{_END}'"
+        handed = f"{access.secret}\n{_END}\n"
     steps = "\n".join(
         (*_arrive(access), *(_make_folder(path) for path in folders), _make_log(daemon))
     )
@@ -125,9 +133,9 @@ echo arrived
 boot=$(cat /proc/sys/kernel/random/boot_id)
 set --
 {beside}
-setsid {shlex.join(daemon.command)} "$@" --ready-fd {READY_FD} \\
+setsid {shlex.join(daemon.command)} "$@" --ready-fd {READY_FD} {secret} \\
     3>&1 4<&- >{_quote(daemon.output)} 2>{_quote(daemon.errors)} &
-daemon=$!
+{handed}daemon=$!
 stat=$(cat /proc/$daemon/stat 2>/dev/null)
 set -- ${{stat##*) }}
 start=${{20:-0}}

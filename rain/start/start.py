@@ -9,6 +9,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from rain.base.errors import StartError
+from rain.common.secret_file import make_secret_file, read_secret
 from rain.daemon.folders import make_folder
 from rain.start import processes
 from rain.start.children import Child
@@ -16,7 +17,14 @@ from rain.start.clusters import Cluster, Index, Member, read_cluster, write_clus
 from rain.start.governors import LocalGovernors
 from rain.start.interrupts import interrupts
 from rain.start.launch import Launch
-from rain.start.plan import LOOPBACK, Settings, plan_governors, plan_server, seen_from_governors
+from rain.start.plan import (
+    LOOPBACK,
+    Settings,
+    needs_secret,
+    plan_governors,
+    plan_server,
+    seen_from_governors,
+)
 from rain.start.remote import RemoteAccess
 
 
@@ -33,6 +41,8 @@ def start_cluster(
 ) -> StartedCluster:
     """Starts all daemons, or leaves none behind and raises StartError."""
     settings = evolve(settings, log_folder=_prepare_log_folder(settings.log_folder))
+    settings, secret = _with_secret(settings)
+    handing = evolve(access, secret=secret)
     with interrupts() as signals, Launch(signals, timeout) as launch:
         server = launch.local(plan_server(settings))
         launch.wait_until_ready([server])
@@ -40,7 +50,7 @@ def start_cluster(
         address = seen_from_governors(server.address, own_host)
         here = processes.boot()
         governors = [
-            launch.remote(daemon, access, here) if daemon.host else launch.local(daemon)
+            launch.remote(daemon, handing, here) if daemon.host else launch.local(daemon)
             for daemon in plan_governors(settings, address)
         ]
         launch.wait_until_ready(governors)
@@ -51,6 +61,7 @@ def start_cluster(
             seen_from_governors(server.http, own_host) if server.http else "",
             tuple(_member(child) for child in (server, *governors)),
             access,
+            "" if settings.secret_file is None else str(settings.secret_file),
         )
         write_cluster(cluster)
         launch.settle()
@@ -59,6 +70,18 @@ def start_cluster(
     except OSError as error:
         return StartedCluster(cluster, f"{index.folder} cannot be written: {error.strerror}")
     return StartedCluster(cluster)
+
+
+def _with_secret(settings: Settings) -> tuple[Settings, str]:
+    """The same with the file of its secret, and the secret itself: made if it needs one."""
+    if settings.insecure:
+        return evolve(settings, secret_file=None), ""
+    if settings.secret_file is not None:
+        return settings, read_secret(settings.secret_file).key.decode("utf-8")
+    if not needs_secret(settings):
+        return settings, ""
+    path = settings.log_folder / "secret"
+    return evolve(settings, secret_file=path), make_secret_file(path).key.decode("utf-8")
 
 
 def _prepare_log_folder(folder: Path) -> Path:

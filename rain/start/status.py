@@ -10,6 +10,7 @@ from typing import Any, cast
 from attrs import asdict, frozen
 
 from rain.base.address import split_address
+from rain.base.admission import Secret
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.resources import CPUS
 from rain.base.wire import GovernorReport
@@ -55,15 +56,15 @@ class ClusterStatus:
         return json.dumps(asdict(self), indent=2)
 
 
-def ask(address: str, http: str) -> ClusterStatus:
+def ask(address: str, http: str, secret: Secret | None = None) -> ClusterStatus:
     """Asks a server, and its HTTP side if it is known."""
-    governors = read_governors(_server_info(address))
+    governors = read_governors(_server_info(address, secret))
     if not http:
         return ClusterStatus(
             address, governors, None, "where the server serves HTTP is not known: say --http"
         )
     try:
-        sessions = read_sessions(ask_http(http))
+        sessions = read_sessions(ask_http(http, secret))
     except StartError as error:
         return ClusterStatus(address, governors, None, str(error))
     return ClusterStatus(address, governors, sessions)
@@ -101,9 +102,9 @@ def read_sessions(status: Mapping[str, Any]) -> tuple[SessionLine, ...]:
         raise StartError(f"the server's /status is not understood: {error!r}") from error
 
 
-def _server_info(address: str) -> Sequence[GovernorReport]:
+def _server_info(address: str, secret: Secret | None) -> Sequence[GovernorReport]:
     host, port = split_address(address)
-    connection = ClientConnection(host, port)
+    connection = ClientConnection(host, port, secret=secret)
     try:
         return connection.server_info()
     except (ConnectionLostError, RefusedError) as error:
@@ -112,12 +113,13 @@ def _server_info(address: str) -> Sequence[GovernorReport]:
         connection.close()
 
 
-def ask_http(address: str) -> Mapping[str, Any]:
+def ask_http(address: str, secret: Secret | None = None) -> Mapping[str, Any]:
     """What a server says at /status."""
     host, port = split_address(address)
     connection = HTTPConnection(host, port, timeout=_HTTP_SECONDS)
     try:
-        connection.request("GET", "/status")
+        headers = {} if secret is None else {"authorization": f"Bearer {secret.http_token()}"}
+        connection.request("GET", "/status", headers=headers)
         answer = connection.getresponse()
         body = answer.read()
         if answer.status != 200:

@@ -13,10 +13,12 @@ from collections.abc import Callable
 from typing import Protocol
 
 from rain.base.address import Source, split_address
+from rain.base.admission import NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId, spell
 from rain.base.wire import SERVER
 from rain.stream import sockets
+from rain.stream.admission import introduce
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.protocol import (
     ANSWER_SIZE,
@@ -83,7 +85,9 @@ class StreamReader:
         machine: bytes = NOBODY,
         connect_timeout: float = CONNECT_TIMEOUT,
         stall_limit: float = sockets.STALL_LIMIT,
+        secret: Secret | None = None,
     ) -> None:
+        self._secret = secret
         self._server_address = server_address
         self._machine = machine  # whoever is on the same one may name a path
         self._connect_timeout = connect_timeout
@@ -211,8 +215,9 @@ class StreamReader:
             raise UnreachableError(f"{address}: {error.strerror}") from None
         try:
             sockets.prepare(connected, self._stall_limit)
+            introduce(connected, self._secret)
             sockets.send(connected, HELLO)
-        except (OSError, BrokenError) as error:
+        except (OSError, BrokenError, NotAdmittedError, ProtocolError) as error:
             connected.close()
             raise UnreachableError(f"{address}: {error}") from None
         return connected

@@ -11,9 +11,11 @@ import socket
 import threading
 from collections import deque
 
+from rain.base.admission import NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import spell
 from rain.stream import sockets
+from rain.stream.admission import admit
 from rain.stream.archive import Archive, ChangedError
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.holder import Elsewhere, Holder, InFile, InFolder, InMemory
@@ -40,6 +42,7 @@ class StreamServer:
         stall_limit: float = sockets.STALL_LIMIT,
         first_word: float = FIRST_WORD,
         threads_at_once: int = THREADS_AT_ONCE,
+        secret: Secret | None = None,
     ) -> None:
         self._holder = holder
         self._relay = relay  # reads what others have; closed with this
@@ -47,30 +50,34 @@ class StreamServer:
         self._stall_limit = stall_limit
         self._first_word = first_word
         self._threads_at_once = threads_at_once
+        self._secret = secret  # that those must know who were not let in by somebody else
         self._lock = threading.Lock()
         self._open: dict[socket.socket, threading.Thread] = {}
-        self._queue: deque[socket.socket] = deque()
+        self._queue: deque[tuple[socket.socket, bool]] = deque()
         self._closed = False
 
     @property
     def open_streams(self) -> int:
         return len(self._open)
 
-    def take(self, connected: socket.socket) -> None:
-        """A new connection, which belongs to this server from now on."""
+    def take(self, connected: socket.socket, *, admitted: bool = False) -> None:
+        """A new connection, which belongs to this server from now on.
+
+        Its first words were said if it was let in already.
+        """
         with self._lock:
             if self._closed:
                 connected.close()
             elif len(self._open) >= self._threads_at_once:
-                self._queue.append(connected)
+                self._queue.append((connected, admitted))
             else:
-                self._start(connected)
+                self._start(connected, admitted)
 
     def close(self) -> None:
         """Ends every stream; the threads end soon after."""
         with self._lock:
             self._closed = True
-            for connected in self._queue:
+            for connected, _ in self._queue:
                 connected.close()
             self._queue.clear()
             for connected in self._open:
@@ -85,16 +92,18 @@ class StreamServer:
         for thread in threads:
             thread.join()
 
-    def _start(self, connected: socket.socket) -> None:
+    def _start(self, connected: socket.socket, admitted: bool) -> None:
         thread = threading.Thread(
-            target=self._live, args=(connected,), name="rain-stream", daemon=True
+            target=self._live, args=(connected, admitted), name="rain-stream", daemon=True
         )
         self._open[connected] = thread
         thread.start()
 
-    def _live(self, connected: socket.socket) -> None:
+    def _live(self, connected: socket.socket, admitted: bool) -> None:
         try:
-            self._serve(connected)
+            self._serve(connected, admitted)
+        except NotAdmittedError as error:
+            log.warning("a reader was not let in: %s", error)
         except (BrokenError, ProtocolError) as error:
             log.warning("a stream was closed: %s", error)
         except OSError as error:
@@ -104,11 +113,13 @@ class StreamServer:
                 del self._open[connected]
                 connected.close()
                 if self._queue and not self._closed:
-                    self._start(self._queue.popleft())
+                    self._start(*self._queue.popleft())
 
-    def _serve(self, connected: socket.socket) -> None:
+    def _serve(self, connected: socket.socket, admitted: bool) -> None:
         sockets.prepare(connected, self._stall_limit)
         sockets.limit_waiting(connected, self._first_word)
+        if not admitted:
+            admit(connected, self._secret)
         if sockets.receive(connected, len(HELLO)) != HELLO:
             raise ProtocolError("it does not begin as streams do")
         while asked := sockets.receive(connected, REQUEST_SIZE):

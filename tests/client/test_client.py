@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,25 @@ def test_a_port_is_a_number_that_can_be_one(port: int | str) -> None:
 def test_a_running_server_is_not_told_how_many_cpus_it_has() -> None:
     with pytest.raises(RainException, match="embedded"):
         Client("localhost", 7210, cpus=2)
+
+
+def test_a_secret_is_given_once_and_must_be_one(tmp_path: Path) -> None:
+    with pytest.raises(RainException, match="give one of them"):
+        Client("localhost", secret="0123456789abcdef", secret_file=tmp_path / "x")
+    with pytest.raises(RainException, match="16 characters or more"):
+        Client("localhost", secret="short")
+    with pytest.raises(RainException, match="cannot be read: No such file"):
+        Client("localhost", secret_file=tmp_path / "x")
+    with pytest.raises(RainException, match="a secret of its own"):
+        Client(secret="0123456789abcdef")
+
+
+def test_the_environment_may_name_the_file_of_the_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAIN_SECRET_FILE", str(tmp_path / "missing"))
+    with pytest.raises(RainException, match="missing cannot be read"):
+        Client("localhost")
 
 
 def test_the_server_s_info_speaks_in_ids(here: World) -> None:

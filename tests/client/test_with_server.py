@@ -252,7 +252,7 @@ def test_a_running_asyncio_loop_does_not_matter(client: Client) -> None:
 def test_a_second_client_on_the_same_server_sees_its_governors(client: Client) -> None:
     cluster = client.housekeeper.cluster
     assert isinstance(cluster, LocalCluster)
-    with Client(cluster.host, str(cluster.port)) as second:
+    with Client(cluster.host, str(cluster.port), secret=cluster.secret.key) as second:
         assert len(second.get_server_info()["governors"]) == 2
 
     with pytest.raises(ConnectionException, match="closed"):

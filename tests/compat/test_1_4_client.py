@@ -16,7 +16,7 @@ def second(client: Client) -> Client:
     """Another client of the same server; the port is a text, as many programs have it."""
     cluster = client.housekeeper.cluster
     assert isinstance(cluster, LocalCluster)
-    return Client(cluster.host, str(cluster.port))
+    return Client(cluster.host, str(cluster.port), secret=cluster.secret.key)
 
 
 def running(client: Client) -> set[ID]:

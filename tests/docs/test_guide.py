@@ -27,6 +27,7 @@ class SharedCluster:
     def __init__(self, cluster: LocalCluster) -> None:
         self.host = cluster.host
         self.port = cluster.port
+        self.secret = cluster.secret
 
     def close(self) -> None:
         """The other pages still need it."""

@@ -4,7 +4,7 @@ import re
 import socket
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 import trio
@@ -46,7 +46,7 @@ def somebody_else(said: bytes) -> Generator[int, None, None]:
 
         def greet() -> None:
             stranger, _ = listening.accept()
-            with stranger:
+            with stranger, suppress(ConnectionResetError):  # it is told no more than it need be
                 stranger.sendall(said)
                 while stranger.recv(1000):
                     pass
@@ -68,7 +68,7 @@ def test_a_server_of_something_else_is_named() -> None:
 def test_a_server_that_says_nothing_is_given_up() -> None:
     with (
         somebody_else(b"") as port,
-        pytest.raises(StartError, match=r"does not answer within 0\.05 seconds"),
+        pytest.raises(StartError, match=r"no answer within 0\.05 seconds"),
     ):
         ClientConnection("127.0.0.1", port, connect_timeout=0.05)
 

@@ -8,6 +8,7 @@ import capnp
 import pytest
 import trio
 
+from rain.base.admission import MAGIC, NONCE, Role
 from rain.base.ids import SessionId
 from rain.rpc import host, schema
 from rain.rpc.codec.border import Capability
@@ -21,7 +22,11 @@ from tests.support.waiting import turns_of_the_host
 Scene = Callable[[Connection, Capability], Awaitable[None]]
 
 
-def play(scene: Scene, rules: dict[str, Callable[[Any], object]] | None = None) -> FakeServer:
+def play(
+    scene: Scene,
+    role: Role = Role.CLIENT,
+    rules: dict[str, Callable[[Any], object]] | None = None,
+) -> FakeServer:
     """Runs a coroutine of the host with a raw connection to a server."""
     servers: list[FakeServer] = []
 
@@ -31,7 +36,7 @@ def play(scene: Scene, rules: dict[str, Callable[[Any], object]] | None = None) 
         listener = listen("127.0.0.1", 0, server)
 
         async def raw() -> None:
-            connection = await dial("127.0.0.1", listener.port, 5)
+            connection = await dial("127.0.0.1", listener.port, 5, role)
             await scene(connection, connection.call(schema.server.ServerBootstrap))
             connection.end("done")
 
@@ -76,6 +81,15 @@ def test_a_client_cannot_become_a_governor() -> None:
     assert play(scene).hellos == []
 
 
+def test_a_role_is_the_one_that_was_asked_for_at_the_door() -> None:
+    async def scene(connection: Connection, bootstrap: Capability) -> None:
+        assert await failure_of(bootstrap.registerClient(version=2)) == (
+            "this connection was let in as a governor, not as a client"
+        )
+
+    assert play(scene, Role.GOVERNOR).journal.entries == []
+
+
 def test_the_service_of_a_client_is_not_that_of_a_governor() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         service = (await bootstrap.registerClient(version=2)).service
@@ -93,7 +107,7 @@ def test_a_governor_without_a_control_is_refused_when_it_is_needed() -> None:
         request.dataAddress = "host:1"
         await request.send()
 
-    server = play(scene)
+    server = play(scene, Role.GOVERNOR)
     assert [hello.data_address for hello in server.hellos] == ["host:1"]
 
 
@@ -106,7 +120,7 @@ def test_resources_that_are_negative_are_refused() -> None:
         row.name, row.amount = "cpus", -1
         assert "cannot be negative" in await failure_of(request.send())
 
-    assert play(scene).hellos == []
+    assert play(scene, Role.GOVERNOR).hellos == []
 
 
 async def farewell_to(connection: Connection, message: bytes) -> str:
@@ -148,7 +162,7 @@ def test_a_number_that_is_still_waited_for_is_not_used_again() -> None:
         connection.say(message)
         assert "5 is not answered yet" in await farewell_to(connection, message)
 
-    server = play(scene, {"wait": lambda reply: None})
+    server = play(scene, rules={"wait": lambda reply: None})
     assert len(server.journal.named("wait")) == len(server.journal.named("abandoned")) == 1
 
 
@@ -205,6 +219,8 @@ def test_a_message_that_is_too_long_to_be_received_ends_the_connection() -> None
         server = FakeServer()
         listener = listen("127.0.0.1", 0, server)
         async with await trio.open_tcp_stream("127.0.0.1", listener.port) as stream:
+            await stream.send_all(MAGIC + Role.CLIENT.value + b"\0" + bytes(NONCE))
+            assert await stream.receive_some(1) == b"o"
             await stream.send_all(b"\0\0\0\0\xff\xff\xff\x1f")
             # then: Cap'n Proto says so, and closes
             answer = bytearray()

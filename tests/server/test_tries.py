@@ -210,13 +210,25 @@ def test_of_those_that_ran_together_twice_the_next_loss_tells_who_it_was() -> No
     assert list(s.governors[2].tasks) == [neighbour]
 
 
-def test_a_task_that_was_sent_and_did_not_run_is_not_blamed_for_a_lost_governor() -> None:
+def test_a_task_may_have_killed_its_governor_before_its_start_was_told() -> None:
     s = scene(1)
-    task, _ = s.draft.task()
+    task, (made,) = s.draft.task()
+    ahead, _ = s.draft.task(made)
     s.submit()
-    s.assign(task)
+    s.assign(task, ahead)
     s.governors[0].leave()
-    assert s.world.task(task).failures == ()
+    assert len(s.world.task(task).failures) == 1
+    assert s.world.task(ahead).failures == ()  # it cannot have begun
+
+
+def test_of_several_that_were_not_told_to_run_none_is_blamed_for_a_lost_governor() -> None:
+    s = scene(2)
+    first, _ = s.draft.task()
+    second, _ = s.draft.task()
+    s.submit()
+    s.assign(first, second)
+    s.governors[0].leave()
+    assert s.world.task(first).failures == s.world.task(second).failures == ()
 
 
 def test_a_governor_that_says_that_it_is_lost_itself_is_dismissed() -> None:

@@ -33,7 +33,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     (programs / "ssh").write_text(f'#!/bin/sh\nshift 2\nexec {shlex.quote(str(LOCAL_SSH))} "$@"\n')
     (programs / "ssh").chmod(0o755)
     examples = BLOCK.findall(PAGE.read_text())
-    assert len(examples) == 3
+    assert len(examples) == 4
 
     try:
         ran = subprocess.run(
@@ -56,4 +56,4 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
             end_processes([member.mark for member in cluster.members], 0.0)
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == 3
+    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == 4

@@ -10,6 +10,7 @@ from rain.start.governors import LocalGovernors, RemoteGovernors
 from rain.start.plan import (
     Settings,
     check_reach,
+    needs_secret,
     plan_governors,
     plan_server,
     run_rain,
@@ -145,3 +146,26 @@ def test_files_of_the_user_cannot_take_the_place_of_modules() -> None:
 
 def test_a_bare_checkout_runs_from_its_own_folder() -> None:
     assert run_rain("python", Path("/rain"), Path("/rain")) == ("python", "-m", "rain")
+
+
+def test_a_secret_is_needed_as_soon_as_other_machines_reach_the_cluster() -> None:
+    assert not needs_secret(SIMPLE)
+    assert not needs_secret(evolve(SIMPLE, listen_host="localhost", http_listen="7222"))
+    assert needs_secret(REMOTE)
+    assert needs_secret(evolve(SIMPLE, listen_host="0.0.0.0"))
+    assert needs_secret(evolve(SIMPLE, http_listen="node:7222"))
+
+
+def test_the_secret_of_the_daemons_here_is_named_by_its_file_and_that_of_others_is_not() -> None:
+    file = Path("/secret")
+    here = evolve(SIMPLE, secret_file=file)
+    for daemon in (plan_server(here), *plan_governors(here, SERVER)):
+        assert "--secret-file /secret" in " ".join(daemon.command)
+    for daemon in plan_governors(evolve(REMOTE, secret_file=file), SERVER):
+        assert "secret" not in " ".join(daemon.command)
+
+
+def test_daemons_without_a_secret_are_told_that_this_is_meant() -> None:
+    for settings in (evolve(SIMPLE, insecure=True), evolve(REMOTE, insecure=True)):
+        for daemon in (plan_server(settings), *plan_governors(settings, SERVER)):
+            assert "--insecure" in daemon.command

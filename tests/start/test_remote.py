@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -170,3 +171,20 @@ def test_processes_of_a_host_are_ended_by_the_same_code_as_here(tmp_path: Path) 
 
         assert shell.stdout.split() == [processes.spell_mark(mark), "stopped"]
         assert process.wait() == -15
+
+
+def test_a_secret_reaches_the_governor_through_a_descriptor_and_no_command_line(
+    tmp_path: Path,
+) -> None:
+    word = "Sec$(ret)`'\"" + "0" * 16
+    program = 'word=$(cat <&5); echo "$word" >"$0"; echo "$@" >>"$0"; echo ready there:1 >&3'
+    told = tmp_path / "told"
+    daemon = Daemon("governor-0", ("sh", "-c", program, str(told)), tmp_path, "alpha")
+    script = start_script(daemon, evolve(HERE, secret=word), "another", 5.0)
+
+    assert Ready("there:1") in run(script)
+
+    first, second = told.read_text(encoding="ascii").splitlines()
+    assert first == word
+    assert second == "--ready-fd 3 --secret-fd 5"
+    assert "Sec" not in repr(evolve(HERE, secret=word))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from attrs import field, frozen
 
-from rain.client import Client, blob, tasks
+from rain.client import Client, ConnectionException, blob, tasks
 from rain.start import processes
 from rain.start.clusters import Cluster, read_cluster
 from rain.start.ending import end_processes
@@ -64,10 +64,10 @@ def place(tmp_path: Path) -> Generator[Place]:
         end_processes([member.mark for member in cluster.members], 0.0)
 
 
-def joined(address: str) -> bytes:
+def joined(address: str, secret_file: str | None = None) -> bytes:
     """What a task of a session at a server makes of two words."""
     with (
-        Client(*address.rsplit(":", 1)) as client,
+        Client(*address.rsplit(":", 1), secret_file=secret_file) as client,
         client.new_session("words", default=True) as words,
     ):
         task = tasks.Concat((blob("rain "), blob("falls")))
@@ -113,7 +113,20 @@ def test_a_cluster_on_several_hosts_is_started_used_and_stopped(place: Place) ->
         *("--remote-init", f"export PYTHONPATH={ROOT}"),
     )
 
-    assert joined(cluster.address) == b"rain falls"
+    # It has a secret, which came to the governors without being seen.
+    secret = Path(cluster.secret_file)
+    assert secret.parent == place.logs
+    assert secret.stat().st_mode & 0o777 == 0o600
+    for member in cluster.members:
+        shown = Path(f"/proc/{member.mark.pid}/cmdline").read_bytes()
+        assert secret.read_bytes().strip() not in shown
+    with pytest.raises(ConnectionException, match="a secret is needed here"):
+        joined(cluster.address)
+    assert joined(cluster.address, cluster.secret_file) == b"rain falls"
+    looked = place.rain("status", "--json")
+    assert (looked.returncode, looked.stderr) == (0, "")
+    assert len(json.loads(looked.stdout)["governors"]) == 2
+    assert json.loads(looked.stdout)["sessions"] == []
     stopped = place.rain("stop")
     assert (stopped.returncode, stopped.stderr) == (0, "")
     assert not [member for member in cluster.members if processes.is_running(member.mark)]

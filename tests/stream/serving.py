@@ -10,8 +10,10 @@ from pathlib import Path
 
 from attrs import Factory, define
 
+from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId
+from rain.stream.admission import introduce
 from rain.stream.holder import Draft, Elsewhere, Held
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
@@ -55,9 +57,10 @@ class Listening:
         return f"{host}:{port}"
 
     def connect(self) -> socket.socket:
-        """A connection that says nothing by itself."""
+        """A connection that was let in, and says nothing more by itself."""
         connected = socket.create_connection(self.port.getsockname())
         connected.settimeout(20)
+        introduce(connected, None)
         return connected
 
     def accept(self) -> None:
@@ -78,6 +81,7 @@ def listening(
     first_word: float = 10.0,
     stall_limit: float = 10.0,
     threads_at_once: int = 16,
+    secret: Secret | None = None,
 ) -> Generator[Listening]:
     """A stream server; at the end all of its threads have ended."""
     server = StreamServer(
@@ -87,6 +91,7 @@ def listening(
         first_word=first_word,
         stall_limit=stall_limit,
         threads_at_once=threads_at_once,
+        secret=secret,
     )
     port = Listening(server, socket.create_server(("127.0.0.1", 0)))
     thread = threading.Thread(target=port.accept)
@@ -104,10 +109,15 @@ def listening(
 
 @contextmanager
 def reading(
-    server: str = "", machine: bytes = NOBODY, stall: float = 10.0
+    server: str = "",
+    machine: bytes = NOBODY,
+    stall: float = 10.0,
+    secret: Secret | None = None,
 ) -> Generator[StreamReader]:
     """A reader whose connections are closed at the end."""
-    reader = StreamReader(server, machine=machine, connect_timeout=5, stall_limit=stall)
+    reader = StreamReader(
+        server, machine=machine, connect_timeout=5, stall_limit=stall, secret=secret
+    )
     try:
         yield reader
     finally:

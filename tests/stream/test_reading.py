@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.wire import SERVER
 from rain.common.fs import pack_directory
@@ -17,6 +18,9 @@ from rain.stream.reading import StreamReader, Transfer
 from rain.stream.sockets import receive_file
 from tests.stream.serving import MACHINE, ME, A, B, Having, listening, reading
 from tests.support.streams import Collected
+
+SECRET = Secret.of("correct-horse-battery-staple")
+OTHER = Secret.of("incorrect-horse-battery-staple")
 
 
 class IntoFile:
@@ -342,3 +346,15 @@ def test_a_closed_reader_keeps_no_connection() -> None:
         for _ in range(2):
             reader.read(there.address, A, Collected())
         assert there.accepted == 2
+
+
+@pytest.mark.parametrize(("secret", "may"), [(SECRET, True), (OTHER, False), (None, False)])
+def test_data_is_read_with_the_secret_only(secret: Secret | None, may: bool) -> None:
+    with listening(Having({A: b"fine"}), secret=SECRET) as there, reading(secret=secret) as reader:
+        taken = Collected()
+        if may:
+            reader.read(there.address, A, taken)
+        else:
+            with pytest.raises(UnreachableError, match="secret"):
+                reader.read(there.address, A, taken)
+        assert taken.data == (b"fine" if may else b"")

@@ -7,12 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rain.client import Client, Output, remote
+from rain.client import Client, ConnectionException, Output, remote
+from rain.common.secret_file import make_secret_file
 from rain.scheduler.rain import RainScheduler
 from rain.server.messages import Effect
 from rain.server.recording import Recording, replay
@@ -83,6 +85,53 @@ def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
         finished = rain("server", "--listen", where, "--no-http", folder=tmp_path)
     assert finished.returncode == 1
     assert last_line(finished) == f"rain: cannot listen on {where}: Address already in use"
+
+
+def test_a_server_that_others_reach_needs_a_secret_and_says_so_in_one_line(tmp_path: Path) -> None:
+    finished = rain("server", "--listen", "0.0.0.0:0", "--no-http", folder=tmp_path)
+    assert finished.returncode == 1
+    assert last_line(finished).startswith("rain: whoever reaches 0.0.0.0 could run programs here")
+
+
+def test_one_secret_opens_a_cluster_and_another_one_does_not(tmp_path: Path) -> None:
+    # given: a cluster with a secret, open to others
+    mine, other = str(tmp_path / "mine"), str(tmp_path / "other")
+    make_secret_file(tmp_path / "mine")
+    make_secret_file(tmp_path / "other")
+    everywhere = ("--listen", "0.0.0.0:0", "--secret-file", mine)
+    with (
+        server(tmp_path, *everywhere) as serving,
+        governor(tmp_path, "one", f"127.0.0.1:{serving.port}", 1, *everywhere),
+        governor(tmp_path, "two", f"127.0.0.1:{serving.port}", 1, *everywhere),
+    ):
+        where = f"127.0.0.1:{serving.port}"
+
+        # when / then: who has it works, with data that crosses the governors
+        with Client("127.0.0.1", serving.port, secret_file=mine) as client:
+            assert sum_of(client, range(20)) == 190
+
+        # and who has another one is told so in one line
+        with pytest.raises(ConnectionException, match="the secret is not the one of this cluster"):
+            Client("127.0.0.1", serving.port, secret_file=other)
+        refused = rain("governor", where, "--secret-file", other, folder=tmp_path)
+        assert refused.returncode == 1
+        assert "the secret is not the one of this cluster" in last_line(refused)
+        assert "was not let in: the secret is not the one" in serving.errors.read_text()
+
+        # and HTTP asks for its password
+        asked = HTTPConnection(serving.http, timeout=20)
+        asked.request("GET", "/status")
+        assert asked.getresponse().status == 401
+        asked.close()
+        shown = subprocess.run(
+            [sys.executable, "-m", "rain", "token", "--secret-file", mine],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        asked.request("GET", "/status", headers={"authorization": f"Bearer {shown.stdout.strip()}"})
+        assert asked.getresponse().status == 200
+        asked.close()
 
 
 def test_an_unreachable_server_is_told_in_one_line(tmp_path: Path) -> None:

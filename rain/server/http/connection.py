@@ -61,7 +61,8 @@ class _Connection:
                     return False  # the peer has closed
                 path, _, query = head.target.decode("latin-1").partition("?")
                 method = head.method.decode("ascii")
-                request = Request(method, path, await self._body(), query)
+                body = await self._body()
+                request = Request(method, path, body, query, _authorization(head))
         except h11.RemoteProtocolError as error:
             if self.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
                 raise
@@ -130,3 +131,10 @@ class _Connection:
         data = b"".join([self.http.send(event) or b"" for event in events])
         with trio.fail_after(PATIENCE):
             await self.stream.send_all(data)
+
+
+def _authorization(head: h11.Request) -> str:
+    for name, value in head.headers:
+        if name == b"authorization":
+            return value.decode("latin-1")
+    return ""

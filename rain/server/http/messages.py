@@ -19,6 +19,7 @@ class Request:
     path: str  # without the query string
     body: bytes = b""
     query: str = ""
+    authorization: str = ""  # the header of this name
 
 
 class Pieces(Protocol):

@@ -9,6 +9,7 @@ import trio
 from attrs import define, frozen
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.admission import Secret, may_read_http
 from rain.server.history.reader import EventReader
 from rain.server.http import messages
 from rain.server.http.api import Api
@@ -35,6 +36,7 @@ class Site:
     """Answers requests; it runs in the thread of the turns and looks at the state between them."""
 
     places: dict[str, _Place]
+    secret: Secret | None = None
 
     @staticmethod
     def of(
@@ -42,6 +44,7 @@ class Site:
         events: EventReader | None,
         now: Callable[[], float],
         log: FilteringBoundLogger,
+        secret: Secret | None = None,
     ) -> Site:
         """The site of one server; without an event log its place says that there is none."""
 
@@ -66,7 +69,8 @@ class Site:
                 "/status": _Place(_LOOK, status),
                 "/events": asked,
                 **{path: _Place(_LOOK, serve) for path, serve in api.items()},
-            }
+            },
+            secret,
         )
 
     async def answer(self, request: Request) -> Response:
@@ -82,9 +86,15 @@ class Site:
             allowed = ", ".join(place.methods)
             headers = (
                 ("access-control-allow-methods", allowed),
-                ("access-control-allow-headers", "content-type"),
+                ("access-control-allow-headers", "authorization, content-type"),
             )
             return Response(HTTPStatus.OK, "text/plain; charset=utf-8", headers=headers)
+        if not may_read_http(self.secret, request.authorization):
+            return messages.text(
+                HTTPStatus.UNAUTHORIZED,
+                "a password is needed here: 'rain token' prints it; any user name will do",
+                (("www-authenticate", 'Basic realm="Rain", charset="UTF-8"'),),
+            )
         if request.method not in place.methods:
             return messages.text(
                 HTTPStatus.METHOD_NOT_ALLOWED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -34,10 +34,16 @@ class Got:
         return json.loads(self.body)
 
 
-def ask_now(address: str, method: str, path: str, body: bytes | None = None) -> Got:
+def ask_now(
+    address: str,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Got:
     host, _, port = address.rpartition(":")
     with closing(http.client.HTTPConnection(host, int(port), timeout=20)) as connection:
-        connection.request(method, path, body)
+        connection.request(method, path, body, headers or {})
         response = connection.getresponse()
         return Got(
             response.status,
@@ -46,8 +52,14 @@ def ask_now(address: str, method: str, path: str, body: bytes | None = None) -> 
         )
 
 
-async def ask(address: str, method: str, path: str, body: bytes | None = None) -> Got:
-    return await trio.to_thread.run_sync(ask_now, address, method, path, body)
+async def ask(
+    address: str,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Got:
+    return await trio.to_thread.run_sync(ask_now, address, method, path, body, headers)
 
 
 def site(state: State, events: EventReader | None = None) -> Site:

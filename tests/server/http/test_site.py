@@ -6,13 +6,16 @@ import http.client
 import json
 import sqlite3
 import threading
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 import trio
+from attrs import evolve
 
 import rain
+from rain.base.admission import Secret
 from rain.base.ids import unpack
 from rain.server.history.reader import EventReader, Pages
 from rain.server.history.store import FILE, open_store
@@ -22,13 +25,21 @@ from tests.server.http.asking import Got, ask, serving, site, write_all
 from tests.support.events import listen
 from tests.support.world import World, new_world
 
+SECRET = Secret.of("0123456789abcdef")
 
-def _one(asked: Site, method: str, path: str, body: bytes | None = None) -> Got:
+
+def _one(
+    asked: Site,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Got:
     """One request, one response."""
     got: list[Got] = []
 
     async def use(address: str) -> None:
-        got.append(await ask(address, method, path, body))
+        got.append(await ask(address, method, path, body, headers))
 
     serving(asked.answer, use)
     return got[0]
@@ -256,7 +267,7 @@ def test_a_browser_may_ask_before_it_posts_from_another_site() -> None:
     assert got.status == 200
     assert got.headers["access-control-allow-origin"] == "*"
     assert got.headers["access-control-allow-methods"] == "POST"
-    assert got.headers["access-control-allow-headers"] == "content-type"
+    assert got.headers["access-control-allow-headers"] == "authorization, content-type"
 
 
 def test_head_tells_without_a_body() -> None:
@@ -295,3 +306,23 @@ def test_reading_a_slow_log_does_not_hold_up_other_answers(
         assert len(slow_answer[0].json) == 9
 
     serving(site(world.state, events).answer, use)
+
+
+@pytest.mark.parametrize("path", ["/status", "/events", "/lite/", "/"])
+def test_with_a_secret_every_place_asks_for_the_token(path: str) -> None:
+    asked = evolve(site(new_world().state, None), secret=SECRET)
+    method = "POST" if path == "/events" else "GET"
+    for header in ({}, {"authorization": f"Bearer {SECRET.key.decode()}"}):
+        got = _one(asked, method, path, headers=header)
+        assert got.status == 401
+        assert got.headers["www-authenticate"].startswith('Basic realm="Rain"')
+        assert "'rain token' prints it" in got.body.decode()
+    right = {"authorization": f"Bearer {SECRET.http_token()}"}
+    assert _one(asked, method, path, headers=right).status != 401
+
+
+def test_a_browser_s_question_before_the_question_needs_no_token() -> None:
+    asked = evolve(site(new_world().state, None), secret=SECRET)
+    got = _one(asked, "OPTIONS", "/events")
+    assert got.status == 200
+    assert "authorization" in got.headers["access-control-allow-headers"]

@@ -1,0 +1,41 @@
+"""The words of admission (rain/base/admission.py) over a blocking socket, before a stream."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Generator
+from typing import TypeVar
+
+from rain.base import admission
+from rain.base.admission import NONCE, Role, Secret, Step
+from rain.stream import sockets
+from rain.stream.sockets import BrokenError
+
+T = TypeVar("T")
+
+
+def admit(accepted: socket.socket, secret: Secret | None) -> None:
+    """Lets a reader in; `NotAdmittedError`, `ProtocolError` or `BrokenError` if not."""
+    _play(admission.accept(secret, os.urandom(NONCE)), accepted)
+
+
+def introduce(connected: socket.socket, secret: Secret | None) -> None:
+    """Asks to be let in as a reader; the same errors."""
+    _play(admission.dial(secret, Role.READER, os.urandom(NONCE)), connected)
+
+
+def _play(side: Generator[Step, bytes, T], connected: socket.socket) -> None:
+    try:
+        step = next(side)
+        while True:
+            if isinstance(step, bytes):
+                sockets.send(connected, step)
+                step = side.send(b"")
+            else:
+                received = sockets.receive(connected, step)
+                if not received:
+                    raise BrokenError("it closed the connection before it was let in")
+                step = side.send(received)
+    except StopIteration:
+        return
