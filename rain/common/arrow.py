@@ -41,9 +41,9 @@ def encode(pa: Any, value: Any) -> bytes:
     return data
 
 
-def decode(pa: Any, data: bytes) -> Any:
-    """The value of an IPC stream; a stream of another program is a table."""
-    with pa.ipc.open_stream(data) as reader:
+def decode(pa: Any, data: bytes | memoryview) -> Any:
+    """The value of an IPC stream, which looks at the data; one of another program is a table."""
+    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
         table = reader.read_all()
     notes: dict[bytes, bytes] = dict(table.schema.metadata or {})
     kind = notes.pop(_KIND, b"table")

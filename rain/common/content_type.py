@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rain.common.errors import RainException
+from rain.common.pickles import Part, dump_parts, load
 
 NAMES = frozenset({"", "pickle", "cloudpickle", "json", "cbor", "arrow", "protobuf", "dir", "text"})
 PREFIXES = ("text-", "user/", "mime/", "protobuf/")
@@ -68,55 +69,54 @@ def _library(module: str, content_type: str) -> Any:
         ) from error
 
 
-def _encode_pickle(value: Any) -> bytes:
-    return pickle.dumps(value, PICKLE_PROTOCOL)
+def _encode_pickle(value: Any) -> list[Part]:
+    return dump_parts(pickle.dumps, value, PICKLE_PROTOCOL)
 
 
-def _encode_cloudpickle(value: Any) -> bytes:
-    encoded: bytes = _library("cloudpickle", "cloudpickle").dumps(value, PICKLE_PROTOCOL)
-    return encoded
+def _encode_cloudpickle(value: Any) -> list[Part]:
+    return dump_parts(_library("cloudpickle", "cloudpickle").dumps, value, PICKLE_PROTOCOL)
 
 
-def _encode_json(value: Any) -> bytes:
-    return json.dumps(value).encode()
+def _encode_json(value: Any) -> list[Part]:
+    return [json.dumps(value).encode()]
 
 
-def _decode_json(data: bytes) -> Any:
-    return json.loads(data.decode())
+def _decode_json(data: Part) -> Any:
+    return json.loads(bytes(data).decode())
 
 
-def _encode_cbor(value: Any) -> bytes:
+def _encode_cbor(value: Any) -> list[Part]:
     encoded: bytes = _library("cbor2", "cbor").dumps(value)
-    return encoded
+    return [encoded]
 
 
-def _decode_cbor(data: bytes) -> Any:
-    return _library("cbor2", "cbor").loads(data)
+def _decode_cbor(data: Part) -> Any:
+    return _library("cbor2", "cbor").loads(bytes(data))
 
 
-def _encode_arrow(value: Any) -> bytes:
+def _encode_arrow(value: Any) -> list[Part]:
     from rain.common import arrow  # noqa: PLC0415 # as the library, only where it is used
 
-    return arrow.encode(_library("pyarrow", "arrow"), value)
+    return [arrow.encode(_library("pyarrow", "arrow"), value)]
 
 
-def _decode_arrow(data: bytes) -> Any:
+def _decode_arrow(data: Part) -> Any:
     from rain.common import arrow  # noqa: PLC0415 # as above
 
     return arrow.decode(_library("pyarrow", "arrow"), data)
 
 
 # Unpickling needs no cloudpickle: what it wrote is a pickle that names the library itself.
-_ENCODERS: dict[str, Callable[[Any], bytes]] = {
+_ENCODERS: dict[str, Callable[[Any], list[Part]]] = {
     "pickle": _encode_pickle,
     "cloudpickle": _encode_cloudpickle,
     "json": _encode_json,
     "cbor": _encode_cbor,
     "arrow": _encode_arrow,
 }
-_DECODERS: dict[str, Callable[[bytes], Any]] = {
-    "pickle": pickle.loads,
-    "cloudpickle": pickle.loads,
+_DECODERS: dict[str, Callable[[Part], Any]] = {
+    "pickle": load,
+    "cloudpickle": load,
     "json": _decode_json,
     "cbor": _decode_cbor,
     "arrow": _decode_arrow,
@@ -138,6 +138,12 @@ def _no_encoding(encoding: str, content_type: str) -> RainException:
 
 def encode_value(value: Any, content_type: str | None) -> bytes:
     """The bytes of a value; RainException when the type cannot hold it."""
+    parts = encode_parts(value, content_type)
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], bytes) else b"".join(parts)
+
+
+def encode_parts(value: Any, content_type: str | None) -> list[Part]:
+    """The same bytes in parts, of which large ones are not copied from the value."""
     if not content_type:
         raise RainException("A value cannot be encoded without a content type")
     encoder = _ENCODERS.get(content_type)
@@ -149,14 +155,14 @@ def encode_value(value: Any, content_type: str | None) -> bytes:
     if not isinstance(value, str):
         raise RainException(f"Only str can be encoded as {content_type!r}, not {type(value)!r}")
     try:
-        return value.encode(encoding)
+        return [value.encode(encoding)]
     except LookupError as error:
         raise _no_encoding(encoding, content_type) from error
 
 
-def decode_value(data: bytes, content_type: str | None) -> Any:
+def decode_value(data: Part, content_type: str | None) -> Any:
     """The value that the bytes hold; RainException when the type cannot be read."""
-    if not isinstance(data, bytes):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
+    if not isinstance(data, bytes | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
         raise RainException(f"Only bytes can be decoded, not {type(data)!r}")
     if not content_type:
         raise RainException("Data without a content type cannot be decoded; read its bytes")
@@ -167,6 +173,6 @@ def decode_value(data: bytes, content_type: str | None) -> Any:
     if encoding is None:
         raise RainException(f"Data of content type {content_type!r} cannot be decoded")
     try:
-        return data.decode(encoding)
+        return bytes(data).decode(encoding)
     except LookupError as error:
         raise _no_encoding(encoding, content_type) from error

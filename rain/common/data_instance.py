@@ -76,12 +76,16 @@ class DataInstance:
         return self._path
 
     def load(self, cache: bool = False) -> Any:
-        """The value that the bytes mean. With `cache` it is made once; nobody may change it."""
+        """The value that the bytes mean. With `cache` it is made once; nobody may change it.
+
+        Large arrays in a pickle are not copied, and may only be read.
+        """
         if self._value is not _UNLOADED:
             return self._value
         if self.data_type is DataType.DIRECTORY:
             raise RainException("A directory cannot be loaded; use write() or link()")
-        value = content_types.decode_value(self.get_bytes(), self.content_type)
+        data = self._data if isinstance(self._data, bytes) else self.get_view()
+        value = content_types.decode_value(data, self.content_type)
         if cache:
             self._value = value
         return value

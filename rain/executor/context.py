@@ -64,7 +64,10 @@ class Context:
         """Data in memory: bytes as they are, text as UTF-8, any value with `encode`."""
         from rain.executor.values import blob  # noqa: PLC0415 # as above
 
-        return blob(value, content_type, encode)
+        instance = blob(value, content_type, encode, self._executor.stage_folder)
+        if instance.path is not None:
+            self._note_staged(instance)
+        return instance
 
     def pickled(self, value: Any, content_type: str = "pickle") -> DataInstance:
         """Data in memory that holds a pickled value."""
@@ -82,10 +85,14 @@ class Context:
         from rain.executor.staging import stage  # noqa: PLC0415 # as above
 
         instance = stage(self._executor.stage_folder, path, content_type, is_folder)
+        self._note_staged(instance)
+        return instance
+
+    def _note_staged(self, instance: DataInstance) -> None:
+        """What is not returned is removed after the task."""
         if self.staged is None:
             self.staged = []
         self.staged.append(instance)
-        return instance
 
     # Words.
 

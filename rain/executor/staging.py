@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rain.common.data_instance import DataInstance
 
 _numbers = itertools.count(1)
@@ -18,11 +20,11 @@ def new_path(stage_folder: str) -> str:
     return f"{stage_folder}/{next(_numbers)}"
 
 
-def stage_bytes(stage_folder: str, data: bytes) -> str:
-    """A file with these bytes."""
+def stage_parts(stage_folder: str, parts: Sequence[bytes | memoryview]) -> str:
+    """A file with these bytes, each of which is written once, from where it is."""
     path = new_path(stage_folder)
     with open(path, "wb") as file:  # noqa: PTH123 # pathlib starts slowly
-        file.write(data)
+        file.writelines(parts)
     return path
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import pack
-from rain.common.content_type import encode_value, is_type_instance
+from rain.common.content_type import encode_parts, encode_value, is_type_instance
 from rain.common.errors import RainException
-from rain.executor.staging import new_path, stage_bytes
+from rain.executor.staging import new_path, stage_parts
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
@@ -31,14 +31,19 @@ def is_instance(value: object) -> TypeGuard[DataInstance]:
     return module is not None and isinstance(value, module.DataInstance)
 
 
-def blob(value: Any, content_type: str | None, encode: str | None) -> DataInstance:
-    """Data in memory that a task makes."""
+def blob(
+    value: Any, content_type: str | None, encode: str | None, stage_folder: str
+) -> DataInstance:
+    """Data that a task makes: in memory, or in a file where that saves a copy."""
     from rain.common.data_instance import DataInstance  # noqa: PLC0415 # few tasks need it
 
     if encode is not None:
         if content_type is not None:
             raise RainException("blob: use either content_type or encode")
-        return DataInstance(data=encode_value(value, encode), content_type=encode)
+        parts = encode_parts(value, encode)
+        if len(parts) > 1:
+            return DataInstance(path=stage_parts(stage_folder, parts), content_type=encode)
+        return DataInstance(data=bytes(parts[0]), content_type=encode)
     if isinstance(value, bytes):
         return DataInstance(data=value, content_type=content_type)
     if isinstance(value, str):
@@ -104,20 +109,20 @@ class Outputs:
             return self._instance(value, kind)
         content_type = ""
         if encode:
-            data = encode_value(value, encode)
+            parts = encode_parts(value, encode)
             content_type = encode
         elif isinstance(value, bytes):
-            data = value
+            parts = [value]
         elif isinstance(value, str):
             content_type = kind.content_type if kind.content_type.startswith("text") else "text"
-            data = encode_value(value, content_type)
+            parts = [encode_value(value, content_type)]
         else:
             raise RainException(
                 f"The output {kind.label!r} is {type(value)!r}: return bytes, str or a data"
                 " instance, or say how it is encoded"
             )
         _agree(_BLOB, kind)
-        return self._told(data, content_type, "", kind)
+        return self._told(parts, content_type, "", kind)
 
     def _instance(self, value: DataInstance, kind: protocol.ObjectKindRow) -> Any:
         _agree(value.data_type.value, kind)
@@ -127,7 +132,7 @@ class Outputs:
             return [protocol.INPUT, pack(*value.object_id), content_type, user]
         if value.path is not None and str(value.path.parent) == self._stage_folder:
             return [protocol.FILE, self._own(value), content_type, user]
-        return self._told(value.get_bytes(), content_type, user, kind)
+        return self._told([value.get_bytes()], content_type, user, kind)
 
     def _own(self, value: DataInstance) -> str:
         """A path in the stage folder that no other output has."""
@@ -138,13 +143,20 @@ class Outputs:
         self.taken.add(path)
         return path
 
-    def _told(self, data: bytes, content_type: str, user: str, kind: protocol.ObjectKindRow) -> Any:
+    def _told(
+        self,
+        parts: Sequence[bytes | memoryview],
+        content_type: str,
+        user: str,
+        kind: protocol.ObjectKindRow,
+    ) -> Any:
         """Bytes, by themselves where they are few and nothing else is to be said."""
         content_type = _found(content_type, kind)
-        if len(data) > protocol.INLINE_RESULT and kind.data_type == _BLOB:
-            path = stage_bytes(self._stage_folder, data)
+        if sum(map(len, parts)) > protocol.INLINE_RESULT and kind.data_type == _BLOB:
+            path = stage_parts(self._stage_folder, parts)
             self.taken.add(path)
             return [protocol.FILE, path, content_type, user]
+        data = bytes(parts[0])  # large parts come in company, but not here
         return [protocol.BYTES, data, content_type, user] if content_type or user else data
 
 

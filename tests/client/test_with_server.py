@@ -3,12 +3,14 @@
 import asyncio
 import gc
 import os
+import pickle
 import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rain.client import (
@@ -30,6 +32,7 @@ from rain.client import (
 from rain.client.local import LocalCluster
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.common import ID, DataInstance
+from rain.rpc.client_endpoint import ClientConnection
 
 pytestmark = pytest.mark.whole
 
@@ -275,3 +278,47 @@ def test_a_forked_child_does_not_end_what_its_parent_uses(client: Client) -> Non
     os.waitpid(child, 0)
 
     assert len(client.get_server_info()["governors"]) == 2
+
+
+@remote(auto_encode="pickle")
+def ones(ctx: Any, count: int) -> Any:
+    return np.ones(count)
+
+
+@remote(auto_load=True, auto_encode="json")
+def looked_at(ctx: Any, array: Any) -> Any:
+    owner = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    return [float(array.sum()), array.flags.writeable, type(owner.obj).__name__]
+
+
+@remote()
+def pickled_by_hand(ctx: Any, data: DataInstance) -> str:
+    return str(float(pickle.loads(data.get_bytes()).sum()))
+
+
+def test_a_large_array_is_copied_nowhere_on_its_way(client: Client, session: Session) -> None:
+    count = 1_000_000
+    made = ones(count)
+    given = pickled(np.ones(count))
+    looks = [looked_at(array) for array in (made, given)]
+    by_hand = pickled_by_hand(made)
+    for kept in (made, *looks, by_hand):
+        kept.output.keep()
+    session.submit()
+
+    # In a task it is the mapped file, and may only be read
+    assert [look.output.fetch().load() for look in looks] == [[count, False, "mmap"]] * 2
+    # A program that unpickles bytes itself knows nothing of all this
+    assert by_hand.output.fetch().get_str() == str(float(count))
+    # And so it is in the client, on the same machine
+    connection = client.connection
+    assert isinstance(connection, ClientConnection)
+    before = connection.bytes_received
+    fetched = made.output.fetch()
+    array = fetched.load()
+    assert connection.bytes_received == before
+    assert not array.flags.writeable
+    assert np.shares_memory(array, np.frombuffer(fetched.get_view(), np.uint8))
+    assert float(array.sum()) == count

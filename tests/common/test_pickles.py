@@ -1,0 +1,144 @@
+"""Large buffers of pickles are looked at where they are; to others they are plain pickles."""
+
+import mmap
+import pickle
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rain.common.data_instance import DataInstance
+from rain.common.pickles import ALIGNMENT, LARGE, Dump, dump_parts, load
+
+Array = npt.NDArray[Any]
+cloudpickle: Any = import_module("cloudpickle")  # it is not annotated
+DUMPS: list[Dump] = [pickle.dumps, cloudpickle.dumps]
+
+
+def joined(value: Any, dump: Dump = pickle.dumps) -> bytes:
+    return b"".join(dump_parts(dump, value, 5))
+
+
+def a_large_array(seed: int = 0) -> Array:
+    return np.random.default_rng(seed).random(LARGE // 8)
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and same(list(a.values()), list(b.values()))
+    return bool(a == b)
+
+
+def lies_in(array: Array, view: memoryview) -> bool:
+    return np.shares_memory(array, np.frombuffer(view, np.uint8))
+
+
+@pytest.mark.parametrize("dump", DUMPS)
+def test_any_unpickler_reads_it_and_ours_copies_nothing(dump: Dump) -> None:
+    array, other = a_large_array(), np.asfortranarray(a_large_array(1).reshape(4, -1))
+    value = {"a": array, "deep": [1, ("text", other)], "again": array, "small": np.arange(5)}
+    data = joined(value, dump)
+
+    plain, ours = pickle.loads(data), load(data)
+
+    assert same(plain, value)
+    assert same(ours, value)
+    assert ours["a"] is ours["again"]
+    assert lies_in(ours["a"], memoryview(data))
+    assert lies_in(ours["deep"][1][1], memoryview(data))
+    assert ours["deep"][1][1].flags.f_contiguous
+    # What is looked at may only be read; what was copied is one's own
+    assert not ours["a"].flags.writeable
+    assert plain["a"].flags.writeable
+    assert ours["small"].flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        ours["a"][0] = 1
+
+
+def test_the_parts_of_a_large_value_are_not_copied_from_it() -> None:
+    array = a_large_array()
+    parts = dump_parts(pickle.dumps, [array], 5)
+    assert sum(len(part) for part in parts if isinstance(part, bytes)) < 1000
+    assert [lies_in(array, part) for part in parts if isinstance(part, memoryview)] == [True]
+
+
+def test_buffers_are_aligned_in_the_file() -> None:
+    ends = 0
+    for part in dump_parts(pickle.dumps, [a_large_array(seed) for seed in range(3)], 5):
+        if isinstance(part, memoryview):
+            assert ends % ALIGNMENT == 0
+        ends += len(part)
+
+
+def test_a_buffer_that_may_only_be_read_stays_so_everywhere() -> None:
+    array = a_large_array()
+    array.flags.writeable = False
+    data = joined(array)
+    assert not pickle.loads(data).flags.writeable
+    assert same(pickle.loads(data), array)
+    assert same(load(data), array)
+
+
+def test_small_values_are_the_pickles_that_they_always_were() -> None:
+    for value in ([1, 2], np.arange(10), "x" * LARGE, a_large_array()[::2]):
+        assert joined(value) == pickle.dumps(value, 5)
+        assert same(load(joined(value)), value)
+
+
+def test_what_would_take_long_to_look_through_is_a_plain_pickle() -> None:
+    value = [a_large_array(), list(range(500_000))]
+    assert same(pickle.loads(joined(value)), value)
+    assert same(load(joined(value)), value)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(0, 3).map(a_large_array), st.binary(max_size=300), st.text(max_size=20)
+        ),
+        max_size=6,
+    )
+)
+def test_any_mixture_is_loaded_alike(value: list[Any]) -> None:
+    data = joined(value)
+    assert same(pickle.loads(data), value)
+    assert same(load(data), value)
+
+
+@pytest.mark.parametrize("cut", [1, 8, 20, 40])
+def test_a_pickle_whose_end_was_changed_is_still_a_pickle(cut: int) -> None:
+    array = a_large_array()
+    data = joined(array)
+    changed = data[:-cut] + b"rainview"
+    assert same(load(changed), array)
+
+
+def test_an_instance_in_a_file_is_loaded_without_a_copy(tmp_path: Path) -> None:
+    array = a_large_array()
+    (tmp_path / "file").write_bytes(joined(array))
+    instance = DataInstance(path=tmp_path / "file", content_type="pickle")
+
+    found = instance.load()
+
+    assert same(found, array)
+    assert lies_in(found, instance.get_view())
+    assert isinstance(instance.get_view().obj, mmap.mmap)
+    assert instance.get_view().readonly
+    (tmp_path / "file").unlink()
+    assert same(found, array)
+    assert pickle.loads(instance.get_bytes())[0] == array[0]
+
+
+def test_the_view_of_an_empty_file_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert DataInstance(path=tmp_path / "file").get_view().nbytes == 0
