@@ -35,7 +35,7 @@ class _Incoming:
         self.content: bytes | Stored = b""
 
     def take_shared(self, place: SharedPlace, length: int) -> bool:
-        shared = self._store.link_in(place, length)
+        shared = self._store.link_in(place, length, is_folder=self._is_folder)
         if shared is not None:
             self.content = shared
         return shared is not None

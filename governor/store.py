@@ -125,7 +125,7 @@ class Store:
             raise
         return self.settle(number)
 
-    def link_in(self, place: SharedPlace, length: int) -> Stored | None:
+    def link_in(self, place: SharedPlace, length: int, *, is_folder: bool) -> Stored | None:
         """Shares what another governor of this machine stores; None if that does not work.
 
         Both then have the same file, and it stays until both have let it go.
@@ -133,9 +133,10 @@ class Store:
         number = self.new_number()
         source, target = Path(place.path), self.path(number)
         try:
-            if not _is_at(place, source):
+            # The server has directories of clients as archives, which must be unpacked.
+            if not _is_at(place, source) or source.is_dir() != is_folder:
                 return None
-            if source.is_dir():
+            if is_folder:
                 _link_tree(source, target)
                 # Who removes a folder moves it away first: if it is still there, all of it was.
                 if not _is_at(place, source):

@@ -392,6 +392,24 @@ def test_governors_of_one_machine_share_their_files_and_copy_nothing(tmp_path: P
     governed(tmp_path, scenario, machine=MACHINE)
 
 
+def test_an_archive_is_no_directory_that_could_be_shared(tmp_path: Path) -> None:
+    # given: a client's directory, which the server keeps as the archive that it got
+    archive = tmp_path / "archive"
+    archive.write_bytes(pack_tree({"a": b"x" * MEMORY_LIMIT}))
+
+    async def scenario(governor: Running) -> None:
+        there = listen_streams(Holding({object_id(500): archive}), MACHINE)
+        try:
+            governor.place(500, FOLDER, there.address)
+            await governor.until(lambda: governor.server.located)
+        finally:
+            await there.close()
+        assert isinstance(governor.service.find(object_id(500)), InFolder)
+        assert governor.read(500) == archive.read_bytes()
+
+    governed(tmp_path, scenario, machine=MACHINE)
+
+
 def test_what_cannot_be_shared_is_read(tmp_path: Path) -> None:
     # given: a place that another program on the same machine sees, and this one does not
     theirs = tmp_path / "theirs"
