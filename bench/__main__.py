@@ -12,6 +12,7 @@ MODULES = {
     "server": "bench.server_alone",
     "scheduling": "bench.scheduling",
     "feel": "bench.feel",
+    "transfer": "bench.transfer",
     "prediction": "bench.prediction",
 }
 """Where each command lives. A module is imported when its command is asked for, not before."""

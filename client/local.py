@@ -39,7 +39,11 @@ class LocalCluster:
     """A server and its governors, until `close()` or the end of this process."""
 
     def __init__(
-        self, cpus: int | None = None, governors: int = 1, command: Sequence[str] = RAIN
+        self,
+        cpus: int | None = None,
+        governors: int = 1,
+        command: Sequence[str] = RAIN,
+        governor_options: Sequence[str] = (),
     ) -> None:
         if governors < 1 or (cpus is not None and cpus < 1):
             raise RainException("An embedded cluster needs at least one governor with one cpu")
@@ -78,6 +82,7 @@ class LocalCluster:
                         f"{i}/{governors}",
                         "--workdir",
                         str(self.folder / f"work-{i}"),
+                        *governor_options,
                     ],
                 )
                 for i in range(governors)

@@ -80,7 +80,7 @@ def load(data: Part) -> Any:
 def _places(view: memoryview) -> tuple[int, int, list[memoryview]] | None:
     """Where the pickle without buffers is, and these; None for a pickle like any other."""
     end = len(view) - _FOOTER.size
-    if end < LARGE or view[-len(MAGIC) :] != MAGIC:
+    if end < LARGE or bytes(view[-len(MAGIC) :]) != MAGIC:
         return None
     start, length, count, _ = _FOOTER.unpack(view[end:])
     if start + length + count * _PLACE.size != end:

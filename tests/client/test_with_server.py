@@ -287,7 +287,7 @@ def ones(ctx: Any, count: int) -> Any:
 
 @remote(auto_load=True, auto_encode="json")
 def looked_at(ctx: Any, array: Any) -> Any:
-    owner = array
+    owner: Any = array
     while isinstance(owner, np.ndarray):
         owner = owner.base
     return [float(array.sum()), array.flags.writeable, type(owner.obj).__name__]

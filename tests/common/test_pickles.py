@@ -29,11 +29,15 @@ def a_large_array(seed: int = 0) -> Array:
 
 
 def same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
-    if isinstance(a, list | tuple):
+    """Whether two values are equal, arrays in them included."""
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is np.ndarray:
+        return bool(a.dtype == b.dtype and np.array_equal(a, b))
+    if kind in {list, tuple}:
         return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
+    if kind is dict:
         return list(a) == list(b) and same(list(a.values()), list(b.values()))
     return bool(a == b)
 
