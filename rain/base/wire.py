@@ -66,6 +66,10 @@ class ConstantColumns:
         if self.sizes:
             _same_lengths("submitted constants", self.ids, self.sizes)
 
+    def lengths(self) -> list[int]:
+        """How many bytes each has, wherever these are."""
+        return self.sizes or [len(data) for data in self.data]
+
 
 @define
 class Submission:

@@ -63,9 +63,8 @@ class _Draft:
     def read_constants(self) -> None:
         constants = self.submission.constants
         self._check_new("data object", constants.ids, self.graph.objects)
-        sizes = constants.sizes or map(len, constants.data)
         for object_id, kind, data, size in zip(
-            constants.ids, constants.kinds, constants.data, sizes, strict=True
+            constants.ids, constants.kinds, constants.data, constants.lengths(), strict=True
         ):
             new = DataObject(object_id, self.session, self._object_kind(kind))
             self.objects[object_id] = new

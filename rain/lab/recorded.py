@@ -139,9 +139,8 @@ class Reader:
         for kind in submission.task_kinds:
             self._kinds[kind.id] = kind
         constants = submission.constants
-        sizes = constants.sizes or map(len, constants.data)
         self.constants += constants.ids
-        self.sizes.update(zip(constants.ids, sizes, strict=True))
+        self.sizes.update(zip(constants.ids, constants.lengths(), strict=True))
         self.kept.update(submission.kept)
         columns = submission.tasks
         inputs, outputs = iter(columns.inputs), iter(columns.outputs)

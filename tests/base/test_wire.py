@@ -62,3 +62,10 @@ def test_a_value_checks_its_parts() -> None:
 def test_empty_values_are_in_order() -> None:
     for value in (Orders(), Update(), Delivery(), TaskColumns(), PlacedObjects()):
         value.check()
+
+
+def test_the_length_of_a_constant_is_known_wherever_its_bytes_are() -> None:
+    here = ConstantColumns([OBJECT], [KIND], [b"data"])
+    sent_ahead = ConstantColumns([OBJECT, OBJECT], [KIND, KIND], [b"data", b""], [4, 10**9])
+    assert here.lengths() == [4]
+    assert sent_ahead.lengths() == [4, 10**9]
