@@ -75,7 +75,7 @@ class Spool:
             path = self._folder / str(next(self._numbers))
             try:
                 descriptor = os.open(
-                    path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o400
+                    path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o444
                 )
             except OSError as error:
                 raise RefusedError(account.refuse(object_id, self._folder, error)) from None
