@@ -111,8 +111,9 @@ def test_a_folder_that_a_task_has_taken_away_is_made_again(
             path.rmdir()
         folder.clean()
         assert path.is_dir()
+        before = Path.cwd()
         folder.enter()
         try:
             assert Path.cwd() == path
         finally:
-            os.chdir("/")
+            os.chdir(before)
