@@ -55,6 +55,7 @@ class Call:
     inputs: tuple[Input, ...]
     outputs: tuple[tuple[ObjectId, ObjectKind], ...]
     cached: frozenset[ObjectId]  # inputs that the executor has said to have; only asked
+    gpus: tuple[str, ...] = ()  # what it was lent
 
     def knows(self, object_id: ObjectId) -> bool:
         """Whether the object belongs to this call."""
@@ -87,7 +88,9 @@ class Kinds:
             raise InvariantError(f"the input {spell(object_id)} of a call has no content")
         return Input(object_id, self.objects[kind], content_type, user, size, content)
 
-    def call(self, row: CallRow, held: Sequence[ObjectId]) -> Call:
+    def call(
+        self, row: CallRow, held: Sequence[ObjectId], gpus: tuple[str, ...] | None = None
+    ) -> Call:
         """A call from its row; the rows for these executors have all inputs in full."""
         task, kind_id, config, inputs, outputs = row
         kind = self.tasks[kind_id]
@@ -101,13 +104,14 @@ class Kinds:
                 for output, its_kind in zip(outputs, kind.outputs, strict=True)
             ),
             frozenset(held),
+            gpus or (),
         )
 
 
 def call_frame(call: Call, place: Place) -> bytes:
     """One call; raises `UncallableError`."""
     try:
-        fields = {
+        fields: dict[str, Any] = {
             "spec": _task_spec(call).to_json(),
             "inputs": [_input(one, call, place) for one in call.inputs],
             "outputs": [
@@ -115,6 +119,8 @@ def call_frame(call: Call, place: Place) -> bytes:
                 for object_id, kind in call.outputs
             ],
         }
+        if call.gpus:  # which executors of Rain 0.4 never had: who asks for them knows of this
+            fields["gpus"] = list(call.gpus)
         frame = cbor2.dumps(["call", fields])
     # What users have put into JSON (notes, configurations) may be none, or fit into no text.
     except (cbor2.CBOREncodeError, ValueError, RecursionError) as error:

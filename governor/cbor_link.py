@@ -96,7 +96,7 @@ class CborLink:
         if self._killed:
             return
         (row,) = effect.calls
-        call = self._call = self._kinds.call(row, effect.held)
+        call = self._call = self._kinds.call(row, effect.held, effect.gpus)
         self._called_at = time.monotonic()
         try:
             frame = call_frame(call, self._exchange.place)

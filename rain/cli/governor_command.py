@@ -65,6 +65,11 @@ def _cpus(text: str) -> int:
 )
 @click.option("--share", default="0/1", hidden=True, help="I/N: which part of what is detected.")
 @seconds("--monitoring", 5.0, "How often to tell how busy this machine is; 0 for never.")
+@seconds(
+    "--idle-seconds",
+    60.0,
+    "How long an executor beyond one for each cpu may be idle until it is ended.",
+)
 @file("--config", "A TOML file that names executors of your own.")
 @click.option("--workdir", type=PATH, help="A new folder for data and sandboxes.")
 @switch("share-store", "Let governors and clients of this machine use stored files as they are.")
@@ -84,6 +89,7 @@ def governor(
     named: tuple[str, ...],
     share: str,
     monitoring: float,
+    idle_seconds: float,
     config: Path | None,
     workdir: Path | None,
     share_store: bool,
@@ -120,6 +126,7 @@ def governor(
         resources=offer.resources,
         gpus=offer.gpus,
         monitoring_seconds=monitoring,
+        idle_seconds=idle_seconds,
         config=config,
         work_folder=workdir,
         share_store=share_store,

@@ -6,6 +6,7 @@ from typing import Any
 import cbor2
 import msgpack
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -325,3 +326,10 @@ def test_the_data_type_of_directories_is_told_as_dir() -> None:
     _, fields = cbor2.loads(call_frame(Call(1, kind, b"", inputs, (), frozenset()), place))
     assert fields["inputs"][0]["spec"]["data_type"] == "dir"
     assert "config" not in fields["spec"]
+
+
+def test_a_call_names_the_gpus_that_it_was_lent_and_others_name_none() -> None:
+    _, without = cbor2.loads(call_frame(a_call(), place))
+    _, with_gpus = cbor2.loads(call_frame(evolve(a_call(), gpus=("1", "GPU-7")), place))
+    assert "gpus" not in without
+    assert with_gpus["gpus"] == ["1", "GPU-7"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Generator
@@ -13,9 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import cbor2
 import pytest
 
 from rain.client import Client, Session, Task, TaskException, blob
+from rain.common.comm import SocketWrapper
 from tests.whole.daemons import END_SECONDS, governor, server
 
 pytestmark = pytest.mark.whole
@@ -197,3 +202,32 @@ def test_the_guides_program_runs(tmp_path: Path, built: Path) -> None:
     with cluster(tmp_path, config(tmp_path, cpp=str(built))) as port:
         code = compile(program.replace("7210", str(port)), str(PAGE), "exec")
         exec(code, {"__name__": "__main__"})  # noqa: S102 # that is the test
+
+
+def test_the_example_in_cpp_reads_short_floating_point_numbers(
+    tmp_path: Path, built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given numbers that fit into halves, as encoders send them that save bytes
+    numbers = [0.0, 1.0, 1.5, -2.0, 65504.0, 2.0**-24, 3 * 2.0**-24, 2.0**-14, -(2.0**-15)]
+    numbers += [math.inf, -math.inf, math.nan]
+    call = ["call", {"spec": {"id": numbers, "task_type": "none"}, "inputs": []}]
+    body = cbor2.dumps(call, canonical=True)
+    assert body.count(b"\xf9") == len(numbers)
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
+        listening.listen(1)
+        listening.settimeout(END_SECONDS)
+        environment = {"RAIN_EXECUTOR_SOCKET": f"{tmp_path}/socket", "RAIN_EXECUTOR_ID": "1"}
+        with subprocess.Popen([built], env=environment) as running:
+            connected, _ = listening.accept()
+            with connected:
+                governor_side = SocketWrapper(connected)
+                assert governor_side.receive_message()[0] == "register"
+                # When they are the id of a call, which the executor sends back
+                connected.sendall(struct.pack("<I", len(body)) + body)
+                _, fields = governor_side.receive_message()
+            assert running.wait(END_SECONDS) == 0
+    # Then they have come through
+    assert fields["task"][:-1] == numbers[:-1]
+    assert math.isnan(fields["task"][-1])
