@@ -16,7 +16,15 @@ interface ClientService {
   # from the server, which passes it on.
 
   update @4 (tasks :List(Int64), objects :List(Int64))
-      -> (tasks :List(Common.TaskReport), objects :List(Common.ObjectReport), refusal :Common.Refusal);
+      -> (tasks :List(Common.TaskReport), objects :List(Common.ObjectReport), refusal :Common.Refusal,
+          described :List(Common.ObjectKind));
 
   serverInfo @5 () -> (governors :List(Common.GovernorReport), refusal :Common.Refusal);
+
+  joinSession @6 (session :Int64, name :Text)
+      -> (session :Int64, name :Text, onFailure :Common.OnFailure, first :Int64, refusal :Common.Refusal);
+  # The session of another client, by its id or, if that is 0, by its name; with numbers of one's own.
+
+  terminate @7 () -> (refusal :Common.Refusal);
+  # The server ends in order, and its governors with it.
 }

@@ -9,6 +9,7 @@ from rain.client.output import Output, OutputBase, OutputDir
 from rain.client.program import Program
 from rain.client.remote import Remote, remote
 from rain.client.session import Session
+from rain.client.shared import task_session
 from rain.client.task import Task
 from rain.common.errors import (
     ConnectionException,
@@ -42,5 +43,6 @@ __all__ = [
     "directory",
     "pickled",
     "remote",
+    "task_session",
     "tasks",
 ]

@@ -11,7 +11,7 @@ from typing import Any, Self
 from rain.base.admission import Secret
 from rain.base.errors import RainError, StartError
 from rain.base.failures import OnFailure
-from rain.base.ids import SessionId
+from rain.base.ids import SessionId, pack
 from rain.base.wire import SessionFailure
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
@@ -21,6 +21,7 @@ from rain.client.local import LocalCluster
 from rain.client.reports import governor_info, object_info, task_info
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.session import Session
+from rain.client.shared import SharedNumbers
 from rain.client.task import Task
 from rain.common.errors import RainException, SessionException
 from rain.common.secret_file import read_secret, secret_from_environment
@@ -116,6 +117,27 @@ class Client:
         self.housekeeper.open_sessions.add(session_id)
         return Session(self, session_id, default, str(name), choice)
 
+    def join_session(self, session: int | str) -> Session:
+        """Takes part in an open session of another client, by its id or by its name.
+
+        It lives as long as the client that has opened it wants; to close this one only leaves it.
+        """
+        wanted, name = (SessionId(0), session) if isinstance(session, str) else (session, "")
+        with Asking(_nameless_failure):
+            joined = self.connection.join_session(SessionId(wanted), name)
+        session_id, unused = joined.session, [joined.first]
+
+        def next_range() -> int:
+            if unused:
+                return pack(session_id, unused.pop())
+            with Asking(_nameless_failure):
+                return pack(session_id, self.connection.join_session(session_id, "").first)
+
+        self.housekeeper.open_sessions.add(session_id)
+        return Session(
+            self, session_id, False, joined.name, joined.on_failure, SharedNumbers(next_range)
+        )
+
     def end_session(self, session_id: SessionId) -> None:
         """Tells the server that a session is closed; one that has failed or gone is so already."""
         self.housekeeper.open_sessions.discard(session_id)
@@ -129,6 +151,15 @@ class Client:
         with Asking(_nameless_failure):
             governors = self.connection.server_info()
         return {"governors": [governor_info(report) for report in governors]}
+
+    def terminate_server(self) -> None:
+        """Ends the server and its governors, in order, as 'rain stop' does; then closes the client.
+
+        All sessions of all clients end with it.
+        """
+        with Asking(_nameless_failure):
+            self.connection.terminate()
+        self.close()
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
         """Refreshes states and infos of tasks and objects of any sessions."""

@@ -21,6 +21,7 @@ from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import (
     Fetched,
     GovernorReport,
+    JoinedSession,
     ObjectReport,
     SessionFailure,
     Submission,
@@ -36,6 +37,8 @@ class Connection(Protocol):
     def open_session(
         self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
     ) -> SessionId: ...
+
+    def join_session(self, session: SessionId, name: str) -> JoinedSession: ...
 
     def close_session(self, session: SessionId) -> None: ...
 
@@ -63,6 +66,8 @@ class Connection(Protocol):
     ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]: ...
 
     def server_info(self) -> Sequence[GovernorReport]: ...
+
+    def terminate(self) -> None: ...
 
     def close(self) -> None: ...
 

@@ -221,6 +221,19 @@ def constant_object(session: "Session", shape: ObjectShape, data: bytes) -> Data
     return obj
 
 
+def submitted_object(
+    session: "Session", packed_id: ObjectId, shape: ObjectShape, state: DataObjectState
+) -> DataObject:
+    """The handle of an object that somebody else has submitted and keeps."""
+    obj = _new(DataObject)
+    _fill(obj, session, shape, None)
+    obj.packed_id = packed_id
+    obj.submission = 1
+    obj.kept = True
+    obj.known_state = state
+    return obj
+
+
 def to_dataobj(value: Any) -> DataObject:
     """The data object that a value stands for: itself, or the single output of a task."""
     if isinstance(value, DataObject):

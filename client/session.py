@@ -2,19 +2,20 @@
 
 import threading
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from rain.base.errors import RainError
 from rain.base.failures import OnFailure
 from rain.base.ids import FIRST_NUMBER, NUMBER_MASK, ObjectId, SessionId, pack
 from rain.base.wire import Fetched, SessionFailure, WaitAnswer
 from rain.client import active
 from rain.client.active import get_active_session
 from rain.client.connection import Asking, Connection
-from rain.client.data import DataObject
+from rain.client.data import DataObject, submitted_object
 from rain.client.download import download
 from rain.client.failure import failure_exception, noting_failure
 from rain.client.graph import Graph, graph_of
@@ -31,6 +32,8 @@ from rain.client.pending import Pending
 from rain.client.reports import object_info
 from rain.client.results import ResultStore
 from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.shapes import ObjectShape
+from rain.client.shared import SharedNumbers
 from rain.client.submission import Batch, KindTable, SubmittedTasks, build
 from rain.client.task import Task
 from rain.common.attributes import ObjectInfo, SessionSpec
@@ -57,6 +60,7 @@ class Session:
         default: bool = False,
         name: str = "",
         on_failure: OnFailure = OnFailure.STOP,
+        numbers: SharedNumbers | None = None,
     ) -> None:
         self.active = True
         self.client = client
@@ -64,13 +68,16 @@ class Session:
         self.spec = SessionSpec(name)
         self.on_failure = on_failure
         # Read and changed by tasks and data objects.
-        self.next_id: Any = count(pack(session_id, FIRST_NUMBER)).__next__
+        self.next_id: Any = numbers or count(pack(session_id, FIRST_NUMBER)).__next__
+        self._owned = numbers is None  # else somebody else has opened it
+        self._borrowed: set[int] = set()  # objects that others keep
+        self._lent: set[int] = set()  # objects that were kept here in a session of somebody else
         self.finished_submissions = 0  # all of these submits are known to be finished
         self.static_data: dict[Any, DataObject] = {}  # uploaded once, for instance functions
         self._submissions = 0
         self._pending = Pending()
         # Counted down from the last number, so that tasks and objects have numbers without gaps.
-        self._kinds = KindTable(count(pack(session_id, NUMBER_MASK), -1).__next__)
+        self._kinds = KindTable(numbers or count(pack(session_id, NUMBER_MASK), -1).__next__)
         self._history: list[SubmittedTasks] = []
         self._results = ResultStore()
         self._submitting = threading.Lock()
@@ -118,8 +125,13 @@ class Session:
         self._history.clear()
         self._results.clear()
         self.static_data.clear()
-        if self.client is not None:
+        if self.client is None:
+            return
+        if self._owned:
             self.client.end_session(SessionId(self.session_id))
+        elif self._lent:
+            with suppress(RainError):  # it has failed or ended: then nothing is kept any more
+                self.client.connection.unkeep([ObjectId(one) for one in self._lent])
 
     # What tasks and data objects tell their session.
 
@@ -134,7 +146,8 @@ class Session:
     def drop(self, packed_id: ObjectId) -> None:
         """The last handle of a kept object was collected. Called by a finalizer."""
         self._results.drop(packed_id)
-        if self.active and self.client is not None:
+        self._lent.discard(packed_id)
+        if self.active and self.client is not None and packed_id not in self._borrowed:
             self.client.housekeeper.drop(packed_id)
 
     # Building and submitting.
@@ -181,6 +194,8 @@ class Session:
                     self._pending.put_back(batch)
             self._kinds.told()
             self._note_submitted(batch)
+            if not self._owned:
+                self._lent.update(message.kept)
 
     def _note_submitted(self, batch: Batch) -> None:
         number = self._submissions + 1
@@ -194,6 +209,21 @@ class Session:
         if batch.tasks:
             self._history.append(SubmittedTasks.of(batch.tasks))
         self._submissions = number
+
+    def data_object(self, object_id: Sequence[int]) -> DataObject:
+        """A handle of an object that somebody has submitted to this session, by its id.
+
+        If it is kept it can be fetched, and tasks can read it; it stays kept without this handle.
+        """
+        packed = ObjectId(pack(*object_id))
+        connection = self._connection()
+        with self._asking:
+            _, (report,) = connection.update([], [packed])
+        self._borrowed.add(packed)
+        shape = ObjectShape(
+            report.label or None, report.declared_type or None, report.data_type.value
+        )
+        return submitted_object(self, packed, shape, DataObjectState(report.state.value))
 
     # Waiting.
 
@@ -349,6 +379,7 @@ class Session:
         for obj in chosen:
             obj.kept = False
             self._results.drop(obj.packed_id)
+            self._lent.discard(obj.packed_id)
 
     # Helpers.
 

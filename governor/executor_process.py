@@ -20,6 +20,7 @@ from attrs import frozen
 
 import rain
 from rain.base import executor_protocol as protocol
+from rain.common.secret_file import VARIABLE as SECRET_FILE
 
 TAIL_OF_A_START = 600
 TAIL_OF_A_TASK = 4096
@@ -27,6 +28,9 @@ TAIL_OF_A_TASK = 4096
 SOCKET = "socket"
 SOCKET_PATH = "RAIN_EXECUTOR_SOCKET"
 """The variable that tells executors of other languages where to connect."""
+
+SERVER = "RAIN_SERVER"
+"""The variable that tells tasks where the server is (see client/shared.py)."""
 
 _PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
@@ -38,6 +42,18 @@ class Places:
     work: Path
     logs: Path
     data: Path
+    server: str = ""  # for tasks that extend their session: its address, and the file of the secret
+    secret_file: Path | None = None
+
+    def environment(self) -> dict[str, str]:
+        """What all executors find in theirs, besides what the governor has in its own."""
+        environment = dict(os.environ)
+        environment.pop(SECRET_FILE, None)
+        if self.server:
+            environment[SERVER] = self.server
+        if self.secret_file is not None:
+            environment[SECRET_FILE] = str(self.secret_file)
+        return environment
 
     def folder(self, number: int) -> Path:
         return self.work / str(number)
@@ -116,7 +132,7 @@ def start_program(number: int, words: Sequence[str], places: Places) -> StartedP
             words,
             cwd=folder,
             env={
-                **os.environ,
+                **places.environment(),
                 SOCKET_PATH: str(folder / SOCKET),
                 protocol.EXECUTOR_ID: str(number),
             },
@@ -137,7 +153,7 @@ def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
 
 
 def _environment(number: int, places: Places) -> dict[str, str]:
-    environment = dict(os.environ)
+    environment = places.environment()
     # The executor does not start where the governor did, but must find the same packages.
     path = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = f"{_PACKAGES}{os.pathsep}{path}" if path else _PACKAGES

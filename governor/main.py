@@ -14,6 +14,7 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.address import spell_address
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
+from rain.common.secret_file import keep_secret
 from rain.daemon import garbage, lifetime, logs, sampling
 from rain.daemon.folders import default_log_folder, default_work_folder, make_folder
 from rain.governor.arrivals import PYTHON
@@ -78,13 +79,17 @@ async def _govern(
             idle_seconds=settings.idle_seconds,
         )
         service = Service(reactor, store, log)
-        places = Places(folder.executors, executor_logs, folder.data)
+        server = spell_address(settings.server_host, settings.server_port)
+        secret_file = None
+        if settings.secret is not None:
+            secret_file = folder.root / "secret"
+            keep_secret(secret_file, settings.secret)
+        places = Places(folder.executors, executor_logs, folder.data, server, secret_file)
 
         async def work(upstream: Upstream) -> int:
             async with trio.open_nursery() as nursery:
                 executors = Executors(places, store, warden, nursery, service.tell, log, commands)
                 builtins = Builtins(store, folder.runs, warden, nursery, service.tell)
-                server = spell_address(settings.server_host, settings.server_port)
                 reader = StreamReader(server, machine=_machine(settings), secret=settings.secret)
                 fetcher = Fetcher(reader, store, service.tell, log)
                 try:

@@ -20,6 +20,15 @@ ClientId = NewType("ClientId", int)
 # Names one call of one client that waits for an answer; counted by the border, unique for ever.
 RequestId = NewType("RequestId", int)
 
+FIRST_SHARED = 1 << 31
+"""The owner of a session counts below, those who join it get ranges from here on."""
+
+LAST_SHARED = (1 << 32) - (1 << 24)
+"""The numbers from here on are the owner's again: for kinds, counted down."""
+
+SHARED_RANGE = 1 << 14
+"""How many numbers one who joins gets at a time."""
+
 FIRST_NUMBER = 10
 """The first number that a client gives out in a session; the smaller ones are reserved."""
 

@@ -11,9 +11,9 @@ from collections.abc import Sized
 from attrs import Factory, define, frozen
 
 from rain.base.errors import ProtocolError
-from rain.base.failures import FailedAttempt, FailureCause
+from rain.base.failures import FailedAttempt, FailureCause, OnFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
-from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 
 CLIENT_VERSION = 2
@@ -315,6 +315,19 @@ class ObjectReport:
     size: int = 0
     content_type: str = ""
     user: str = ""
+    label: str = ""
+    declared_type: str = ""  # of its content
+    data_type: DataType = DataType.BLOB
+
+
+@frozen
+class JoinedSession:
+    """What one who joins the session of another client gets: `SHARED_RANGE` numbers of his own."""
+
+    session: SessionId
+    name: str
+    on_failure: OnFailure
+    first: int  # of the numbers
 
 
 @frozen

@@ -45,15 +45,20 @@ def read_secret_from(descriptor: int) -> Secret:
 
 def make_secret_file(path: Path) -> Secret:
     """A new secret in a new file."""
-    text = secrets.token_hex(32)
+    secret = Secret.of(secrets.token_hex(32))
+    keep_secret(path, secret)
+    return secret
+
+
+def keep_secret(path: Path, secret: Secret) -> None:
+    """Writes a secret into a new file of its owner alone."""
     try:
         path.unlink(missing_ok=True)  # one of an earlier cluster, perhaps open to others
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(f"{text}\n")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secret.key + b"\n")
     except OSError as error:
         raise StartError(f"the secret file {path} cannot be written: {error.strerror}") from error
-    return Secret.of(text)
 
 
 def _checked(content: bytes, where: str) -> Secret:

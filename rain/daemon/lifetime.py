@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Awaitable
 
 import trio
 
 from rain.base.errors import StartError
 
 
-async def end(parent_fd: int | None) -> str:
-    """Waits for SIGTERM, SIGINT, or the end of the pipe from the parent; returns which it was."""
+async def end(parent_fd: int | None, asked: Awaitable[str] | None = None) -> str:
+    """Waits for SIGTERM, SIGINT, or the end of the pipe from the parent; returns which it was.
+
+    `asked` is one more reason to end: it returns when there is one.
+    """
     causes: list[str] = []
 
     async with trio.open_nursery() as nursery:
@@ -27,7 +31,13 @@ async def end(parent_fd: int | None) -> str:
             causes.append("the end of the process that started it")
             nursery.cancel_scope.cancel()
 
+        async def told(reason: Awaitable[str]) -> None:
+            causes.append(await reason)
+            nursery.cancel_scope.cancel()
+
         nursery.start_soon(signalled)
+        if asked is not None:
+            nursery.start_soon(told, asked)
         if parent_fd is not None:
             nursery.start_soon(orphaned, parent_fd)
     return causes[0]

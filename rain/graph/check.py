@@ -196,6 +196,8 @@ def _check_session(graph: Graph, session: Session, found: list[str]) -> None:
     claim = _Claims(session, found)
     claim(session.client.sessions.get(session.id) is session, "its client does not list it")
     claim(graph.clients.get(session.client.id) is session.client, "its client has left")
+    for member in session.members:
+        claim(member in graph.clients, f"the client {member} that joined it has left")
     unfinished = sum(not task.is_done for task in session.tasks)
     claim(unfinished == session.unfinished, f"{session.unfinished} unfinished, {unfinished}")
     if session.failure is not None:

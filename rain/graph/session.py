@@ -61,6 +61,8 @@ class Session:
     learned: dict[KindId, Learned] = Factory(dict)
     unfinished: int = 0  # tasks that are not done
     on_failure: OnFailure = OnFailure.STOP
+    members: dict[ClientId, None] = Factory(dict)  # other clients that have joined it
+    ranges: int = 0  # of numbers that were given to those who joined
     failure: SessionFailure | None = None  # once set, the graph of the session is empty
     first_failed: SessionFailure | None = None  # of a task, in a session that goes on
     waits: dict[Wait, None] = Factory(dict)  # all that wait for something of this session

@@ -34,3 +34,4 @@ class Wait:
     tasks: tuple[Task, ...] = ()
     objects: tuple[DataObject, ...] = ()
     remaining: int = 0
+    by_owner: bool = True  # of the session; results are delivered only to him

@@ -25,6 +25,7 @@ from rain.base.wire import (
     CLIENT_VERSION,
     Fetched,
     GovernorReport,
+    JoinedSession,
     ObjectReport,
     Submission,
     TaskReport,
@@ -112,6 +113,12 @@ class ClientConnection:
         self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
     ) -> SessionId:
         return self._thread.run(self._calls.open_session, name, user, on_failure)
+
+    def join_session(self, session: SessionId, name: str) -> JoinedSession:
+        return self._thread.run(self._calls.join_session, session, name)
+
+    def terminate(self) -> None:
+        self._thread.run(self._calls.terminate)
 
     def close_session(self, session: SessionId) -> None:
         self._thread.run(self._calls.close_session, session)

@@ -9,6 +9,7 @@ from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.wire import (
     Fetched,
     GovernorReport,
+    JoinedSession,
     ObjectReport,
     TaskReport,
 )
@@ -17,13 +18,13 @@ from rain.rpc.client_calls import Calls
 from rain.rpc.client_requests import Put, Requests
 from rain.rpc.client_submit import Upload, upload_all
 from rain.rpc.codec.answers import (
+    read_described_objects,
     read_governor_reports,
     read_object_report,
-    read_object_reports,
     read_task_reports,
 )
 from rain.rpc.codec.border import reading
-from rain.rpc.codec.failures import on_failure_number
+from rain.rpc.codec.failures import on_failure_number, read_on_failure
 from rain.rpc.codec.requests import Answer
 from rain.stream.reading import StreamReader
 
@@ -80,6 +81,23 @@ class ClientSession:
         results = await self._calls.answer(request.send())
         return SessionId(results.session)
 
+    async def join_session(self, session: SessionId, name: str) -> JoinedSession:
+        await self.requests.passed()
+        request = self._calls.service.joinSession_request()
+        request.session, request.name = session, name
+        results = await self._calls.answer(request.send())
+        with reading("a joined session"):
+            return JoinedSession(
+                SessionId(results.session),
+                results.name,
+                read_on_failure(results.onFailure.raw),
+                results.first,
+            )
+
+    async def terminate(self) -> None:
+        await self.requests.passed()
+        await self._calls.answer(self._calls.service.terminate())
+
     async def close_session(self, session: SessionId) -> None:
         await self.requests.passed()
         await self._calls.answer(self._calls.service.closeSession(session=session))
@@ -127,7 +145,7 @@ class ClientSession:
             results = await self._calls.answer(call)
             with reading("reports"):
                 task_reports += read_task_reports(results.tasks)
-                object_reports += read_object_reports(results.objects)
+                object_reports += read_described_objects(results.objects, results.described)
         return task_reports, object_reports
 
     async def server_info(self) -> list[GovernorReport]:

@@ -17,6 +17,7 @@ from rain.base.resources import Resources
 from rain.base.wire import (
     Fetched,
     GovernorReport,
+    JoinedSession,
     ObjectReport,
     Orders,
     SessionFailure,
@@ -60,6 +61,8 @@ class ClientHandler(Protocol):
         self, name: str, user: str, on_failure: OnFailure, reply: Reply[SessionId]
     ) -> None: ...
 
+    def join_session(self, session: SessionId, name: str, reply: Reply[JoinedSession]) -> None: ...
+
     def close_session(self, session: SessionId, reply: Reply[None]) -> None: ...
 
     def submit(self, submission: Submission, reply: Reply[None]) -> None:
@@ -87,6 +90,10 @@ class ClientHandler(Protocol):
     ) -> None: ...
 
     def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None: ...
+
+    def terminate(self) -> None:
+        """The server shall end in order."""
+        ...
 
     def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
         """The caller has given up a wait or a fetch, for instance after its timeout.

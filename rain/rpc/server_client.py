@@ -12,6 +12,7 @@ from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import (
     Fetched,
     GovernorReport,
+    JoinedSession,
     ObjectReport,
     SessionFailure,
     TaskReport,
@@ -19,14 +20,14 @@ from rain.base.wire import (
 )
 from rain.rpc import schema
 from rain.rpc.codec.answers import (
+    write_described_objects,
     write_governor_reports,
     write_object_report,
-    write_object_reports,
     write_refusal,
     write_task_reports,
 )
 from rain.rpc.codec.border import CallContext, OfferedServer, reading
-from rain.rpc.codec.failures import read_on_failure
+from rain.rpc.codec.failures import on_failure_number, read_on_failure
 from rain.rpc.codec.requests import (
     Abandon,
     SubmitPart,
@@ -92,11 +93,13 @@ class ServedClient:
             self._connection,
             {
                 "openSession": self._open_session,
+                "joinSession": self._join_session,
                 "closeSession": self._close_session,
                 "unkeep": self._unkeep,
                 "fetch": self._fetch,
                 "update": self._update,
                 "serverInfo": self._server_info,
+                "terminate": self._terminate,
             },
         )
 
@@ -109,6 +112,18 @@ class ServedClient:
         self._handler.open_session(name, user, on_failure, reply)
         with _refusals_into(context):
             context.results.session = await reply.value()
+
+    async def _join_session(self, context: CallContext) -> None:
+        with reading("join session"):
+            session, name = SessionId(context.params.session), context.params.name
+        reply: CallReply[JoinedSession] = CallReply()
+        self._handler.join_session(session, name, reply)
+        with _refusals_into(context):
+            joined = await reply.value()
+            results = context.results
+            results.session, results.name = joined.session, joined.name
+            results.onFailure = on_failure_number(joined.on_failure)
+            results.first = joined.first
 
     async def _close_session(self, context: CallContext) -> None:
         reply: CallReply[None] = CallReply()
@@ -192,13 +207,16 @@ class ServedClient:
         with _refusals_into(context):
             task_reports, object_reports = await reply.value()
             write_task_reports(context.results, "tasks", task_reports)
-            write_object_reports(context.results, "objects", object_reports)
+            write_described_objects(context.results, object_reports)
 
     async def _server_info(self, context: CallContext) -> None:
         reply: CallReply[Sequence[GovernorReport]] = CallReply()
         self._handler.server_info(reply)
         with _refusals_into(context):
             write_governor_reports(context.results, "governors", await reply.value())
+
+    async def _terminate(self, context: CallContext) -> None:  # as all methods
+        self._handler.terminate()
 
     async def _patiently(self, reply: CallReply[Fetched]) -> Fetched:
         """The answer of a fetch, which its caller may give up."""

@@ -8,17 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attrs import evolve
+
 from rain.base.errors import RefusedError
-from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId, session_of, spell
+from rain.base.ids import (
+    FIRST_SHARED,
+    LAST_SHARED,
+    SHARED_RANGE,
+    ClientId,
+    ObjectId,
+    RequestId,
+    SessionId,
+    TaskId,
+    session_of,
+    spell,
+)
 from rain.base.moments import rfc3339
 from rain.base.states import ObjectState
-from rain.base.wire import SessionFailure, Submission, TaskReport
+from rain.base.wire import JoinedSession, ObjectReport, SessionFailure, Submission, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.growth import grow
 from rain.graph.release import release
 from rain.server import failing, feasibility, happenings, test_mode, waiting
 from rain.server.messages import (
     AnswerDone,
+    AnswerJoined,
     AnswerSession,
     AnswerStates,
     ClientEvent,
@@ -28,6 +42,7 @@ from rain.server.messages import (
     Refuse,
     RequestAbandoned,
     SessionClosed,
+    SessionJoined,
     SessionOpened,
     StatesAsked,
     Submitted,
@@ -56,6 +71,8 @@ def apply(state: State, event: ClientEvent) -> None:
             client = state.graph.clients[client_id]
             for session in list(client.sessions.values()):
                 close_session(state, session, f"the client has gone: {cause}")
+            for session in state.graph.sessions.values():
+                session.members.pop(client_id, None)
             del state.graph.clients[client_id]
             state.note(happenings.ClientRemoved(state.now, client_id, cause), len(cause))
         case RequestAbandoned(_, request):
@@ -76,6 +93,7 @@ def apply(state: State, event: ClientEvent) -> None:
 def _grant(
     state: State,
     event: SessionOpened
+    | SessionJoined
     | SessionClosed
     | Submitted
     | Unkept
@@ -90,8 +108,10 @@ def _grant(
             state.emit(AnswerSession(request, session.id))
             new = happenings.SessionNew(state.now, session.id, client_id, name, user)
             state.note(new, len(name) + len(user))
+        case SessionJoined():
+            state.emit(AnswerJoined(event.request, _join(state, event)))
         case SessionClosed(client_id, request, session_id):
-            close_session(state, _session(state, client_id, session_id))
+            close_session(state, _own(state, client_id, session_id))
             state.emit(AnswerDone(request))
         case Submitted(client_id, request, submission):
             _submit(state, client_id, submission)
@@ -134,9 +154,39 @@ def _submit(state: State, client_id: ClientId, submission: Submission) -> None:
 
 def _session(state: State, client_id: ClientId, session_id: SessionId) -> Session:
     session = state.graph.sessions.get(session_id)
-    if session is None or session.client.id != client_id:
+    if session is None or (session.client.id != client_id and client_id not in session.members):
         raise RefusedError(f"the session {session_id} is not open, or it is another client's")
     return session
+
+
+def _own(state: State, client_id: ClientId, session_id: SessionId) -> Session:
+    session = _session(state, client_id, session_id)
+    if session.client.id != client_id:
+        raise RefusedError(f"the session {session_id} is closed by the client that has opened it")
+    return session
+
+
+def _join(state: State, event: SessionJoined) -> JoinedSession:
+    """Lets a client take part in the session of another one, with a range of numbers of its own."""
+    found = [
+        session
+        for session in state.graph.sessions.values()
+        if (session.id == event.session if event.session else session.name == event.name)
+    ]
+    if len(found) != 1:
+        what = str(event.session) if event.session else repr(event.name)
+        are = f"{len(found)} open sessions are called" if found else "there is no open session"
+        raise RefusedError(f"{are} {what}")
+    (session,) = found
+    if session.failure is not None:
+        raise _SessionFailedError(session.failure)
+    first = FIRST_SHARED + session.ranges * SHARED_RANGE
+    if first + SHARED_RANGE > LAST_SHARED:
+        raise RefusedError(f"the session {session.id} was joined too often: it has no numbers left")
+    session.ranges += 1
+    if session.client.id != event.client:
+        session.members[event.client] = None
+    return JoinedSession(session.id, session.name, session.on_failure, first)
 
 
 def _living(state: State, client_id: ClientId, session_id: SessionId) -> Session:
@@ -191,6 +241,7 @@ def _wait(state: State, event: WaitAsked) -> None:
         session,
         tuple(dict.fromkeys(tasks)),
         tuple(dict.fromkeys(objects)),
+        by_owner=session.client.id == event.client,
     )
     waiting.add(state, wait)
 
@@ -205,9 +256,18 @@ def _states(
     return AnswerStates(
         request,
         tuple(_report_task(_task(state, client_id, task_id)) for task_id in task_ids),
-        tuple(
-            waiting.report_object(_object(state, client_id, object_id)) for object_id in object_ids
-        ),
+        tuple(_report_object(_object(state, client_id, object_id)) for object_id in object_ids),
+    )
+
+
+def _report_object(data_object: DataObject) -> ObjectReport:
+    """With what was asked for, which those do not know who have joined the session."""
+    kind = data_object.kind
+    return evolve(
+        waiting.report_object(data_object),
+        label=kind.label,
+        declared_type=kind.content_type,
+        data_type=kind.data_type,
     )
 
 

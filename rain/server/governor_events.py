@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rain.base.errors import ProtocolError
 from rain.base.failures import FailureCause
-from rain.base.ids import GovernorId, ObjectId, TaskId, spell
+from rain.base.ids import FIRST_SHARED, NUMBER_MASK, GovernorId, ObjectId, TaskId, spell
 from rain.base.states import TaskRow
 from rain.base.wire import SessionFailure, TaskFailure, Update
 from rain.graph import DataObject, Governor, Task, loss, progress
@@ -204,7 +204,8 @@ def _finish_output(
         return
     if len(data) == size:
         output.data = data
-        if output.kept and not output.user:  # which a delivery has no room for
+        # A delivery has no room for notes, and goes to the owner of the session alone.
+        if output.kept and not output.user and output.id & NUMBER_MASK < FIRST_SHARED:
             output.session.undelivered[output] = None
     if output.waits:
         waiting.done(state, output)

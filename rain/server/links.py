@@ -14,6 +14,7 @@ from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, 
 from rain.base.wire import (
     Fetched,
     GovernorReport,
+    JoinedSession,
     ObjectReport,
     Submission,
     TaskReport,
@@ -21,10 +22,12 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
+from rain.rpc.host import Bell
 from rain.server.inbox import Inbox
 from rain.server.messages import (
     AnswerDone,
     AnswerFetch,
+    AnswerJoined,
     AnswerSession,
     AnswerStates,
     AnswerWait,
@@ -42,6 +45,7 @@ from rain.server.messages import (
     RequestAbandoned,
     SchedulerFailed,
     SessionClosed,
+    SessionJoined,
     SessionOpened,
     StatesAsked,
     Submitted,
@@ -59,6 +63,7 @@ class Links:
     inbox: Inbox
     log: FilteringBoundLogger
     uploads: Spool
+    end_asked: Bell = Factory(Bell)  # a client wants the server to end
     governors: dict[GovernorId, GovernorLink] = Factory(dict)
     clients: dict[ClientId, ClientLink] = Factory(dict)
     _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # what a reply takes, its effect knows
@@ -115,6 +120,8 @@ class Links:
                 self._answer(request, None)
             case AnswerSession(request, session):
                 self._answer(request, session)
+            case AnswerJoined(request, joined):
+                self._answer(request, joined)
             case AnswerStates(request, tasks, objects):
                 self._answer(request, (tasks, objects))
             case Refuse(request, reason):
@@ -173,6 +180,10 @@ class ConnectedClient:
         request = self.links.request(reply)
         self.links.inbox.from_client(SessionOpened(self.id, request, name, user, on_failure))
 
+    def join_session(self, session: SessionId, name: str, reply: Reply[JoinedSession]) -> None:
+        request = self.links.request(reply)
+        self.links.inbox.from_client(SessionJoined(self.id, request, session, name))
+
     def close_session(self, session: SessionId, reply: Reply[None]) -> None:
         request = self.links.request(reply)
         self.links.inbox.from_client(SessionClosed(self.id, request, session))
@@ -212,6 +223,10 @@ class ConnectedClient:
 
     def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
         gather_reports(list(self.links.governors.values()), reply)
+
+    def terminate(self) -> None:
+        self.links.log.info("a client ends the server", client=self.id)
+        self.links.end_asked.ring()
 
     def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
         request = self.links.abandon(reply)

@@ -75,9 +75,14 @@ async def _serve(
         http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
         settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)
-        cause = await lifetime.end(settings.parent_fd)
+        cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service))
         log.info("server stops", cause=cause)
         reason = f"the server stops: {cause}"
         service.stop(reason)
         await listener.drain(reason)
     return 0
+
+
+async def _asked_by_a_client(service: Service) -> str:
+    await service.links.end_asked.wait()
+    return "a client has asked for it"

@@ -14,6 +14,7 @@ from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, 
 from rain.base.resources import Resources
 from rain.base.wire import (
     Fetched,
+    JoinedSession,
     ObjectReport,
     Orders,
     SessionFailure,
@@ -79,6 +80,16 @@ class SessionOpened:
     name: str
     user: str
     on_failure: OnFailure = OnFailure.STOP
+
+
+@frozen
+class SessionJoined:
+    """A client wants to take part in a session of another one: by id or, if that is 0, by name."""
+
+    client: ClientId
+    request: RequestId
+    session: SessionId
+    name: str
 
 
 @frozen
@@ -152,6 +163,7 @@ ClientEvent = (
     ClientJoined
     | ClientLeft
     | SessionOpened
+    | SessionJoined
     | SessionClosed
     | Submitted
     | Unkept
@@ -204,6 +216,14 @@ class AnswerSession:
 
     request: RequestId
     session: SessionId
+
+
+@frozen
+class AnswerJoined:
+    """The session was joined."""
+
+    request: RequestId
+    joined: JoinedSession
 
 
 @frozen
@@ -263,7 +283,9 @@ class SchedulerFailed:
     trace: str  # where it raised, if it did
 
 
-AnyAnswer = AnswerDone | AnswerSession | AnswerWait | AnswerFetch | AnswerStates | Refuse
+AnyAnswer = (
+    AnswerDone | AnswerSession | AnswerJoined | AnswerWait | AnswerFetch | AnswerStates | Refuse
+)
 Effect = OrderGovernor | DismissGovernor | DiscardConstants | Notice | SchedulerFailed | AnyAnswer
 
 

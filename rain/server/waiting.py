@@ -151,7 +151,7 @@ def _answer(state: State, wait: Wait) -> None:
             for data_object in wait.objects
             if data_object.state is not ObjectState.UNFINISHED
         ],
-        delivery=_deliver(wait.session, state.settings.delivery_limit),
+        delivery=_deliver(wait.session, state.settings.delivery_limit if wait.by_owner else 0),
         failed=[node.id for node in nodes if node.has_failed] if wait.session.first_failed else [],
     )
     state.emit(AnswerWait(wait.request, answer))
@@ -160,6 +160,8 @@ def _answer(state: State, wait: Wait) -> None:
 def _deliver(session: Session, limit: int) -> Delivery:
     """Small kept results that were not delivered before, up to a limit of bytes."""
     delivery = Delivery()
+    if not limit:
+        return delivery
     volume = 0
     for data_object in list(session.undelivered):
         assert data_object.data is not None  # only small results at hand are undelivered

@@ -10,13 +10,22 @@ from pathlib import Path
 
 from rain.base.errors import SessionFailedError
 from rain.base.failures import OnFailure
-from rain.base.ids import ObjectId, SessionId, TaskId, session_of, unpack
+from rain.base.ids import (
+    FIRST_SHARED,
+    SHARED_RANGE,
+    ObjectId,
+    SessionId,
+    TaskId,
+    session_of,
+    unpack,
+)
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import (
     INLINE_LIMIT,
     Delivery,
     Fetched,
     GovernorReport,
+    JoinedSession,
     ObjectReport,
     SessionFailure,
     Submission,
@@ -47,6 +56,7 @@ class FakeConnection:
         self.on_unkeep: Callable[[], None] = lambda: None
         self.deliver = True
         self.closed = False
+        self.joins = 0
 
     def _called(self, name: str, session: int | None = None) -> None:
         self.calls.append(name)
@@ -62,6 +72,12 @@ class FakeConnection:
         session = SessionId(len(self.sessions) + 1)
         self.sessions[session] = name
         return session
+
+    def join_session(self, session: SessionId, name: str) -> JoinedSession:
+        self._called("join_session")
+        self.joins += 1
+        first = FIRST_SHARED + (self.joins - 1) * SHARED_RANGE
+        return JoinedSession(session, name or "joined", OnFailure.STOP, first)
 
     def close_session(self, session: SessionId) -> None:
         self._called("close_session")
@@ -169,6 +185,9 @@ class FakeConnection:
         self._called("server_info")
         task, obj = TaskId(1 << 32 | 10), ObjectId(1 << 32 | 11)
         return [GovernorReport("127.0.0.1:1000", (task,), (obj,), (), (("cpus", 4),))]
+
+    def terminate(self) -> None:
+        self._called("terminate")
 
     def close(self) -> None:
         self._called("close")

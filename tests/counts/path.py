@@ -28,6 +28,7 @@ from rain.base.resources import Resources
 from rain.base.wire import (
     Fetched,
     GovernorReport,
+    JoinedSession,
     ObjectReport,
     Submission,
     TaskReport,
@@ -251,6 +252,12 @@ class Path:
 
     def server_info(self) -> Sequence[GovernorReport]:
         return [self._governor.report("127.0.0.1:1")]
+
+    def join_session(self, session: SessionId, name: str) -> JoinedSession:
+        raise NotImplementedError("these programs join nobody")
+
+    def terminate(self) -> None:
+        raise NotImplementedError("these programs end nobody")
 
     def close(self) -> None:
         """There is nothing to close."""

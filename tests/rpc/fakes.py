@@ -10,13 +10,14 @@ from weakref import finalize
 from attrs import Factory, define, field
 
 from rain.base.failures import OnFailure
-from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
+from rain.base.ids import FIRST_SHARED, GovernorId, ObjectId, SessionId, TaskId
 from rain.base.resources import Resources
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import (
     INLINE_LIMIT,
     Fetched,
     GovernorReport,
+    JoinedSession,
     ObjectReport,
     Orders,
     Submission,
@@ -64,6 +65,10 @@ class FakeClient:
     ) -> None:
         self._tell("open_session", reply, SessionId(1), name, user, on_failure)
 
+    def join_session(self, session: SessionId, name: str, reply: Reply[JoinedSession]) -> None:
+        answer = JoinedSession(SessionId(1), name, OnFailure.CONTINUE, FIRST_SHARED)
+        self._tell("join_session", reply, answer, session, name)
+
     def close_session(self, session: SessionId, reply: Reply[None]) -> None:
         self._tell("close_session", reply, None, session)
 
@@ -105,6 +110,9 @@ class FakeClient:
 
     def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
         self._tell("server_info", reply, [GovernorReport("here:1", (), (), (), (("cpus", 2),))])
+
+    def terminate(self) -> None:
+        self.server.journal.write("terminate")
 
     def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
         self.server.journal.write("abandoned", reply)

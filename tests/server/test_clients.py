@@ -173,8 +173,8 @@ def test_states_are_told_as_they_stand() -> None:
         TaskReport(waiting, TaskState.READY),
     )
     assert answer.objects == (
-        ObjectReport(a, ObjectState.FINISHED, 7),
-        ObjectReport(b, ObjectState.UNFINISHED),
+        ObjectReport(a, ObjectState.FINISHED, 7, label="blob"),
+        ObjectReport(b, ObjectState.UNFINISHED, label="blob"),
     )
 
 

@@ -11,6 +11,7 @@ from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId
 from rain.server.messages import (
     AnswerDone,
     AnswerFetch,
+    AnswerJoined,
     AnswerSession,
     AnswerStates,
     AnswerWait,
@@ -31,7 +32,9 @@ from tests.support.submissions import Draft
 if TYPE_CHECKING:
     from tests.support.world import World
 
-Answer = AnswerDone | AnswerSession | AnswerWait | AnswerFetch | AnswerStates | Refuse
+Answer = (
+    AnswerDone | AnswerSession | AnswerJoined | AnswerWait | AnswerFetch | AnswerStates | Refuse
+)
 
 
 @define(eq=False)

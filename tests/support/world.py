@@ -95,7 +95,7 @@ class World:
             case AnswerFetch(request, fetched):
                 self.answer(AnswerFetch(request, encoded(fetched)))
             case AnswerStates(request, tasks, objects):
-                self.answer(AnswerStates(request, encoded(tasks), encoded(objects)))
+                self.answer(AnswerStates(request, encoded(tasks), objects))
             case Refuse(request, reason):
                 self.answer(Refuse(request, encoded(reason)))
             case DiscardConstants(objects):

@@ -79,6 +79,17 @@ def test_a_governor_that_is_interrupted_ends_in_order_and_the_server_lives(
             assert sum_of(client, range(6)) == 15
 
 
+def test_a_client_may_end_the_server_and_its_governors(tmp_path: Path) -> None:
+    with server(tmp_path) as serving, governor(tmp_path, "one", serving.address) as working:
+        with Client("127.0.0.1", serving.port) as client:
+            assert sum_of(client, range(5)) == 10
+            client.terminate_server()
+        assert serving.process.wait(END_SECONDS) == 0
+        assert working.process.wait(END_SECONDS) == 0
+        with pytest.raises(ConnectionException):
+            client.new_session()
+
+
 def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = f"127.0.0.1:{taken.getsockname()[1]}"

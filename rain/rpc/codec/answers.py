@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import (
@@ -14,7 +16,7 @@ from rain.base.wire import (
 )
 from rain.rpc.codec.border import Builder, Reader, clean, shown
 from rain.rpc.codec.failures import read_attempts, write_attempts
-from rain.rpc.codec.kinds import read_amounts, write_amounts
+from rain.rpc.codec.kinds import data_type_name, read_amounts, read_data_type, write_amounts
 
 _NO_TASK = -1  # session failures that no task is to blame for
 
@@ -141,14 +143,27 @@ def read_object_report(reader: Reader) -> ObjectReport:
     )
 
 
-def write_object_reports(builder: Builder, field: str, reports: Sequence[ObjectReport]) -> None:
-    rows = builder.init(field, len(reports))
-    for row, report in zip(rows, reports, strict=True):
+def write_described_objects(builder: Builder, reports: Sequence[ObjectReport]) -> None:
+    """Reports, and beside them what the objects were asked to be: a fetch goes without."""
+    rows = builder.init("objects", len(reports))
+    described = builder.init("described", len(reports))
+    for row, kind, report in zip(rows, described, reports, strict=True):
         write_object_report(row, report)
+        kind.label = report.label
+        kind.contentType = report.declared_type
+        kind.dataType = data_type_name(report.data_type)
 
 
-def read_object_reports(rows: Reader) -> list[ObjectReport]:
-    return [read_object_report(row) for row in rows]
+def read_described_objects(rows: Reader, described: Reader) -> list[ObjectReport]:
+    return [
+        evolve(
+            read_object_report(row),
+            label=kind.label,
+            declared_type=kind.contentType,
+            data_type=read_data_type(kind.dataType.raw),
+        )
+        for row, kind in zip(rows, described, strict=True)
+    ]
 
 
 def write_governor_report(builder: Builder, report: GovernorReport) -> None:

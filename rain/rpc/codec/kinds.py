@@ -13,6 +13,16 @@ _NO_CONSTRAINTS = Constraints()
 _DATA_TYPE_NAMES = {DataType.BLOB: "blob", DataType.DIRECTORY: "directory"}
 
 
+def data_type_name(data_type: DataType) -> str:
+    return _DATA_TYPE_NAMES[data_type]
+
+
+def read_data_type(number: int) -> DataType:
+    if number >= len(_DATA_TYPES):
+        raise ValueError(f"there is no data type number {number}")
+    return _DATA_TYPES[number]
+
+
 def write_amounts(builder: Builder, field: str, amounts: Sequence[tuple[str, int]]) -> None:
     """Names and amounts into a list of resources."""
     rows = builder.init(field, len(amounts))
@@ -35,7 +45,7 @@ def write_object_kinds(builder: Builder, field: str, kinds: Sequence[ObjectKind]
         row.id = kind.id
         row.label = kind.label
         row.contentType = kind.content_type
-        row.dataType = _DATA_TYPE_NAMES[kind.data_type]
+        row.dataType = data_type_name(kind.data_type)
         row.user = kind.user
         row.sizeHint = kind.size_hint
 
@@ -45,14 +55,11 @@ def read_object_kinds(rows: Reader) -> list[ObjectKind]:
 
 
 def _read_object_kind(row: Reader) -> ObjectKind:
-    number: int = row.dataType.raw
-    if number >= len(_DATA_TYPES):
-        raise ValueError(f"there is no data type number {number}")
     return ObjectKind(
         id=KindId(row.id),
         label=row.label,
         content_type=row.contentType,
-        data_type=_DATA_TYPES[number],
+        data_type=read_data_type(row.dataType.raw),
         user=row.user,
         size_hint=row.sizeHint,
     )

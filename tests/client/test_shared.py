@@ -1,0 +1,80 @@
+"""Sessions that several share, as the client sees them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from rain.base.ids import FIRST_SHARED, SHARED_RANGE, SessionId
+from rain.client import Client, Output, RainException, remote, task_session
+from rain.client.shared import SharedNumbers
+from tests.client.fake import World
+
+
+def test_a_new_range_is_asked_for_when_one_is_used_up() -> None:
+    ranges = iter([100_000, 900_000])
+    numbers = SharedNumbers(lambda: next(ranges))
+    given = [numbers() for _ in range(SHARED_RANGE + 2)]
+    assert given[0] == 100_000
+    assert given[SHARED_RANGE - 1 :] == [100_000 + SHARED_RANGE - 1, 900_000, 900_001]
+
+
+@remote()
+def work(ctx: Any, value: Any = None) -> Any:
+    return value
+
+
+def test_a_joined_session_has_numbers_of_its_own_and_is_only_left(here: World) -> None:
+    with here.client.join_session(SessionId(7)) as session:
+        task = work()
+        task.output.keep()
+        assert task.id.id >= FIRST_SHARED
+        session.submit()
+        kept = task.output.packed_id
+    assert "close_session" not in here.server.calls
+    assert [kept] in [[one for one in ids if one == kept] for ids in here.server.unkept]
+
+
+def test_outside_of_tasks_there_is_no_session_of_the_task() -> None:
+    assert "RAIN_SERVER" not in os.environ
+    with pytest.raises(RainException, match="functions that run as tasks"):
+        task_session(None)
+
+
+@remote(cpus=0, outputs=[Output(encode="pickle")])
+def sum_of_squares(ctx: Any, numbers: list[int]) -> int:
+    """Lets a task of its own square each number."""
+    with task_session(ctx) as session:
+        squares = [square(number) for number in numbers]
+        session.keep_all()
+        session.submit()
+        return sum(one.output.fetch().load() for one in squares)
+
+
+@remote(outputs=[Output(encode="pickle")], auto_load=True)
+def square(ctx: Any, number: int) -> int:
+    return number * number
+
+
+@pytest.mark.whole
+def test_tasks_extend_their_session_and_other_clients_join_it() -> None:
+    with Client(cpus=1) as client, client.new_session("nested") as session:
+        several = [sum_of_squares([1, 2, 3]), sum_of_squares([4, 5])]
+        session.keep_all()
+        session.submit()
+        assert [task.output.fetch().load() for task in several] == [14, 41]
+
+        cluster: Any = client.housekeeper.cluster
+        where = (cluster.host, cluster.port)
+        with Client(*where, secret=cluster.secret.key) as guest:
+            joined = guest.join_session("nested")
+            found = joined.data_object(several[0].output.id)
+            assert found.fetch().load() == 14
+            with joined:
+                more = square(found)
+                more.output.keep()
+                joined.submit()
+                joined.wait([more])
+        assert several[0].output.fetch().load() == 14

@@ -1,0 +1,122 @@
+"""Several clients share a session; only the one that has opened it ends it."""
+
+from __future__ import annotations
+
+from rain.base.failures import OnFailure
+from rain.base.ids import FIRST_SHARED, SHARED_RANGE, SessionId, pack
+from rain.base.wire import JoinedSession, SessionFailure
+from rain.server.messages import (
+    AnswerDone,
+    AnswerFetch,
+    AnswerJoined,
+    AnswerWait,
+    Refuse,
+    SessionJoined,
+)
+from tests.support.fake_client import Answer, FakeClient
+from tests.support.scenes import Scene, scene
+from tests.support.submissions import Draft
+
+
+def join(client: FakeClient, session: int = 0, name: str = "") -> Answer:
+    request = client.world.request()
+    client.world.turn(SessionJoined(client.id, request, SessionId(session), name))
+    return client.world.answers[request]
+
+
+def joined(s: Scene) -> tuple[FakeClient, Draft]:
+    """Another client in the session of the scene, and what it submits next."""
+    other = s.world.client()
+    answer = join(other, s.draft.session)
+    assert isinstance(answer, AnswerJoined)
+    return other, Draft(answer.joined.session, answer.joined.first)
+
+
+def refusal(answer: Answer) -> str | SessionFailure:
+    assert isinstance(answer, Refuse)
+    return answer.reason
+
+
+def test_each_who_joins_gets_numbers_that_nobody_else_has() -> None:
+    s = scene(1)
+    first, second = join(s.world.client(), name="test"), join(s.world.client(), s.draft.session)
+    assert isinstance(first, AnswerJoined)
+    assert isinstance(second, AnswerJoined)
+    assert first.joined == JoinedSession(s.draft.session, "test", OnFailure.STOP, FIRST_SHARED)
+    assert second.joined.first == FIRST_SHARED + SHARED_RANGE
+
+
+def test_what_is_not_one_open_session_cannot_be_joined() -> None:
+    s = scene(1)
+    s.client.session("twice")
+    s.client.session("twice")
+    other = s.world.client()
+    assert refusal(join(other, 99)) == "there is no open session 99"
+    assert refusal(join(other, name="nobody")) == "there is no open session 'nobody'"
+    assert refusal(join(other, name="twice")) == "2 open sessions are called 'twice'"
+
+
+def test_one_who_has_joined_extends_the_graph_and_waits_and_fetches() -> None:
+    # given: a kept object of the owner
+    s = scene(1)
+    _, (a,) = s.draft.task(keep=True)
+    s.submit()
+    other, draft = joined(s)
+
+    # when
+    task, (b,) = draft.task(a, keep=True)
+    assert isinstance(other.submit(draft), AnswerDone)
+    assert task == pack(s.draft.session, FIRST_SHARED + 2)
+    wait, fetch = other.wait(s.draft.session, task), other.fetch(b)
+    s.assign(s.world.state.graph.objects[a].producer.id)  # type: ignore[union-attr]
+    s.governors[0].finish(*s.governors[0].tasks, data=b"one")
+    s.assign(task)
+    s.governors[0].finish(task, data=b"two")
+
+    # then: results are not delivered to those who did not open the session
+    answer = s.world.answers[wait]
+    assert isinstance(answer, AnswerWait)
+    assert answer.answer.delivery.ids == []
+    fetched = s.world.answers[fetch]
+    assert isinstance(fetched, AnswerFetch)
+    assert fetched.fetched.data == b"two"
+
+    # and to the owner only what is its own
+    mine = s.world.answers[s.client.wait(s.draft.session, mode="session")]
+    assert isinstance(mine, AnswerWait)
+    assert mine.answer.delivery.ids == [a]
+
+
+def test_only_the_owner_closes_a_session() -> None:
+    s = scene(1)
+    other, _ = joined(s)
+    assert "closed by the client that has opened it" in str(refusal(other.close(s.draft.session)))
+    assert isinstance(s.client.close(s.draft.session), AnswerDone)
+
+
+def test_a_session_goes_on_when_one_who_had_joined_it_leaves() -> None:
+    s = scene(1)
+    other, draft = joined(s)
+    task, _ = draft.task()
+    other.submit(draft)
+    other.leave()
+    assert list(s.world.state.graph.tasks) == [task]
+    assert not s.world.state.graph.sessions[s.draft.session].members
+
+
+def test_a_session_ends_with_its_owner_and_who_had_joined_is_told() -> None:
+    s = scene(1)
+    other, draft = joined(s)
+    task, _ = draft.task()
+    other.submit(draft)
+    wait = other.wait(s.draft.session, task)
+    s.client.leave()
+    assert isinstance(s.world.answers[wait], Refuse)
+    assert not s.world.state.graph.tasks
+
+
+def test_who_has_not_joined_has_no_part_in_it() -> None:
+    s = scene(1)
+    stranger = s.world.client()
+    answer = s.world.answers[stranger.wait(s.draft.session, mode="session")]
+    assert "another client's" in str(refusal(answer))
