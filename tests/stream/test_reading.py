@@ -11,6 +11,7 @@ from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.wire import SERVER
 from rain.common.fs import pack_directory
+from rain.stream.admission import admit
 from rain.stream.archive import receive_folder
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.protocol import HELLO, Answer, Ask, Request, Say, SharedPlace
@@ -289,6 +290,7 @@ def talking(answer: bytes) -> tuple[socket.socket, threading.Thread]:
     def talk() -> None:
         connected, _ = port.accept()
         with connected:
+            admit(connected, None)
             connected.recv(len(HELLO) + len(ASKED), socket.MSG_WAITALL)
             connected.sendall(answer)
 
