@@ -15,7 +15,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId
 
 HELLO = b"RainData"
-"""The first bytes of a stream. Cap'n Proto never begins with that letter: both share a port."""
+"""What a reader says first, once it is admitted."""
 
 TEXT_LIMIT = 8 * 1024
 """The longest text in an answer: a reason, or a path."""
