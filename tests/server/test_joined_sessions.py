@@ -59,7 +59,7 @@ def test_what_is_not_one_open_session_cannot_be_joined() -> None:
 def test_one_who_has_joined_extends_the_graph_and_waits_and_fetches() -> None:
     # given: a kept object of the owner
     s = scene(1)
-    _, (a,) = s.draft.task(keep=True)
+    first, (a,) = s.draft.task(keep=True)
     s.submit()
     other, draft = joined(s)
 
@@ -68,8 +68,8 @@ def test_one_who_has_joined_extends_the_graph_and_waits_and_fetches() -> None:
     assert isinstance(other.submit(draft), AnswerDone)
     assert task == pack(s.draft.session, FIRST_SHARED + 2)
     wait, fetch = other.wait(s.draft.session, task), other.fetch(b)
-    s.assign(s.world.state.graph.objects[a].producer.id)  # type: ignore[union-attr]
-    s.governors[0].finish(*s.governors[0].tasks, data=b"one")
+    s.assign(first)
+    s.governors[0].finish(first, data=b"one")
     s.assign(task)
     s.governors[0].finish(task, data=b"two")
 

@@ -210,7 +210,7 @@ def test_the_example_in_cpp_reads_short_floating_point_numbers(
     # Given numbers that fit into halves, as encoders send them that save bytes
     numbers = [0.0, 1.0, 1.5, -2.0, 65504.0, 2.0**-24, 3 * 2.0**-24, 2.0**-14, -(2.0**-15)]
     numbers += [math.inf, -math.inf, math.nan]
-    call = ["call", {"spec": {"id": numbers, "task_type": "none"}, "inputs": []}]
+    call: list[Any] = ["call", {"spec": {"id": numbers, "task_type": "none"}, "inputs": []}]
     body = cbor2.dumps(call, canonical=True)
     assert body.count(b"\xf9") == len(numbers)
     monkeypatch.chdir(tmp_path)
