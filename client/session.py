@@ -319,7 +319,20 @@ class Session:
         for obj in wanted:
             expect_object(obj)
             expect_fetchable(obj)
-        missing = [obj.packed_id for obj in wanted if self._results.get(obj.packed_id) is None]
+        missing = [obj for obj in wanted if self._results.get(obj.packed_id) is None]
+        fetched = self._bring(connection, missing) if missing else {}
+        return [self._instance(obj, fetched.get(obj.packed_id)) for obj in wanted]
+
+    def _bring(self, connection: Connection, objects: list[DataObject]) -> dict[int, Fetched]:
+        """Waits for objects whose data is not here, and fetches what did not come by that.
+
+        The answer to a wait brings small results along, and costs less than to fetch them.
+        """
+        unfinished = [obj for obj in objects if is_unfinished(obj)]
+        if unfinished:
+            self._wait((), unfinished, "all", None)
+        held = self._results
+        missing = [obj.packed_id for obj in objects if held.get(obj.packed_id) is None]
         fetched: dict[int, Fetched] = {}
         if missing:
             with self._asking:
@@ -328,7 +341,7 @@ class Session:
                 else:
                     found = connection.fetch_many(missing)
                     fetched.update(zip(missing, found, strict=True))
-        return [self._instance(obj, fetched.get(obj.packed_id)) for obj in wanted]
+        return fetched
 
     def download(self, obj: DataObject, path: Path | str) -> None:
         """Writes the data of a kept object to a path, without holding all of it in memory."""

@@ -20,7 +20,8 @@ from rain.base.errors import ProtocolError
 from rain.rpc.interleaved import Kind, Sorter, marked
 from rain.rpc.turn_writer import TurnWriter
 
-READ_SIZE = 256 * 1024
+READ_SIZE = 64 * 1024
+"""More than that comes from the system page by page, each time anew."""
 
 HELD_AT_MOST = 4 * 1024 * 1024
 """Bytes of calls that were read before Cap'n Proto wants them; with more, reading pauses."""

@@ -123,7 +123,7 @@ class FakeConnection:
         if self.deliver:
             for obj in sorted(self.kept):
                 data = self._data_of(obj)
-                if len(data) <= INLINE_LIMIT:
+                if len(data) <= INLINE_LIMIT and obj not in self.notes:
                     delivery.ids.append(ObjectId(obj))
                     delivery.sizes.append(len(data))
                     delivery.content_types.append(self.content_types.get(obj, ""))

@@ -190,10 +190,25 @@ def test_large_results_are_fetched(here: World) -> None:
     assert here.server.calls.count("fetch") == 1
 
 
-def test_several_objects_are_fetched_with_one_call(here: World) -> None:
+def test_several_small_objects_come_with_one_wait(here: World) -> None:
     made = submitted(here.session, 5)
     for i, task in enumerate(made):
         here.server.outputs[task.output.packed_id] = bytes([i])
+
+    found = here.session.fetch_all(task.output for task in made)
+
+    assert [instance.get_bytes() for instance in found] == [bytes([i]) for i in range(5)]
+    assert here.server.calls.count("wait") == 1
+    assert not {"fetch", "fetch_many"} & set(here.server.calls)
+
+
+def test_several_objects_that_do_not_come_by_themselves_are_fetched_with_one_call(
+    here: World,
+) -> None:
+    made = submitted(here.session, 5)
+    for i, task in enumerate(made):
+        here.server.outputs[task.output.packed_id] = bytes([i])
+        here.server.notes[task.output.packed_id] = "{}"
 
     found = here.session.fetch_all(task.output for task in made)
 
