@@ -73,6 +73,7 @@ def expect_object(value: object) -> None:
 
 def expect_fetchable(obj: DataObject) -> None:
     """RainException unless the data of the object can be asked for."""
+    expect_object(obj)
     if not obj.kept:
         raise RainException(
             f"{obj!r} is not kept, so it cannot be fetched; call keep() before submit()"

@@ -2,7 +2,13 @@
 
 from attrs import frozen
 
-from rain.base.wire import Delivery
+from rain.base.wire import Delivery, Fetched
+from rain.client.data import DataObject
+from rain.client.reports import object_info
+from rain.client.rpc.common import DataObjectState
+from rain.common.attributes import ObjectInfo
+from rain.common.data_instance import DataInstance
+from rain.common.errors import RainException
 
 CAPACITY = 64 * 1024 * 1024
 """At most this many bytes are held; what comes beyond is fetched when it is asked for."""
@@ -42,6 +48,18 @@ class ResultStore:
     def get(self, packed_id: int) -> Result | None:
         return self._results.get(packed_id)
 
+    def instance(self, obj: DataObject, fetched: Fetched | None) -> DataInstance:
+        """The data of a finished object, as it was fetched or else as it was delivered."""
+        if fetched is None:
+            result = self._results.get(obj.packed_id)
+            if result is None:
+                raise RainException(f"The server gave no data for {obj!r}")
+            return delivered(obj, result)
+        if fetched.data is None:
+            raise RainException(f"The server gave no data for {obj!r}")
+        obj.known_info = object_info(fetched.report)
+        return _instance(obj, fetched.data)
+
     def drop(self, packed_id: int) -> None:
         """Forgets a result. Called by finalizers: takes no lock."""
         result = self._results.pop(packed_id, None)
@@ -51,3 +69,15 @@ class ResultStore:
     def clear(self) -> None:
         self._results.clear()
         self._size = 0
+
+
+def delivered(obj: DataObject, result: Result) -> DataInstance:
+    """The data of a finished object that has come with the answer to a wait."""
+    if obj.known_info is None:
+        obj.known_info = ObjectInfo(size=len(result.data), content_type=result.content_type or None)
+    return _instance(obj, result.data)
+
+
+def _instance(obj: DataObject, data: bytes | memoryview) -> DataInstance:
+    obj.known_state = DataObjectState.finished
+    return DataInstance(data=data, spec=obj.spec, info=obj.known_info, object_id=obj.id)

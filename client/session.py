@@ -30,13 +30,13 @@ from rain.client.items import (
 )
 from rain.client.pending import Pending
 from rain.client.reports import object_info
-from rain.client.results import ResultStore
+from rain.client.results import ResultStore, delivered
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
 from rain.client.shared import SharedNumbers
 from rain.client.submission import Batch, KindTable, SubmittedTasks, build
 from rain.client.task import Task
-from rain.common.attributes import ObjectInfo, SessionSpec
+from rain.common.attributes import SessionSpec
 from rain.common.data_instance import DataInstance
 from rain.common.errors import RainException, TimeoutException
 
@@ -310,30 +310,27 @@ class Session:
 
     def fetch(self, obj: DataObject) -> DataInstance:
         """The data of a kept object; waits until it is finished."""
-        return self.fetch_all((obj,))[0]
+        connection = self._connection()
+        expect_fetchable(obj)
+        result = self._results.get(obj.packed_id)
+        return self._bring(connection, [obj])[0] if result is None else delivered(obj, result)
 
     def fetch_all(self, objects: Iterable[DataObject]) -> list[DataInstance]:
         """The data of several kept objects; waits until they are finished."""
         connection = self._connection()
         wanted = list(objects)
         for obj in wanted:
-            expect_object(obj)
             expect_fetchable(obj)
-        missing = [obj for obj in wanted if self._results.get(obj.packed_id) is None]
-        fetched = self._bring(connection, missing) if missing else {}
-        return [self._instance(obj, fetched.get(obj.packed_id)) for obj in wanted]
+        return self._bring(connection, wanted)
 
-    def _bring(self, connection: Connection, objects: list[DataObject]) -> dict[int, Fetched]:
-        """Waits for objects whose data is not here, and fetches what did not come by that.
-
-        The answer to a wait brings small results along, and costs less than to fetch them.
-        """
-        unfinished = [obj for obj in objects if is_unfinished(obj)]
-        if unfinished:
-            self._wait((), unfinished, "all", None)
+    def _bring(self, connection: Connection, objects: list[DataObject]) -> list[DataInstance]:
+        """Waits for what is not finished; fetches what did not come with the answer to that."""
         held = self._results
+        unfinished = [obj for obj in objects if is_unfinished(obj)]
+        if any(held.get(obj.packed_id) is None for obj in unfinished):
+            self._wait((), unfinished, "all", None)
         missing = [obj.packed_id for obj in objects if held.get(obj.packed_id) is None]
-        fetched: dict[int, Fetched] = {}
+        fetched: dict[ObjectId, Fetched] = {}
         if missing:
             with self._asking:
                 if len(missing) == 1:
@@ -341,12 +338,11 @@ class Session:
                 else:
                     found = connection.fetch_many(missing)
                     fetched.update(zip(missing, found, strict=True))
-        return fetched
+        return [held.instance(obj, fetched.get(obj.packed_id)) for obj in objects]
 
     def download(self, obj: DataObject, path: Path | str) -> None:
         """Writes the data of a kept object to a path, without holding all of it in memory."""
         connection = self._connection()
-        expect_object(obj)
         expect_fetchable(obj)
 
         def fetch(into: Path) -> None:
@@ -356,22 +352,6 @@ class Session:
             obj.known_state = DataObjectState.finished
 
         download(Path(path), obj.data_type, fetch)
-
-    def _instance(self, obj: DataObject, fetched: Fetched | None) -> DataInstance:
-        if fetched is not None:
-            data = fetched.data
-            obj.known_info = object_info(fetched.report)
-        else:
-            result = self._results.get(obj.packed_id)
-            data = None if result is None else result.data
-            if result is not None and obj.known_info is None:
-                obj.known_info = ObjectInfo(
-                    size=len(result.data), content_type=result.content_type or None
-                )
-        if data is None:
-            raise RainException(f"The server gave no data for {obj!r}")
-        obj.known_state = DataObjectState.finished
-        return DataInstance(data=data, spec=obj.spec, info=obj.known_info, object_id=obj.id)
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
         """Refreshes states and infos of tasks and objects."""
