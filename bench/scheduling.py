@@ -22,9 +22,10 @@ from rain.base.resources import Resources
 from rain.base.wire import Submission
 from rain.graph import Graph, Session, Task, planning, progress
 from rain.graph.growth import grow
+from rain.scheduler import DEFAULT
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.estimates import Estimates
-from rain.server.plugins import DEFAULT, make_scheduler
+from rain.server.plugins import make_scheduler
 
 CPUS = 4
 STEADY_GOVERNORS = 100
@@ -199,7 +200,7 @@ def values_of(cost: Cost) -> dict[str, object]:
     "--scheduler",
     "schedulers",
     multiple=True,
-    default=(DEFAULT, "horizon"),
+    default=(DEFAULT, "rain"),
     show_default=True,
 )
 @numbers_option("--tasks", "tasks", default="1000,10000", explained="Sizes of the graph.")

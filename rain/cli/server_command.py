@@ -21,11 +21,12 @@ from rain.cli.options import (
     size,
     switch,
 )
+from rain.scheduler import DEFAULT
 
 
 @click.command()
 @listen("127.0.0.1:7210", "Where to listen: PORT, HOST or HOST:PORT; port 0 picks a free one.")
-@amount("--scheduler", "rain", "NAME", "Which scheduler plans: a name, or FILE.py:CLASS.")
+@amount("--scheduler", DEFAULT, "NAME", "Which scheduler plans: a name, or FILE.py:CLASS.")
 @click.option(
     "--scheduler-option",
     "scheduler_options",
@@ -33,9 +34,7 @@ from rain.cli.options import (
     metavar="KEY=VALUE",
     help="An option of the scheduler; may be given several times.",
 )
-@seconds(
-    "--scheduler-limit", 10.0, "When the scheduler takes longer, the default plans instead.", 0.001
-)
+@seconds("--scheduler-limit", 10.0, "When the scheduler takes longer, rain plans instead.", 0.001)
 @count("--overbooking", 128, "How many tasks a governor may be told of at once.")
 @seconds("--governor-timeout", 20.0, "A governor that is silent for longer is taken for lost.", 1.0)
 @seconds(

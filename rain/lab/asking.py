@@ -20,7 +20,8 @@ from rain.lab.running import load, run_all
 from rain.lab.tables import print_results, print_what_if
 from rain.lab.values import report, what_if_report
 from rain.lab.workload import MIB, Cluster, LabError, Overheads
-from rain.server.plugins import DEFAULT, make_scheduler
+from rain.scheduler import DEFAULT
+from rain.server.plugins import make_scheduler
 
 CLUSTER = "8x4"
 BANDWIDTH = 128.0  # MiB per second

@@ -66,6 +66,7 @@ class Plan:
     stopped: list[planning.Stopped] = Factory(list)
     copies: list[tuple[DataObject, Governor]] = Factory(list)
     drops: list[tuple[DataObject, Governor]] = Factory(list)
+    soon: bool = False  # whether the next run shall not wait long for the next news
 
     def assign(self, task: Task, governor: Governor, priority: int = 0) -> None:
         """The task shall run on this governor. Larger priorities go first there."""
@@ -138,6 +139,13 @@ class Plan:
         if was_told:
             self.drops.append((data_object, governor))
         self.touched[governor] = None
+
+    def run_soon(self) -> None:
+        """The next news are waited for: tasks were kept back until more is known.
+
+        News of whatever has happened then make the scheduler run as soon as new tasks would.
+        """
+        self.soon = True
 
 
 class Scheduler(Protocol):

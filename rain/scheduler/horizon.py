@@ -4,7 +4,8 @@ Ready tasks, and those that soon will be, are taken in the order of their urgenc
 it would end first: when cpus are free there, and when its inputs will have come over the links that
 they must share with all else that was planned. Only what can start within the horizon is planned;
 the rest stays open, because until then much will have turned out otherwise. Small tasks are
-planned ahead by the thousand that way, and large ones when their turn comes.
+planned ahead by the thousand that way, and large ones when their turn comes. What is tiny is not
+worth all this: it takes the express lane.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.accounts import Accounts
 from rain.scheduler.toolbox.balance import feed_hungry
+from rain.scheduler.toolbox.express import TINY, Express, give_note, may_pass
 from rain.scheduler.toolbox.levels import enter_levels
 from rain.scheduler.toolbox.places import LOOKED_AT
 from rain.scheduler.toolbox.sites import Site, Sites
@@ -51,6 +53,7 @@ class HorizonScheduler:
         self._horizon = horizon
         self._sites = Sites()
         self._accounts = Accounts()
+        self._express = Express()
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Plans what can start soon."""
@@ -59,9 +62,16 @@ class HorizonScheduler:
         self._hear_of_ends(news.finished, plan)
         self._hear_of_tasks(graph, news, plan)
         self._accounts.forget(news.cleared)  # even if it has submitted in the same moment
+        self._express.forget(news.cleared)
         if len(self._sites):
-            self._plan_frontier(graph, plan)
-            feed_hungry(list(graph.governors.values()), plan, self._moves)
+            governors = list(graph.governors.values())
+            self._plan_express(governors, plan)
+            if self._plan_frontier(graph, plan):
+                self._plan_express(governors, plan)
+            if self._express.keeps:
+                plan.run_soon()
+            if len(governors) > 1:
+                feed_hungry(governors, plan, self._moves)
 
     # What has happened.
 
@@ -69,10 +79,11 @@ class HorizonScheduler:
         freed: dict[Site, None] = {}
         for task in finished:
             note = note_of(task)
-            if note.site is not None:
-                freed[note.site] = None
-            self._leave_site(task, note)
-            self._accounts.finished(task, note.seconds)
+            if not note.listed:
+                if note.site is not None:
+                    freed[note.site] = None
+                self._leave_site(task, note)
+                self._accounts.finished(task, note.seconds)
             for output in task.outputs:
                 if output.size > INLINE_LIMIT and output.is_finished:
                     _bring_to_followers(output, plan)
@@ -82,19 +93,41 @@ class HorizonScheduler:
 
     def _hear_of_tasks(self, graph: Graph, news: News, plan: Plan) -> None:
         if news.submitted:
-            enter_levels(news.submitted, plan, Note)
-            self._accounts.submitted(news.submitted)
-        for task in news.unplanned:
-            if graph.tasks.get(task.id) is task:
-                self._leave_site(task, note_of(task))
-        self._list(task for task in news.submitted if not task.missing)
-        self._list(task for task in news.unplanned if needs_plan(graph, task) and not task.missing)
+            self._enter(news.submitted, plan)
+        if news.unplanned:
+            self._enter_again(graph, news.unplanned, plan)
         self._list(task for task in news.ready if needs_plan(graph, task))
         self._list(task for task in self._accounts.due(plan.now) if needs_plan(graph, task))
+
+    def _enter(self, tasks: list[Task], plan: Plan) -> None:
+        """New tasks, inputs before consumers. Levels count as soon as one of them is not tiny."""
+        express, others = _divide(tasks, plan)
+        if others:
+            enter_levels(tasks, plan, Note)
+            for task in express:
+                note_of(task).listed = True
+            self._accounts.submitted(others)
+            self._list(task for task in others if not task.missing)
+        else:
+            give_note(express, plan)
+        self._express.add(express)
+
+    def _enter_again(self, graph: Graph, tasks: Iterable[Task], plan: Plan) -> None:
+        """Tasks that have lost their plan, in any order."""
+        found: list[Task] = []
+        for task in sorted(tasks, key=lambda task: task.order):
+            if graph.tasks.get(task.id) is task:
+                self._leave_site(task, note_of(task))
+                if needs_plan(graph, task):
+                    found.append(task)
+        express = [task for task in found if note_of(task).listed]
+        self._express.add(express)
+        self._list(task for task in found if not task.missing)
 
     def _leave_site(self, task: Task, note: Note) -> None:
         if note.site is not None:
             note.site.work -= note.seconds * task.cpus
+            note.site.planned -= 1
             note.site = None
 
     def _list(self, tasks: Iterable[Task]) -> None:
@@ -106,14 +139,35 @@ class HorizonScheduler:
 
     # What follows.
 
-    def _plan_frontier(self, graph: Graph, plan: Plan) -> None:
+    def _plan_express(self, governors: list[Governor], plan: Plan) -> None:
+        if not self._express.keeps:
+            return
+        planned, refused = self._express.plan(governors, plan)
+        if refused:
+            enter_levels(refused, plan, Note)
+            self._accounts.submitted(refused)
+            self._list(refused)
+        for task in planned:
+            self._list_consumers(task)
+
+    def _list_consumers(self, task: Task) -> None:
+        for output in task.outputs:
+            if output.consumers:
+                self._list(consumer for consumer in output.consumers if consumer.missing)
+
+    def _plan_frontier(self, graph: Graph, plan: Plan) -> bool:
+        """Plans what can start soon; says whether some turned out to belong to the express lane."""
         sites, now, soon = self._sites, plan.now, plan.now + self._horizon
         held: list[Task] = []
         tried: dict[Site, None] = {}
+        turned_out_tiny: list[Task] = []
         for task in self._accounts.take(sites.cpus):
             note = note_of(task)
             note.listed = False
             if not needs_plan(graph, task):
+                continue
+            if note.seconds >= TINY and may_pass(task, plan.estimates):
+                turned_out_tiny.append(task)
                 continue
             ready = _ready_at(task, now)
             if ready is None:
@@ -132,8 +186,14 @@ class HorizonScheduler:
             if len(held) >= HELD:
                 break
         self._list(held)
+        for task in turned_out_tiny:
+            note = note_of(task)
+            note.listed = True
+            self._accounts.finished(task, note.seconds)
+        self._express.add(turned_out_tiny)
         for site in tried:
             sites.look_again(site, now)
+        return bool(turned_out_tiny)
 
     def _assign(self, task: Task, note: Note, place: Place, plan: Plan) -> None:
         site, governor = place.site, place.site.governor
@@ -148,21 +208,22 @@ class HorizonScheduler:
                     occupy_links(site, self._sites, wanted)
                     if task.missing and data_object.is_finished:
                         plan.copy(data_object, governor)
-        for output in task.outputs:
-            if output.consumers:
-                self._list(consumer for consumer in output.consumers if consumer.missing)
+        self._list_consumers(task)
 
     def _take_site(self, task: Task, note: Note, place: Place) -> None:
         site, start, _ = place
         cpus, seconds = task.cpus, note.seconds
         site.book(min(cpus, site.cpus), start, seconds)
         site.work += seconds * cpus
+        site.planned += 1
         note.site = site
         note.end = start + seconds
 
     def _moves(self, task: Task, donor: Governor, taker: Governor, plan: Plan) -> bool:
         """Whether a task that waits at one governor would start sooner at another."""
         sites, now = self._sites, plan.now
+        if note_of(task).site is None:
+            return True  # it came by the express lane
         sites.look(sites[donor], now)
         wanted = wanted_inputs(task, plan)
         place = place_on(sites[taker], sites, task.cpus, wanted, now, now)
@@ -217,6 +278,19 @@ class HorizonScheduler:
         if len(fitting) > NEAREST:
             fitting.sort(key=lambda governor: (-weights[governor], governor.number))
         return [self._sites[governor] for governor in fitting[:NEAREST]]
+
+
+def _divide(tasks: Iterable[Task], plan: Plan) -> tuple[list[Task], list[Task]]:
+    """Those that may take the express lane, and the others. Neighbours often are of one kind."""
+    express: list[Task] = []
+    others: list[Task] = []
+    kind, side = None, others
+    for task in tasks:
+        if task.kind is not kind:
+            kind = task.kind
+            side = express if may_pass(task, plan.estimates) else others
+        side.append(task)
+    return express, others
 
 
 def _ready_at(task: Task, now: float) -> float | None:

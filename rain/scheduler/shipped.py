@@ -14,11 +14,9 @@ from rain.scheduler.random_choice import RandomScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
 from rain.scheduler.stealing import StealingScheduler
 
-DEFAULT = "rain"
-
 SCHEDULERS: dict[str, Callable[..., Scheduler]] = {
-    "rain": RainScheduler,
     "horizon": HorizonScheduler,
+    "rain": RainScheduler,
     "blevel": BlevelScheduler,
     "heft": HeftScheduler,
     "mars": MarsScheduler,

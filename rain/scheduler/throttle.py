@@ -22,10 +22,12 @@ class Throttle:
     thresholds: Thresholds = Factory(Thresholds)
     started: float | None = None  # when the last run started
     took: float = 0.0  # and how long it was, as soon as that is known
+    soon: bool = False  # whether it wants any news at once
 
-    def run(self, now: float) -> None:
-        """A run starts."""
+    def run(self, now: float, *, soon: bool = False) -> None:
+        """A run starts; `soon` says that it has kept tasks back and waits for news."""
         self.started = now
+        self.soon = soon
         self.took = 0.0
 
     def due_at(self, *, submits: bool, updates: bool) -> float:
@@ -33,7 +35,7 @@ class Throttle:
         if self.started is None:
             return float("-inf")
         limits = self.thresholds
-        if submits:
+        if submits or (updates and self.soon):
             threshold = limits.submits
         elif updates:
             threshold = limits.updates

@@ -21,7 +21,6 @@ from rain.scheduler import shipped
 from rain.scheduler.api import Scheduler
 
 GROUP = "rain.schedulers"
-DEFAULT = shipped.DEFAULT
 SHIPPED = shipped.SCHEDULERS
 
 Factory = Callable[..., Scheduler]

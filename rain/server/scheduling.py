@@ -1,7 +1,7 @@
 """Step three of a turn: the scheduler, and somebody in its place when it fails.
 
 A scheduler may be a stranger's code. When it raises, breaks a rule of planning or takes too long,
-the server says so, in its log, in the event log and in its status, and lives: the default plans
+the server says so, in its log, in the event log and in its status, and lives: `rain` plans
 that turn, and the plugin gets another chance in the next one. The steps of its plan that were right
 stay.
 """
@@ -29,8 +29,8 @@ class Scheduling:
     """The scheduler, the one that can take its place, and what became of the tasks between."""
 
     scheduler: Scheduler
-    default: Callable[[], Scheduler]
-    too_long: bool = False  # the last run was: the default plans the next one
+    instead: Callable[[], Scheduler]  # the plainest
+    too_long: bool = False  # the last run was: another plans the next one
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
 
     def run(self, state: State) -> None:
@@ -43,7 +43,7 @@ class Scheduling:
         if self.too_long or not self._plans(state, news, plan):
             self._plan_instead(state.graph, news, plan)
         state.status.runs += 1
-        state.throttle.run(state.now)
+        state.throttle.run(state.now, soon=plan.soon)
         distribution.apply_plan(state, plan)
 
     def took(self, state: State, seconds: float) -> None:
@@ -69,10 +69,10 @@ class Scheduling:
         return False
 
     def _plan_instead(self, graph: Graph, news: News, plan: Plan) -> None:
-        """A fresh default knows nothing of the past, so it is told of all that has no plan."""
+        """A fresh scheduler knows nothing of the past, so it is told of all that has no plan."""
         tasks = _unplanned(graph, graph.tasks.values())
         told = News(submitted=tasks, joined=list(graph.governors.values()))
-        self.default().schedule(graph, told, plan)
+        self.instead().schedule(graph, told, plan)
         # What nobody could plan the scheduler must hear of once more, and all the rest of the news.
         self.unheard = dict.fromkeys([*news.submitted, *news.unplanned, *tasks])
         self.too_long = False

@@ -8,6 +8,7 @@ from attrs import Factory, frozen
 
 from rain.base.admission import Secret
 from rain.daemon.readiness import Readiness
+from rain.scheduler import DEFAULT
 from rain.server.history.retention import Keep
 from rain.server.http.listener import HttpSettings
 from rain.server.state import ReactorSettings
@@ -23,7 +24,7 @@ class ServerSettings:
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
     secret: Secret | None = None
-    scheduler: str = "rain"
+    scheduler: str = DEFAULT
     log_folder: Path | None = None
     log_level: str = "info"
     readiness: Readiness = Factory(Readiness)

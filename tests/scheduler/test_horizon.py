@@ -52,10 +52,10 @@ def test_a_tree_that_grows_together_keeps_few_of_its_parts_alive(
 ) -> None:
     # given: eight leaves, and two governors that run one task each at a time
     s = scene_with(scheduler(), 1, 1)
-    level = [s.draft.task()[1][0] for _ in range(8)]
+    level = [timed(s.draft, 0.1)[1] for _ in range(8)]
     while len(level) > 2:
-        level = [s.draft.task(*level[i : i + 2])[1][0] for i in range(0, len(level), 2)]
-    s.draft.task(*level, keep=True)
+        level = [timed(s.draft, 0.1, *level[i : i + 2])[1] for i in range(0, len(level), 2)]
+    s.draft.submission.kept.append(timed(s.draft, 0.1, *level)[1])
     s.submit()
     # when
     for _ in range(5):
@@ -76,7 +76,7 @@ def test_what_cannot_start_soon_is_not_planned() -> None:
 def test_small_tasks_are_planned_by_the_thousand() -> None:
     s = scene_with(HorizonScheduler(), 2, 2)
     for _ in range(3000):
-        s.draft.task()
+        timed(s.draft, 0.004)
     s.submit()
     assert planned(s) == 3000
 

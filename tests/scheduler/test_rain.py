@@ -6,7 +6,8 @@ from collections import Counter
 
 from rain.base.ids import TaskId
 from rain.base.states import TaskRow, TaskState
-from rain.scheduler.rain import LOOKED_AT, RainScheduler
+from rain.scheduler.rain import RainScheduler
+from rain.scheduler.toolbox.places import LOOKED_AT
 from rain.server.state import ReactorSettings
 from tests.support.scenes import Scene, scene_with
 

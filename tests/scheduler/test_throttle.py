@@ -29,6 +29,20 @@ def test_submits_are_looked_at_soon_updates_later_and_nothing_seldom() -> None:
     assert throttle.due_at(submits=False, updates=False) == 100.0 + THRESHOLDS.nothing
 
 
+def test_any_news_count_as_submits_do_for_a_scheduler_that_has_kept_tasks_back() -> None:
+    # given
+    throttle = run_at(100.0)
+    # when
+    throttle.run(200.0, soon=True)
+    # then
+    assert throttle.due_at(submits=False, updates=True) == 200.0 + THRESHOLDS.submits
+    assert throttle.due_at(submits=False, updates=False) == 200.0 + THRESHOLDS.nothing
+    # when: it wants that only until the next run
+    throttle.run(300.0)
+    # then
+    assert throttle.due_at(submits=False, updates=True) == 300.0 + THRESHOLDS.updates
+
+
 def test_a_long_run_is_followed_by_a_pause_of_the_same_length() -> None:
     throttle = run_at(100.0, took=2.0)
     assert throttle.due_at(submits=True, updates=False) == 100.0 + 2.0 + 2.0

@@ -95,7 +95,9 @@ def _raise_producers(task: Task, transfer: Callable[[DataObject], float]) -> Non
             producer = data_object.producer
             if producer is None or producer.is_done:
                 continue
-            mark = mark_of(producer)
+            mark = producer.sched
+            if not isinstance(mark, Mark):
+                continue  # it came while another scheduler planned
             least = mark.seconds + transfer(data_object) + level
             if mark.level < least:
                 mark.level = least

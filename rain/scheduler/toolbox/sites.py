@@ -20,6 +20,9 @@ from rain.scheduler.toolbox.levels import Mark
 MANY = 64
 """Of so many tasks on a governor only the sum matters, not when each of them ends."""
 
+EXPRESS = 0.001
+"""Seconds that each task counts for that was planned at first sight."""
+
 OVERDUE = 0.1
 """A task that runs for longer than expected will run for this part of its time so far."""
 
@@ -31,6 +34,7 @@ class Site:
     governor: Governor
     slots: list[float]
     work: float = 0.0  # seconds times cpus of all that is planned there and not finished
+    planned: int = 0  # how many tasks that is; all others there came by the express lane
     download: float = 0.0  # when the network will have brought, and taken, what is planned
     upload: float = 0.0
     last: float = 0.0  # when the last of the tasks that wait there will start
@@ -60,7 +64,8 @@ class Site:
         """Computes the slots from the tasks that are there."""
         governor, count = self.governor, self.cpus
         if len(governor.scheduled) > MANY + count:
-            self.last = now + self.work / count
+            express = EXPRESS * (len(governor.scheduled) - self.planned)
+            self.last = now + (self.work + express) / count
             self.slots = [self.last] * count
             return
         self.slots = [0.0] * count  # free for ever so long

@@ -16,7 +16,7 @@ from rain.graph import DataObject, Governor, Task
 from rain.scheduler.api import Plan
 from rain.scheduler.toolbox.levels import Mark
 from rain.scheduler.toolbox.places import LOOKED_AT
-from rain.scheduler.toolbox.sites import Site, Sites
+from rain.scheduler.toolbox.sites import EXPRESS, Site, Sites
 
 LATENCY = 0.001
 """Seconds that it takes to tell another governor of an input, however small."""
@@ -27,7 +27,11 @@ NEAR = 8
 
 @define(eq=False)
 class Note(Mark):
-    """A mark with where a task was planned and when it will end there."""
+    """A mark with where a task was planned and when it will end there.
+
+    `listed` says that it is somebody's turn to plan it: the list's, or the express lane's, which
+    keeps it set for good.
+    """
 
     end: float = 0.0
     site: Site | None = None
@@ -35,9 +39,13 @@ class Note(Mark):
 
 
 def note_of(task: Task) -> Note:
-    """The note on a task that was submitted."""
+    """The note on a task; a task that came while another scheduler planned gets one of a tiny task.
+
+    If it needs a plan once more, the express lane sends it on to where it belongs.
+    """
     note = task.sched
-    assert isinstance(note, Note), f"{task!r} was never submitted to this scheduler"
+    if not isinstance(note, Note):
+        note = task.sched = Note(EXPRESS, EXPRESS, 0.0, listed=True)
     return note
 
 

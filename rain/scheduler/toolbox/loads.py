@@ -1,0 +1,90 @@
+"""Where a task would go at first sight: to its inputs, else to who has the fewest tasks per cpu.
+
+That costs a few microseconds and needs to know nothing of how long tasks take.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from heapq import heapify, heapreplace
+
+from rain.base.wire import INLINE_LIMIT
+from rain.graph import Governor, Task
+from rain.graph.rules import allows
+from rain.scheduler.toolbox.places import LOOKED_AT
+
+WORTH = 5000
+"""How many bytes of a ready task's inputs weigh as much as one more task per cpu before it."""
+
+UNKNOWN_SIZE = 1024
+"""Bytes that an output is taken for while nothing is known about it."""
+
+
+def bytes_by_governor(task: Task) -> dict[Governor, int] | None:
+    """How many bytes of the task's inputs are, or will be, on which governor."""
+    local: dict[Governor, int] = {}
+    for data_object in task.inputs[:LOOKED_AT]:
+        places = data_object.scheduled
+        size = data_object.expected_size
+        if data_object.data is not None and size <= INLINE_LIMIT:
+            continue  # it travels with the task: near to everybody
+        if not places:
+            if data_object.is_finished:
+                continue  # only the server has it: far from everybody
+            return None
+        for governor in places:
+            local[governor] = local.get(governor, 0) + (size or UNKNOWN_SIZE)
+    return local
+
+
+def load_of(governor: Governor) -> float:
+    """Planned tasks per cpu."""
+    return len(governor.scheduled) / max(governor.cpus, 1)
+
+
+def _scarce_load(task: Task, governor: Governor) -> float:
+    """Planned tasks by how many such as this one fit there at once: two gpus run two of them."""
+    return len(governor.scheduled) / task.kind.resources.times_in(governor.resources)
+
+
+class Loads:
+    """Governors by load, as a heap whose entries are corrected when they surface."""
+
+    def __init__(self, governors: list[Governor]) -> None:
+        self.governors = governors
+        self._heap = [(load_of(governor), governor.number, governor) for governor in governors]
+        heapify(self._heap)
+
+    def choose(self, task: Task) -> Governor | None:
+        """Where its inputs are, unless there is too much to do; None if it has no place yet."""
+        local = bytes_by_governor(task)
+        if local is None:
+            return None  # a producer has no place yet
+        fitting = [found for found in local if allows(task, found, self.governors)]
+        least = self.least(task)
+        if not fitting or least is None:
+            return least
+        if task.missing:  # planned ahead: it follows its inputs, and so a chain stays together
+            return max(fitting, key=lambda found: (local[found], -load_of(found), -found.number))
+        return max(
+            (*fitting, least),
+            key=lambda found: (local.get(found, 0) - WORTH * load_of(found), -found.number),
+        )
+
+    def least(self, task: Task) -> Governor | None:
+        """The least loaded governor that could run the task."""
+        resources = task.kind.resources
+        governor = self._top()
+        if not resources.others and allows(task, governor, self.governors):
+            return governor
+        fitting = [entry[2] for entry in self._heap if allows(task, entry[2], self.governors)]
+        load = partial(_scarce_load, task) if resources.others else load_of
+        return min(fitting, key=lambda found: (load(found), found.number), default=None)
+
+    def _top(self) -> Governor:
+        while True:
+            noted, number, governor = self._heap[0]
+            load = load_of(governor)
+            if load == noted:
+                return governor
+            heapreplace(self._heap, (load, number, governor))

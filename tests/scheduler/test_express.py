@@ -1,0 +1,193 @@
+"""The express lane: what is tiny is planned at first sight, and nobody waits until it is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.base.ids import GovernorId, TaskId
+from rain.base.wire import FinishedTasks, Update
+from rain.scheduler.api import Scheduler
+from rain.scheduler.horizon import HorizonScheduler
+from rain.scheduler.rain import RainScheduler
+from rain.scheduler.toolbox.express import FIRST
+from rain.server.messages import Effect, GovernorEvent, GovernorUpdated, OrderGovernor, TurnInput
+from rain.server.state import ReactorSettings
+from tests.scheduler.test_horizon import planned, timed
+from tests.support.fake_client import FakeClient
+from tests.support.scenes import Scene, scene_with
+
+TASKS = 10_000
+TURN = 0.0002
+"""Seconds from one turn to the next: less than what the scheduler waits even after submits."""
+
+
+def took(attempts: dict[TaskId, int], seconds: float) -> Update:
+    """All of them have ended, each after so long."""
+    count = len(attempts)
+    return Update(
+        finished=FinishedTasks(
+            list(attempts), list(attempts.values()), [seconds] * count, [1] * count, [2] * count,
+            [b"ok"] * count,
+        )
+    )  # fmt: skip
+
+
+class Flood:
+    """Governors that run whatever they have, all at once, and what the server does about it."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        settings = ReactorSettings(debug=False, governor_silence=1e9)
+        self.scene = scene_with(scheduler, 2, 2, settings=settings)
+        self.has: dict[GovernorId, dict[TaskId, int]] = {}
+        self.done = self.runs = self.dry = 0
+
+    def submit_and_run(self, tasks: int, seconds: float) -> None:
+        for _ in range(tasks):
+            self.scene.draft.task()
+        self.scene.submit()
+        self._note(self.scene.world.effects[-1])
+        while self.done < tasks:
+            updates: list[GovernorEvent] = []
+            for governor, attempts in self.has.items():
+                if not attempts and self.done + 2 * FIRST < tasks:
+                    self.dry += 1
+                half = dict(list(attempts.items())[: (len(attempts) + 1) // 2])
+                for task in half:
+                    del attempts[task]
+                if half:
+                    self.done += len(half)
+                    updates.append(GovernorUpdated(governor, took(half, seconds)))
+            self._turn(updates)
+
+    def _turn(self, updates: list[GovernorEvent]) -> None:
+        world = self.scene.world
+        world.now += TURN
+        output = world.reactor.turn(TurnInput(world.now, updates))
+        self.runs += output.scheduled
+        self._note(output.effects)
+
+    def _note(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, OrderGovernor):
+                tasks = effect.orders.tasks
+                attempts = self.has.setdefault(effect.governor, {})
+                attempts.update(zip(tasks.ids, tasks.attempts, strict=True))
+
+
+def finish_some(s: Scene, seconds: float) -> None:
+    """Every governor has run half of what it was told."""
+    for governor in s.governors:
+        half = dict(list(governor.tasks.items())[: (len(governor.tasks) + 1) // 2])
+        update = governor.finished(*half)
+        update.finished.durations = [seconds] * len(half)
+        s.world.turn(GovernorUpdated(governor.id, update))
+
+
+def flood(scheduler: Scheduler) -> Flood:
+    made = Flood(scheduler)
+    made.submit_and_run(TASKS, 0.00002)
+    return made
+
+
+def test_ten_thousand_tasks_of_which_nothing_is_known_let_no_governor_run_dry() -> None:
+    # when
+    horizon, rain = flood(HorizonScheduler()), flood(RainScheduler())
+    # then: one run more, which has heard that they are tiny, and its throttle's rounding
+    assert horizon.dry == rain.dry == 0
+    assert horizon.runs <= rain.runs + 3
+
+
+def test_of_an_unknown_function_each_cpu_gets_enough_to_begin_with_and_the_rest_is_kept() -> None:
+    s = scene_with(HorizonScheduler(), 2, 2)
+    for _ in range(3000):
+        s.draft.task()
+    s.submit()
+    assert planned(s) == 4 * FIRST
+
+
+def test_when_the_first_have_shown_that_they_are_tiny_all_others_follow() -> None:
+    # given
+    s = scene_with(HorizonScheduler(), 2, 2)
+    for _ in range(3000):
+        s.draft.task()
+    s.submit()
+    # when
+    finish_some(s, 0.0001)
+    # then
+    assert all(task.is_done or task.scheduled for task in s.world.state.graph.tasks.values())
+
+
+def test_when_the_first_have_shown_that_they_are_long_the_others_wait_for_their_turn() -> None:
+    # given
+    s = scene_with(HorizonScheduler(), 2, 2)
+    for _ in range(3000):
+        s.draft.task()
+    s.submit()
+    before = planned(s)
+    # when
+    finish_some(s, 20.0)
+    # then
+    assert planned(s) < before
+
+
+@pytest.mark.parametrize("cold", [0.05, 0.5])
+def test_a_slow_start_of_the_first_tasks_does_not_make_the_others_large(cold: float) -> None:
+    # given: executors that start take long for their first tasks
+    s = scene_with(HorizonScheduler(), 2)
+    for _ in range(3000):
+        s.draft.task()
+    s.submit()
+    (governor,) = s.governors
+    first = list(governor.tasks)[:2]
+    update = governor.finished(*first)
+    update.finished.durations = [cold, cold]
+    s.world.turn(GovernorUpdated(governor.id, update))
+    # when
+    for _ in range(10):
+        finish_some(s, 0.00002)
+    # then
+    assert all(task.is_done or task.scheduled for task in s.world.state.graph.tasks.values())
+
+
+def submit_timed(s: Scene, client: FakeClient, tasks: int, seconds: float) -> list[TaskId]:
+    draft = client.session()
+    made = [timed(draft, seconds)[0] for _ in range(tasks)]
+    client.submit(draft)
+    return made
+
+
+def test_who_comes_with_few_tasks_does_not_wait_for_thousands_of_another_session() -> None:
+    # given: much that is tiny
+    s = scene_with(HorizonScheduler(), 1)
+    many = submit_timed(s, s.client, 2000, 0.004)
+    # when
+    (small,) = submit_timed(s, s.client, 1, 0.004)
+    # then
+    task, last = s.world.task(small), s.world.task(many[-1])
+    assert last.scheduled is not None
+    assert task.scheduled is not None
+    assert task.priority > last.priority
+
+
+def test_a_merge_of_tiny_tasks_is_planned_with_them() -> None:
+    s = scene_with(HorizonScheduler(), 2, 2)
+    parts = [timed(s.draft, 0.001)[1] for _ in range(500)]
+    merge, _ = timed(s.draft, 30.0, *parts)
+    s.submit()
+    assert s.world.task(merge).scheduled is not None
+
+
+def test_after_a_run_that_another_scheduler_has_planned_it_goes_on() -> None:
+    # given: a run took too long, so that another scheduler plans the next one
+    s = scene_with(HorizonScheduler(), 1)
+    s.world.took(s.world.state.settings.scheduler_limit + 1)
+    tasks = [timed(s.draft, seconds)[0] for seconds in (0.001, 20.0, 20.0)]
+    s.submit()
+    s.world.turn(after=100.0)
+    assert all(s.world.task(task).scheduled is not None for task in tasks)
+    # when
+    for _ in tasks:
+        s.governors[0].finish(next(iter(s.governors[0].tasks)))
+    # then
+    assert all(s.world.task(task).is_done for task in tasks)
+    assert len(s.world.scheduler_failures) == 1  # that it took too long
