@@ -66,7 +66,7 @@ class HorizonScheduler:
         if len(self._sites):
             governors = list(graph.governors.values())
             self._plan_express(governors, plan)
-            if self._plan_frontier(graph, plan):
+            if self._accounts.listed and self._plan_frontier(graph, plan):
                 self._plan_express(governors, plan)
             if self._express.keeps:
                 plan.run_soon()
@@ -96,8 +96,10 @@ class HorizonScheduler:
             self._enter(news.submitted, plan)
         if news.unplanned:
             self._enter_again(graph, news.unplanned, plan)
-        self._list(task for task in news.ready if needs_plan(graph, task))
-        self._list(task for task in self._accounts.due(plan.now) if needs_plan(graph, task))
+        if news.ready:
+            self._list(task for task in news.ready if needs_plan(graph, task))
+        if self._accounts.has_later:
+            self._list(task for task in self._accounts.due(plan.now) if needs_plan(graph, task))
 
     def _enter(self, tasks: list[Task], plan: Plan) -> None:
         """New tasks, inputs before consumers. Levels count as soon as one of them is not tiny."""
@@ -166,7 +168,7 @@ class HorizonScheduler:
             note.listed = False
             if not needs_plan(graph, task):
                 continue
-            if note.seconds >= TINY and may_pass(task, plan.estimates):
+            if note.seconds >= TINY and _is_tiny(task, plan):
                 turned_out_tiny.append(task)
                 continue
             ready = _ready_at(task, now)
@@ -278,6 +280,11 @@ class HorizonScheduler:
         if len(fitting) > NEAREST:
             fitting.sort(key=lambda governor: (-weights[governor], governor.number))
         return [self._sites[governor] for governor in fitting[:NEAREST]]
+
+
+def _is_tiny(task: Task, plan: Plan) -> bool:
+    """Whether it may take the express lane, and not only because nobody knows better."""
+    return plan.estimates.duration(task) < TINY and may_pass(task, plan.estimates)
 
 
 def _divide(tasks: Iterable[Task], plan: Plan) -> tuple[list[Task], list[Task]]:

@@ -86,7 +86,7 @@ def test_a_graph_that_was_exported_runs_as_the_graph_itself(tmp_path: Path) -> N
         (["fork1:count=0"], "count is a whole number from 1 on, not '0'"),
         (["none.json"], "none.json: cannot be read: No such file or directory"),
         (["fork1", "fork2", "--export", "x"], "--export writes one graph"),
-        (["fork1", "-s", "clever"], "there is no scheduler 'clever'; known are rain"),
+        (["fork1", "-s", "clever"], "there is no scheduler 'clever'; known are horizon"),
         (["fork1", "--cluster", "8"], "'8' is not a cluster: write GOVERNORSxCPUS"),
         (["fork1", "--cluster", "8x4:gpus=x"], "the cluster '8x4:gpus=x': the resource 'gpus'"),
         (["fork1", "--estimates", "exact,no"], "'no' is none of exact, user"),

@@ -9,7 +9,7 @@ from rain.base.wire import FinishedTasks, Update
 from rain.scheduler.api import Scheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.rain import RainScheduler
-from rain.scheduler.toolbox.express import FIRST
+from rain.scheduler.toolbox.express import FIRST, LIGHT
 from rain.server.messages import Effect, GovernorEvent, GovernorUpdated, OrderGovernor, TurnInput
 from rain.server.state import ReactorSettings
 from tests.scheduler.test_horizon import planned, timed
@@ -147,6 +147,25 @@ def test_a_slow_start_of_the_first_tasks_does_not_make_the_others_large(cold: fl
         finish_some(s, 0.00002)
     # then
     assert all(task.is_done or task.scheduled for task in s.world.state.graph.tasks.values())
+
+
+def test_a_task_that_reads_much_is_not_sent_to_and_fro_while_its_duration_is_doubtful() -> None:
+    # given: its function took so long that it could have been the start of an executor
+    s = scene_with(HorizonScheduler(), 2)
+    large, made = timed(s.draft, 20.0)
+    s.draft.submission.kept.append(made)
+    earlier, _ = s.draft.task()
+    s.submit()
+    (governor,) = s.governors
+    update = governor.finished(earlier, size=1)
+    update.finished.durations = [0.05]
+    s.world.turn(GovernorUpdated(governor.id, update))
+    governor.finish(large, size=50 * LIGHT)
+    # when
+    reader, _ = s.draft.task(made)
+    s.submit()
+    # then
+    assert s.world.task(reader).scheduled is not None
 
 
 def submit_timed(s: Scene, client: FakeClient, tasks: int, seconds: float) -> list[TaskId]:

@@ -15,7 +15,7 @@ import pytest
 
 from rain.client import Client, ConnectionException, Output, remote
 from rain.common.secret_file import make_secret_file
-from rain.scheduler.rain import RainScheduler
+from rain.scheduler.horizon import HorizonScheduler
 from rain.server.messages import Effect
 from rain.server.recording import Recording, replay
 from tests.whole.daemons import END_SECONDS, governor, server
@@ -239,7 +239,9 @@ def test_a_recorded_run_is_replayed_to_identical_effects(tmp_path: Path) -> None
     outputs: list[list[list[Effect]]] = []
     for _ in range(2):
         with path.open("rb") as file:
-            outputs.append([output.effects for output in replay(Recording(file), RainScheduler())])
+            outputs.append(
+                [output.effects for output in replay(Recording(file), HorizonScheduler())]
+            )
     # then
     assert len(outputs[0]) > 40
     assert outputs[0] == outputs[1]

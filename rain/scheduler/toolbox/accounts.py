@@ -118,6 +118,16 @@ class Accounts:
         """A task need not be looked at before that time, unless it is listed anew."""
         heappush(self._later, (time, task.order, task))
 
+    @property
+    def listed(self) -> bool:
+        """Whether there are tasks that could be planned."""
+        return bool(self._accounts) and any(found.listed for found in self._accounts.values())
+
+    @property
+    def has_later(self) -> bool:
+        """Whether there are tasks whose time will come."""
+        return bool(self._later)
+
     def due(self, now: float) -> Iterator[Task]:
         """The tasks whose time has come."""
         while self._later and self._later[0][0] <= now:

@@ -45,9 +45,9 @@ def may_pass(task: Task, estimates: Estimates) -> bool:
     kind = task.kind
     if kind.resources.others or kind.constraints is not None:
         return False
-    if is_known(task) and estimates.duration(task) >= TINY:
+    if estimates.duration(task) >= TINY and is_known(task):
         return False
-    return sum(estimates.size(output) for output in task.outputs) <= LIGHT
+    return sum([estimates.size(output) for output in task.outputs]) <= LIGHT
 
 
 def is_known(task: Task) -> bool:
@@ -110,7 +110,7 @@ def _plan_line(
     are counted apart and go first, so that few objects are alive at a time.
     """
     graph, estimates = plan.graph, plan.estimates
-    cpus = max(sum(governor.cpus for governor in loads.governors), 1)
+    cpus = max(sum([governor.cpus for governor in loads.governors]), 1)
     ready, missing = -1000.0 * plan.now, LEAD - 1000.0 * plan.now
     kind, passes, known, step = None, False, False, 0.0
     for done, task in enumerate(line):
