@@ -162,18 +162,21 @@ class HorizonScheduler:
         sites, now, soon = self._sites, plan.now, plan.now + self._horizon
         held: list[Task] = []
         tried: dict[Site, None] = {}
-        turned_out_tiny: list[Task] = []
+        express: list[Task] = []
         for task in self._accounts.take(sites.cpus):
             note = note_of(task)
             note.listed = False
             if not needs_plan(graph, task):
                 continue
             if note.seconds >= TINY and _is_tiny(task, plan):
-                turned_out_tiny.append(task)
+                express.append(task)
                 continue
             ready = _ready_at(task, now)
             if ready is None:
                 continue  # it comes again when its producers are planned
+            if task.kind.resources.others:
+                express.append(task)
+                continue
             place = self._choose(task, ready, plan)
             if place is None:
                 held.append(task)
@@ -188,14 +191,14 @@ class HorizonScheduler:
             if len(held) >= HELD:
                 break
         self._list(held)
-        for task in turned_out_tiny:
+        for task in express:
             note = note_of(task)
             note.listed = True
             self._accounts.finished(task, note.seconds)
-        self._express.add(turned_out_tiny)
+        self._express.add(express)
         for site in tried:
             sites.look_again(site, now)
-        return bool(turned_out_tiny)
+        return bool(express)
 
     def _assign(self, task: Task, note: Note, place: Place, plan: Plan) -> None:
         site, governor = place.site, place.site.governor

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
+
+from rain.scheduler.api import Scheduler
+from rain.scheduler.horizon import HorizonScheduler
+from rain.scheduler.rain import RainScheduler
 from rain.server.state import ReactorSettings
 from tests.support.world import World, new_world
 
-
-def a_world() -> World:
-    return new_world(settings=ReactorSettings(debug=True, governor_silence=1e9))
+BOTH = pytest.mark.parametrize("scheduler", [HorizonScheduler, RainScheduler])
 
 
-def test_tasks_with_gpus_are_dealt_out_by_gpus_and_not_by_cpus() -> None:
-    world = a_world()
+def a_world(scheduler: Scheduler) -> World:
+    return new_world(scheduler, settings=ReactorSettings(debug=True, governor_silence=1e9))
+
+
+@BOTH
+def test_tasks_with_gpus_are_dealt_out_by_gpus_and_not_by_cpus(scheduler: type[Scheduler]) -> None:
+    world = a_world(scheduler())
     governors = [world.governor(16, gpus=1), world.governor(2, gpus=3), world.governor(16)]
     client = world.client()
     draft = client.session()
@@ -23,8 +31,9 @@ def test_tasks_with_gpus_are_dealt_out_by_gpus_and_not_by_cpus() -> None:
     assert [len(governor.tasks) for governor in governors] == [4, 8, 0]
 
 
-def test_tasks_without_gpus_go_by_cpus_also_where_gpus_are() -> None:
-    world = a_world()
+@BOTH
+def test_tasks_without_gpus_go_by_cpus_also_where_gpus_are(scheduler: type[Scheduler]) -> None:
+    world = a_world(scheduler())
     governors = [world.governor(3, gpus=1), world.governor(1, gpus=3)]
     client = world.client()
     draft = client.session()
@@ -34,9 +43,10 @@ def test_tasks_without_gpus_go_by_cpus_also_where_gpus_are() -> None:
     assert [len(governor.tasks) for governor in governors] == [6, 2]
 
 
-def test_idle_cpus_do_not_draw_tasks_to_where_gpus_are_taken() -> None:
+@BOTH
+def test_idle_cpus_do_not_draw_tasks_to_where_gpus_are_taken(scheduler: type[Scheduler]) -> None:
     # given: all gpus have equally much to do, and the first governor has idle cpus
-    world = a_world()
+    world = a_world(scheduler())
     governors = [world.governor(16, gpus=1), world.governor(1, gpus=1)]
     client = world.client()
     draft = client.session()

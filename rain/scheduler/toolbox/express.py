@@ -3,6 +3,8 @@
 A task of microseconds that reads and makes little may run anywhere, and only the cost of planning
 it counts. So it is planned at first sight, the moment it comes.
 
+What needs something scarce beside cpus goes this way, too, and is dealt out by that.
+
 Of new functions nobody knows how long they take. As many of their tasks as keep every cpu busy go
 through the lane; the others are kept back until the first of them have ended, which is soon if
 they are tiny. Then they follow, or turn out to be worth a plan.
@@ -43,7 +45,9 @@ LEAD = 1000.0
 def may_pass(task: Task, estimates: Estimates) -> bool:
     """Whether tasks of this kind take the express lane, as far as can be said today."""
     kind = task.kind
-    if kind.resources.others or kind.constraints is not None:
+    if kind.resources.others:
+        return True  # by what is scarce: the times of cpus say nothing of it
+    if kind.constraints is not None:
         return False
     if estimates.duration(task) >= TINY and is_known(task):
         return False
@@ -137,8 +141,10 @@ def _plan_line(
 
 
 def _is_light(task: Task) -> bool:
-    """Whether its inputs are few bytes."""
-    return not task.inputs or sum([found.expected_size for found in task.inputs]) <= LIGHT
+    """Whether its inputs are few bytes, or do not matter."""
+    if task.kind.resources.others or not task.inputs:
+        return True
+    return sum([found.expected_size for found in task.inputs]) <= LIGHT
 
 
 def give_note(tasks: Iterable[Task], plan: Plan) -> None:
