@@ -113,8 +113,8 @@ def measure_all(repeat: int, console: Console) -> list[Feeling]:
     feelings = [measured(f"{GOVERNORS} governors are ready", 4.0, _start_governors)]
     with (
         closing(LocalCluster(cpus=CPUS)) as cluster,
-        Client(cluster.host, cluster.port, secret=cluster.secret.key) as client,
-        Client(cluster.host, cluster.port) as watcher,
+        Client(cluster.host, cluster.port, secret_file=cluster.secret_file) as client,
+        Client(cluster.host, cluster.port, secret_file=cluster.secret_file) as watcher,
     ):
         feelings.append(
             measured(

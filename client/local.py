@@ -51,8 +51,8 @@ class LocalCluster:
         self.folder = Path(tempfile.mkdtemp(prefix="rain-local-"))
         self._daemons: list[_Daemon] = []
         # Other users of this machine reach its ports, too.
-        self._secret_file = self.folder / "secret"
-        self.secret = make_secret_file(self._secret_file)
+        self.secret_file = self.folder / "secret"
+        self.secret = make_secret_file(self.secret_file)
         self._closed = False
         self._command = command
         self._alive_read, self._alive_write = os.pipe()
@@ -97,7 +97,7 @@ class LocalCluster:
         self.port = int(port)
 
     def _start(self, name: str, args: Sequence[str]) -> "_Daemon":
-        command = [*self._command, *args, "--secret-file", str(self._secret_file)]
+        command = [*self._command, *args, "--secret-file", str(self.secret_file)]
         daemon = _Daemon(name, command, self.folder / name, self._alive_write)
         self._daemons.append(daemon)
         return daemon

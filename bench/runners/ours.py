@@ -3,6 +3,7 @@
 An embedded cluster has a server and a governor as processes of their own.
 """
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from inspect import Parameter, signature
@@ -83,6 +84,8 @@ class RainRunner:
 @contextmanager
 def cluster(cpus: int) -> Generator[RainRunner, None, None]:
     local = LocalCluster(cpus=cpus)
+    # The programs of several clients find the secret there as well.
+    os.environ["RAIN_SECRET_FILE"] = str(local.secret_file)
     try:
         with Client(local.host, local.port) as client:
             yield RainRunner(client, f"{local.host}:{local.port}")
