@@ -167,7 +167,7 @@ def measure_all(size: int, repeat: int, console: Console) -> list[Way]:
                 with (
                     console.status(rounds.to_neighbour.name),
                     closing(LocalCluster(1, 2, governor_options=options)) as cluster,
-                    Client(cluster.host, cluster.port) as client,
+                    Client(cluster.host, cluster.port, secret_file=cluster.secret_file) as client,
                 ):
                     rounds.measure(client)
                     if rounds is shared:

@@ -14,7 +14,6 @@ from typing import Protocol, assert_never
 import trio
 from structlog.typing import FilteringBoundLogger
 
-from rain.governor.cbor_link import CborLink
 from rain.governor.executor_config import Commands
 from rain.governor.executor_link import ExecutorLink
 from rain.governor.executor_process import Places, start_executor, start_program
@@ -114,6 +113,8 @@ class Executors:
     def _link(self, number: int, runner: str) -> Link:
         places = self._places
         if runner in self._commands:
+            from rain.governor.cbor_link import CborLink  # noqa: PLC0415 # few governors need it
+
             program = start_program(number, self._commands[runner], places)
             return CborLink(number, runner, program, places, self._store, self._tell, self._blame)
         started = start_executor(number, places)

@@ -20,7 +20,6 @@ from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.http.listener import serve_http
-from rain.server.http.site import Site
 from rain.server.plugins import make_scheduler
 from rain.server.recording import Header, Recorder
 from rain.server.service import Service
@@ -71,8 +70,12 @@ async def _serve(
             settings.host, settings.port, service, secret=settings.secret, machine=machine_id()
         )
         stack.callback(listener.close)
-        site = Site.of(state, reader, clock.now, log, settings.secret)
-        http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
+        http = None
+        if settings.http is not None:
+            from rain.server.http.site import Site  # noqa: PLC0415 # it brings numpy along
+
+            site = Site.of(state, reader, clock.now, log, settings.secret)
+            http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
         settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)
         cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service))
