@@ -104,6 +104,9 @@ def governor(
     parent_fd: int | None,
 ) -> int:
     """Run a governor that works for the server at SERVER (HOST, PORT or HOST:PORT)."""
+    from rain.daemon import garbage
+
+    garbage.pause()
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure
     from rain.daemon.readiness import Readiness

@@ -106,6 +106,9 @@ def server(
     It listens on this machine only; name an address to open it to others, and a secret that they
     must know, because whoever is let in can run programs here.
     """
+    from rain.daemon import garbage
+
+    garbage.pause()
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure
     from rain.daemon.readiness import Readiness
