@@ -17,8 +17,8 @@ def default_log_folder(program: str) -> Path:
 
 
 def default_work_folder(program: str) -> Path:
-    """The same for what is removed at the end."""
-    name = f"{program}-{socket.gethostname()}-{os.getpid()}"
+    """The same for what is removed at the end, and new: numbers of processes come again."""
+    name = f"{program}-{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
     return Path(tempfile.gettempdir()) / "rain-work" / name
 
 
