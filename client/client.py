@@ -10,9 +10,8 @@ from typing import Any, Self
 
 from rain.base.admission import Secret
 from rain.base.errors import RainError, StartError
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, pack
-from rain.base.wire import SessionFailure
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
 from rain.client.failure import noting_failure

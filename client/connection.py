@@ -16,14 +16,13 @@ from rain.base.errors import (
     SessionFailedError,
     StartError,
 )
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import (
     Fetched,
     GovernorReport,
     JoinedSession,
     ObjectReport,
-    SessionFailure,
     Submission,
     TaskReport,
     WaitAnswer,

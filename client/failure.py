@@ -3,9 +3,8 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from rain.base.failures import FailureCause, OnFailure
+from rain.base.failures import FailureCause, OnFailure, SessionFailure
 from rain.base.ids import unpack
-from rain.base.wire import SessionFailure
 from rain.client.reports import failed_tries
 from rain.client.rpc.common import TaskState
 from rain.client.stack import as_text

@@ -7,8 +7,9 @@ from typing import Any
 from rain.base.failures import FailedAttempt
 from rain.base.ids import unpack
 from rain.base.wire import GovernorReport, ObjectReport, TaskReport
-from rain.common.attributes import FailedTry, ObjectInfo, TaskInfo
+from rain.common.attributes import ObjectInfo, TaskInfo
 from rain.common.ids import ID
+from rain.common.tries import FailedTry
 
 
 def _notes(user: str) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rain.base.errors import RainError
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import FIRST_NUMBER, NUMBER_MASK, ObjectId, SessionId, pack
-from rain.base.wire import Fetched, SessionFailure, WaitAnswer
+from rain.base.wire import Fetched, WaitAnswer
 from rain.client import active
 from rain.client.active import get_active_session
 from rain.client.connection import Asking, Connection

@@ -6,12 +6,7 @@ program before it began: one line and exit status 1. What goes wrong inside a us
 exception here but a value, `rain.base.wire.TaskFailure`, that travels to the client.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rain.base.wire import SessionFailure  # which itself needs the errors of this module
+from rain.base.failures import SessionFailure
 
 
 class RainError(Exception):

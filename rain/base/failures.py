@@ -4,6 +4,8 @@ import enum
 
 from attrs import frozen
 
+from rain.base.ids import TaskId
+
 MOST_TRIES = 100
 """How many tries a task may have at most: each that fails is remembered."""
 
@@ -35,6 +37,23 @@ class FailedAttempt:
     cause: FailureCause
     message: str
     debug: str = ""
+
+
+@frozen
+class SessionFailure:
+    """Why a session failed, or in one that goes on: why a task did, and what depends on it.
+
+    The task is None when no task is to blame. `attempts` are all that it had, when there was more
+    than one.
+    """
+
+    message: str
+    debug: str = ""
+    task: TaskId | None = None
+    attempts: tuple[FailedAttempt, ...] = ()
+    governor: str = ""  # that of the last attempt
+    start_time: str = ""  # of the last attempt, as far as its start was told
+    duration: float = 0.0
 
 
 def shortened(text: str) -> str:

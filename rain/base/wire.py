@@ -251,23 +251,6 @@ class Update:
             sample.check()
 
 
-@frozen
-class SessionFailure:
-    """Why a session failed, or in one that goes on: why a task did, and what depends on it.
-
-    The task is None when no task is to blame. `attempts` are all that it had, when there was more
-    than one.
-    """
-
-    message: str
-    debug: str = ""
-    task: TaskId | None = None
-    attempts: tuple[FailedAttempt, ...] = ()
-    governor: str = ""  # that of the last attempt
-    start_time: str = ""  # of the last attempt, as far as its start was told
-    duration: float = 0.0
-
-
 @define
 class Delivery:
     """Finished data objects for a client, with their bytes where these are small."""

@@ -11,6 +11,7 @@ from attrs import define, field, fields
 
 from rain.common.errors import RainException
 from rain.common.ids import ID
+from rain.common.tries import FailedTry
 
 
 def _no_ids() -> list[ID]:
@@ -60,7 +61,7 @@ class Attributes:
 def _plain(value: Any) -> Any:
     if isinstance(value, ID):
         return list(value)
-    if isinstance(value, Attributes):
+    if isinstance(value, Attributes | FailedTry):
         return value.to_json()
     if _is_list(value):
         return [_plain(item) for item in value]
@@ -104,20 +105,6 @@ class TaskSpec(Attributes):
         if name == "outputs":
             return [ID(*entry) for entry in value]
         return ID(*value) if name == "id" else value
-
-
-@define
-class FailedTry(Attributes):
-    """One try of a task that has failed.
-
-    `cause` is "task" for what it has done itself, "executor" when the process that ran it has ended
-    under it, and "governor" when its governor was lost, which costs it no try.
-    """
-
-    cause: str
-    error: str = ""
-    governor: str = ""
-    debug: str = ""
 
 
 def _no_tries() -> list[FailedTry]:

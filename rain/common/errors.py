@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rain.base.ids import ID
 
 if TYPE_CHECKING:
-    from rain.common.attributes import FailedTry  # which itself needs the errors of this module
+    from rain.common.tries import FailedTry  # needs attrs, which executors do not load
 
 
 class RainException(Exception):

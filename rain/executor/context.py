@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import ID, unpack
+from rain.executor.values import blob
 
 if TYPE_CHECKING:
     from rain.common.attributes import TaskInfo, TaskSpec
     from rain.common.data_instance import DataInstance
-    from rain.executor.executor import Executor
+    from rain.executor.memory import Memory
 
 
 class Context:
@@ -20,10 +21,20 @@ class Context:
     is remembered. Everything else is made when it is asked for.
     """
 
-    __slots__ = ("_call", "_debug", "_executor", "_info", "_spec", "function", "staged")
+    __slots__ = (
+        "_call",
+        "_debug",
+        "_info",
+        "_memory",
+        "_spec",
+        "_stage_folder",
+        "function",
+        "staged",
+    )
 
-    def __init__(self, executor: Executor, call: protocol.Call) -> None:
-        self._executor = executor
+    def __init__(self, memory: Memory, stage_folder: str, call: protocol.Call) -> None:
+        self._memory = memory
+        self._stage_folder = stage_folder
         self._call = call
         self._spec: TaskSpec | None = None
         self._info: TaskInfo | None = None
@@ -39,7 +50,7 @@ class Context:
         if self._spec is None:
             from rain.executor.specs import task_spec  # noqa: PLC0415 # few tasks look at it
 
-            self._spec = task_spec(self._executor.memory, self._call)
+            self._spec = task_spec(self._memory, self._call)
         return self._spec
 
     @property
@@ -54,7 +65,7 @@ class Context:
     @property
     def gpus(self) -> tuple[str, ...]:
         """The gpus that are the task's own while it runs, as CUDA names them."""
-        return self._executor.memory.gpus or ()
+        return self._memory.gpus or ()
 
     # Data.
 
@@ -62,9 +73,7 @@ class Context:
         self, value: Any, content_type: str | None = None, encode: str | None = None
     ) -> DataInstance:
         """Data in memory: bytes as they are, text as UTF-8, any value with `encode`."""
-        from rain.executor.values import blob  # noqa: PLC0415 # as above
-
-        instance = blob(value, content_type, encode, self._executor.stage_folder)
+        instance = blob(value, content_type, encode, self._stage_folder)
         if instance.path is not None:
             self._note_staged(instance)
         return instance
@@ -84,7 +93,7 @@ class Context:
     def _stage(self, path: str, content_type: str | None, *, is_folder: bool) -> DataInstance:
         from rain.executor.staging import stage  # noqa: PLC0415 # as above
 
-        instance = stage(self._executor.stage_folder, path, content_type, is_folder)
+        instance = stage(self._stage_folder, path, content_type, is_folder)
         self._note_staged(instance)
         return instance
 
@@ -123,11 +132,10 @@ class Context:
         """One of the inputs, the function being number 0, read as the content type if given."""
         from rain.executor.specs import input_instance  # noqa: PLC0415 # as above
 
-        memory = self._executor.memory
-        return input_instance(memory, memory.row(self._call.inputs[index]), label, content_type)
+        return input_instance(
+            self._memory, self._memory.row(self._call.inputs[index]), label, content_type
+        )
 
     def is_input(self, object_id: ID) -> bool:
         """Whether the object is an input of this task."""
-        return any(
-            unpack(self._executor.memory.row(given).id) == object_id for given in self._call.inputs
-        )
+        return any(unpack(self._memory.row(given).id) == object_id for given in self._call.inputs)

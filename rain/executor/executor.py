@@ -87,7 +87,7 @@ class Executor:
     def _work(self, call: protocol.Call) -> tuple[Any, list[str]]:
         """Outputs or error text, and the words of the task."""
         global _current  # noqa: PLW0603 # unpickling has no other way to find its task
-        context = _current = Context(self, call)
+        context = _current = Context(self.memory, self.stage_folder, call)
         self._task_folder.enter()
         try:
             return self._call_function(context, call), context.words()
@@ -107,7 +107,7 @@ class Executor:
         result = function(context, *args, **kwargs)
         kinds = memory.outputs_of[call.kind]
         values = split(result, kinds)
-        outputs = Outputs(context, self.stage_folder)
+        outputs = Outputs(context.is_input, self.stage_folder)
         told = [
             outputs.output(value, encode, kind)
             for value, encode, kind in zip(values, config["encode_outputs"], kinds, strict=True)

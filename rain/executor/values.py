@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rain.base import executor_protocol as protocol
-from rain.base.ids import pack
+from rain.base.ids import ID, pack
 from rain.common.content_type import encode_parts, encode_value, is_type_instance
 from rain.common.errors import RainException
 from rain.executor.staging import new_path, stage_parts
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
-    from rain.executor.context import Context
 
 _DATA_INSTANCE = "rain.common.data_instance"
 _BLOB = "blob"
@@ -98,8 +97,8 @@ def _by_label(result: Mapping[Any, Any], labels: list[str]) -> list[Any]:
 class Outputs:
     """Makes the outputs of one answer; files that two of them name are copied."""
 
-    def __init__(self, context: Context, stage_folder: str) -> None:
-        self._context = context
+    def __init__(self, is_input: Callable[[ID], bool], stage_folder: str) -> None:
+        self._is_input = is_input
         self._stage_folder = stage_folder
         self.taken: set[str] = set()  # the files of this answer
 
@@ -128,7 +127,7 @@ class Outputs:
         _agree(value.data_type.value, kind)
         content_type = _found(value.content_type or "", kind)
         user = json.dumps(value.info.user) if value.info is not None and value.info.user else ""
-        if value.object_id is not None and self._context.is_input(value.object_id):
+        if value.object_id is not None and self._is_input(value.object_id):
             return [protocol.INPUT, pack(*value.object_id), content_type, user]
         if value.path is not None and str(value.path.parent) == self._stage_folder:
             return [protocol.FILE, self._own(value), content_type, user]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
+from rain.base.failures import SessionFailure
 from rain.base.ids import spell
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
-from rain.base.wire import SessionFailure
 from rain.graph import planning, progress
 from rain.graph.data_object import DataObject
 from rain.graph.task import Task

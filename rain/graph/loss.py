@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
-from rain.base.wire import SessionFailure
 from rain.graph import planning
 from rain.graph.data_object import DataObject
 from rain.graph.failing import failure_of, lost_for_good

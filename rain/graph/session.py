@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from attrs import Factory, define
 
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ClientId, KindId, SessionId
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import SessionFailure
 
 if TYPE_CHECKING:
     from rain.graph.data_object import DataObject

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from attrs import define
 
 from rain.base.errors import InvariantError
-from rain.base.failures import FailedAttempt
+from rain.base.failures import FailedAttempt, SessionFailure
 from rain.base.ids import TaskId, spell
 from rain.base.kinds import TaskKind
 from rain.base.states import TASK_MOVES, TASK_STATES, TaskMove, TaskRow, TaskState
-from rain.base.wire import SessionFailure
 
 if TYPE_CHECKING:
     from rain.graph.data_object import DataObject

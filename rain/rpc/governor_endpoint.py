@@ -15,13 +15,13 @@ from rain.rpc.codec.answers import write_governor_report
 from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
 from rain.rpc.codec.kinds import write_amounts
 from rain.rpc.codec.orders import read_orders
+from rain.rpc.codec.plain import packed, unpacked
 from rain.rpc.codec.split import slim_update
 from rain.rpc.codec.update import write_update
 from rain.rpc.connection import Connection, NotLetInError, dial, reason_of
 from rain.rpc.handlers import ControlHandler
 from rain.rpc.host import in_host
 from rain.rpc.offer import offer
-from rain.rpc.plain import packed, unpacked
 from rain.stream.errors import UnreachableError
 
 CONNECT_TIMEOUT = 10.0

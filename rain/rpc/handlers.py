@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from attrs import frozen
 
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire import (
@@ -20,7 +20,6 @@ from rain.base.wire import (
     JoinedSession,
     ObjectReport,
     Orders,
-    SessionFailure,
     Submission,
     TaskReport,
     Update,

@@ -1,9 +1,9 @@
 """One socket, two ways to speak: cuts calls of Cap'n Proto RPC and plain messages apart. Pure.
 
 A call costs each side three messages and about ten turns of its loop. What is said for every task
-therefore travels as *plain messages* (`rain.rpc.plain`) between the calls: a word that says what it
-is, a length, and so many bytes. No message of RPC begins with such a word: it begins with how many
-segments it has, and of these there are at most 512.
+therefore travels as *plain messages* (`rain.rpc.codec.plain`) between the calls: a word that says
+what it is, a length, and so many bytes. No message of RPC begins with such a word: it begins with
+how many segments it has, and of these there are at most 512.
 """
 
 from collections.abc import Iterator

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from rain.base.errors import InvariantError
-from rain.base.wire import SessionFailure
+from rain.base.failures import SessionFailure
 from rain.rpc.codec.requests import write_refused
 from rain.rpc.connection import Connection
 

@@ -8,13 +8,13 @@ from typing import Any, assert_never
 from attrs import evolve
 
 from rain.base.errors import ProtocolError
+from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import (
     Fetched,
     GovernorReport,
     JoinedSession,
     ObjectReport,
-    SessionFailure,
     TaskReport,
     WaitAnswer,
 )

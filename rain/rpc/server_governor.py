@@ -9,12 +9,12 @@ from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
 from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
 from rain.rpc.codec.orders import write_orders
+from rain.rpc.codec.plain import packed, unpacked
 from rain.rpc.codec.split import OrdersSplitter
 from rain.rpc.codec.update import read_update
 from rain.rpc.connection import Connection, reason_of
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
 from rain.rpc.offer import offer
-from rain.rpc.plain import packed, unpacked
 from rain.rpc.running import start
 
 STOP_GRACE = 2.0

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from attrs import evolve
 
 from rain.base.errors import RefusedError
+from rain.base.failures import SessionFailure
 from rain.base.ids import (
     FIRST_SHARED,
     LAST_SHARED,
@@ -25,7 +26,7 @@ from rain.base.ids import (
 )
 from rain.base.moments import rfc3339
 from rain.base.states import ObjectState
-from rain.base.wire import JoinedSession, ObjectReport, SessionFailure, Submission, TaskReport
+from rain.base.wire import JoinedSession, ObjectReport, Submission, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.growth import grow
 from rain.graph.release import release

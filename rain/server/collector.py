@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from rain.base.failures import FailedAttempt
+from rain.base.failures import FailedAttempt, SessionFailure
 from rain.base.ids import ClientId, ObjectId
-from rain.base.wire import SessionFailure, Submission
+from rain.base.wire import Submission
 from rain.graph import DataObject, Governor, Session, Task
 from rain.server.happenings import (
     AttemptFailed,

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from attrs import evolve
 
-from rain.base.failures import FailedAttempt, FailureCause, OnFailure, shortened
+from rain.base.failures import FailedAttempt, FailureCause, OnFailure, SessionFailure, shortened
 from rain.base.moments import rfc3339
 from rain.base.states import TaskMove
-from rain.base.wire import SessionFailure, TaskFailure
+from rain.base.wire import TaskFailure
 from rain.graph import DataObject, Governor, Task, failing, planning
 from rain.graph.release import release
 from rain.server import tries, waiting

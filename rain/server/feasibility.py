@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, spell
 from rain.base.kinds import TaskKind
-from rain.base.wire import SessionFailure
 from rain.graph import Session, Task
 from rain.graph.rules import suits
 from rain.server import failing

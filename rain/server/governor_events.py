@@ -7,10 +7,10 @@ attempt and id and ignored. A governor that contradicts the protocol is dismisse
 from __future__ import annotations
 
 from rain.base.errors import ProtocolError
-from rain.base.failures import FailureCause
+from rain.base.failures import FailureCause, SessionFailure
 from rain.base.ids import FIRST_SHARED, NUMBER_MASK, GovernorId, ObjectId, TaskId, spell
 from rain.base.states import TaskRow
-from rain.base.wire import SessionFailure, TaskFailure, Update
+from rain.base.wire import TaskFailure, Update
 from rain.graph import DataObject, Governor, Task, loss, progress
 from rain.graph.release import release
 from rain.server import failing, feasibility, happenings, waiting

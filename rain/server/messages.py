@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from attrs import Factory, define, frozen
 
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire import (
@@ -17,7 +17,6 @@ from rain.base.wire import (
     JoinedSession,
     ObjectReport,
     Orders,
-    SessionFailure,
     Submission,
     TaskReport,
     Update,

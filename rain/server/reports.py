@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from attrs import Factory, define
 
-from rain.base.wire import GovernorReport, SessionFailure
+from rain.base.failures import SessionFailure
+from rain.base.wire import GovernorReport
 from rain.rpc.handlers import GovernorLink, Reply
 
 

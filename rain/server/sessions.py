@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rain.base.wire import SessionFailure
+from rain.base.failures import SessionFailure
 from rain.graph import Session
 from rain.graph.release import clear
 from rain.server import happenings, waiting

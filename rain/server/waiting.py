@@ -7,15 +7,10 @@ answer, so that fetching them costs no further trip.
 
 from __future__ import annotations
 
+from rain.base.failures import SessionFailure
 from rain.base.ids import spell
 from rain.base.states import ObjectState
-from rain.base.wire import (
-    Delivery,
-    Fetched,
-    ObjectReport,
-    SessionFailure,
-    WaitAnswer,
-)
+from rain.base.wire import Delivery, Fetched, ObjectReport, WaitAnswer
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.failing import failure_of
 from rain.server.messages import AnswerFetch, AnswerWait, Refuse

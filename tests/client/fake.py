@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rain.base.errors import SessionFailedError
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import (
     FIRST_SHARED,
     SHARED_RANGE,
@@ -27,7 +27,6 @@ from rain.base.wire import (
     GovernorReport,
     JoinedSession,
     ObjectReport,
-    SessionFailure,
     Submission,
     TaskReport,
     WaitAnswer,

@@ -3,8 +3,7 @@
 import pytest
 
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
-from rain.base.failures import FailedAttempt, FailureCause
-from rain.base.wire import SessionFailure
+from rain.base.failures import FailedAttempt, FailureCause, SessionFailure
 from rain.client import (
     ConnectionException,
     RainException,

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from rain.base.errors import InvariantError
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.states import ObjectState, TaskRow
-from rain.base.wire import SessionFailure
 from rain.graph import Session, check, planning
 from tests.graph.subject import Subject
 

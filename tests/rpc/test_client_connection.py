@@ -17,14 +17,10 @@ from rain.base.errors import (
     RefusedError,
     SessionFailedError,
 )
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import (
-    GovernorReport,
-    SessionFailure,
-    Submission,
-)
+from rain.base.wire import GovernorReport, Submission
 from rain.rpc import host
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.handlers import Reply

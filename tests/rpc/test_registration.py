@@ -12,9 +12,9 @@ from rain.base.admission import MAGIC, NONCE, Role
 from rain.base.ids import SessionId
 from rain.rpc import host, schema
 from rain.rpc.codec.border import Capability
+from rain.rpc.codec.plain import packed
 from rain.rpc.codec.requests import Wait, write_request
 from rain.rpc.connection import Connection, dial, reason_of
-from rain.rpc.plain import packed
 from rain.rpc.server_endpoint import listen
 from tests.rpc.fakes import FakeServer
 from tests.support.waiting import turns_of_the_host

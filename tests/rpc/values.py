@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from rain.base.constraints import Constraints
+from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
@@ -19,7 +20,6 @@ from rain.base.wire import (
     ObjectReport,
     Orders,
     PlacedObjects,
-    SessionFailure,
     Submission,
     TaskColumns,
     TaskFailure,

@@ -6,9 +6,9 @@ import pytest
 
 from rain.base.constraints import Constraints
 from rain.base.errors import PlanError
+from rain.base.failures import SessionFailure
 from rain.base.ids import TaskId
 from rain.base.states import TaskRow
-from rain.base.wire import SessionFailure
 from rain.server.messages import Refuse
 from tests.support.scenes import Scene, scene
 from tests.support.world import new_world

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rain.base.failures import SessionFailure
 from rain.base.states import TaskRow
-from rain.base.wire import SessionFailure
 from rain.server import feasibility
 from rain.server.messages import AnswerWait, Refuse
 from tests.support.world import World, new_world

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import FIRST_SHARED, SHARED_RANGE, SessionId, pack
-from rain.base.wire import JoinedSession, SessionFailure
+from rain.base.wire import JoinedSession
 from rain.server.messages import (
     AnswerDone,
     AnswerFetch,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire import Orders, PlacedObjects, SessionFailure
+from rain.base.wire import Orders, PlacedObjects
 from rain.graph import check
 from rain.scheduler.rain import RainScheduler
 from rain.server.messages import OrderGovernor, Refuse

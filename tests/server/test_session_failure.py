@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, TaskId, spell
 from rain.base.moments import rfc3339
 from rain.base.states import TaskState
-from rain.base.wire import Orders, SessionFailure, TaskFailure, Update
+from rain.base.wire import Orders, TaskFailure, Update
 from rain.server.messages import (
     AnswerDone,
     Effect,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rain.base.failures import REMEMBERED_TEXT, FailedAttempt, FailureCause
+from rain.base.failures import REMEMBERED_TEXT, FailedAttempt, FailureCause, SessionFailure
 from rain.base.ids import TaskId
 from rain.base.states import TaskRow, TaskState
-from rain.base.wire import SessionFailure, TaskFailure, Update
+from rain.base.wire import TaskFailure, Update
 from rain.server.messages import AnswerStates, GovernorUpdated, Refuse
 from rain.server.tries import may_try_again
 from tests.support.scenes import Scene, scene

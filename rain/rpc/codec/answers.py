@@ -4,16 +4,10 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
+from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import (
-    Delivery,
-    GovernorReport,
-    ObjectReport,
-    SessionFailure,
-    TaskReport,
-    WaitAnswer,
-)
+from rain.base.wire import Delivery, GovernorReport, ObjectReport, TaskReport, WaitAnswer
 from rain.rpc.codec.border import Builder, Reader, clean, shown
 from rain.rpc.codec.failures import read_attempts, write_attempts
 from rain.rpc.codec.kinds import data_type_name, read_amounts, read_data_type, write_amounts

@@ -6,8 +6,9 @@ from typing import TypeAlias
 from attrs import frozen
 
 from rain.base.errors import ProtocolError, RefusedError, SessionFailedError
+from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
-from rain.base.wire import SessionFailure, Submission, WaitAnswer
+from rain.base.wire import Submission, WaitAnswer
 from rain.rpc import schema
 from rain.rpc.codec.answers import (
     read_refusal,
@@ -16,8 +17,8 @@ from rain.rpc.codec.answers import (
     write_wait_answer,
 )
 from rain.rpc.codec.border import check_length
+from rain.rpc.codec.plain import packed, unpacked
 from rain.rpc.codec.submission import read_submission, read_uploaded, write_submission
-from rain.rpc.plain import packed, unpacked
 
 WAIT_MODES = ("all", "some", "session")  # in the order of the schema's numbers
 

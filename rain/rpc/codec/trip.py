@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from attrs import evolve
 
+from rain.base.failures import SessionFailure
 from rain.base.wire import (
     Fetched,
     GovernorReport,
     ObjectReport,
     Orders,
-    SessionFailure,
     Submission,
     TaskReport,
     Update,
