@@ -16,6 +16,17 @@ from rain.scheduler.api import Plan
 from rain.server.state import State
 from rain.server.tries import must_wait
 
+ENOUGH = 128
+"""Ready tasks that a governor may always be told of, if the settings allow as many."""
+
+PACES = 4
+"""And if that is more: so many times what it has finished between two of its messages.
+
+It finishes short tasks by the hundred while a message, a turn and its answer are on their way; with
+fewer in hand it and the server would wait for each other by turns. Of long tasks, which another
+governor might rather run, it is told no more than `ENOUGH`.
+"""
+
 
 def apply_plan(state: State, plan: Plan) -> None:
     """Passes on what the scheduler has withdrawn, copied and dropped."""
@@ -35,9 +46,10 @@ def distribute(state: State) -> None:
         if governor in data_object.assigned and data_object.is_finished:
             place(state, data_object, governor, tries)
     state.to_place.clear()
-    limit, crash_limit = state.settings.overbooking, state.settings.crash_limit
+    most, crash_limit = state.settings.overbooking, state.settings.crash_limit
     for governor in state.touched:
         queue = governor.queue
+        limit = min(most, max(ENOUGH, PACES * governor.pace))
         room = limit - len(governor.assigned) + governor.ahead
         if room > 0 and len(queue):
             orders = state.orders(governor)

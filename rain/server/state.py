@@ -19,7 +19,7 @@ from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
 class ReactorSettings:
     """What can be tuned."""
 
-    overbooking: int = 128  # ready tasks that a governor may be told of at once
+    overbooking: int = 1024  # ready tasks that a governor may be told of at once, at most
     overbooking_ahead: int = 512  # and tasks that follow them there
     governor_silence: float = 20.0  # seconds without a word until a governor counts as lost
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings

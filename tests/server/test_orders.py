@@ -5,6 +5,7 @@ from __future__ import annotations
 from rain.base.ids import GovernorId, RequestId
 from rain.base.wire import AssignedTasks, Orders, PlacedObjects
 from rain.scheduler.throttle import Thresholds
+from rain.server.distribution import ENOUGH, PACES
 from rain.server.messages import (
     AnswerDone,
     Effect,
@@ -126,6 +127,28 @@ def test_a_governor_is_overbooked_up_to_the_limit_best_tasks_first() -> None:
 
     # then: one more is sent
     assert orders.tasks.ids == [tasks[2]]
+
+
+def test_a_governor_that_finishes_many_tasks_at_a_time_is_told_of_more_of_them() -> None:
+    # given: far more tasks than a governor is told of when nothing is known of its pace
+    s = scene(1)
+    tasks = [s.draft.task()[0] for _ in range(1000)]
+    s.submit()
+    s.scripted.script += [s.assigning(task) for task in tasks]
+    s.world.turn()
+    assert len(s.node(0).assigned) == ENOUGH
+
+    # when: it has finished a hundred of them by its next message
+    s.governors[0].finish(*tasks[:100])
+
+    # then: it is told of several times as many
+    assert len(s.node(0).assigned) == PACES * 100
+
+    # and when: it has finished only two
+    s.governors[0].finish(*tasks[100:102])
+
+    # then: nothing is taken away from it, but it is told of no more until it has fewer than enough
+    assert len(s.node(0).assigned) == PACES * 100 - 2
 
 
 def test_a_turn_sends_one_batch_to_each_governor_that_has_something_to_hear() -> None:
