@@ -11,12 +11,14 @@ governor. So whoever takes an assigned task away from its governor recalls its f
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from rain.base.errors import InvariantError
 from rain.base.states import ObjectState, TaskMove, TaskRow
 from rain.graph import rules
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
-from rain.graph.task import Task
+from rain.graph.task import Task, move_all
 
 LOOKED_AT = 16
 """A task with more inputs than these waits for the server: to look at all of them each time that
@@ -32,14 +34,36 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
     task.scheduled = governor
     task.priority = priority
     governor.scheduled[task] = None
-    rules.enter_groups(task, governor)
-    for output in task.outputs:
-        if not output.is_finished:  # else it is only made again for the sake of another output
-            output.schedule_on(governor)
+    if task.kind.constraints is not None:
+        rules.enter_groups(task, governor)
+    _expect_outputs(task, governor)
     if task.row is TaskRow.QUEUED:
         _enter_queue(task, governor)
     elif can_go_ahead(task, governor):
         governor.followers.append(task)
+
+
+def plan_alike(tasks: Sequence[Task], governor: Governor, priorities: Iterable[int]) -> None:
+    """The same for many: ready tasks of one kind without constraints."""
+    move_all(tasks, TaskMove.PLAN)
+    governor.scheduled.update(dict.fromkeys(tasks))
+    for task, priority in zip(tasks, priorities, strict=True):
+        task.scheduled = governor
+        task.priority = priority
+        _expect_outputs(task, governor)
+    governor.queue.add_all(tasks)
+    governor.active_cpus += tasks[0].cpus * len(tasks)
+
+
+def _expect_outputs(task: Task, governor: Governor) -> None:
+    """What the task is to make will be on that governor."""
+    for output in task.outputs:
+        if output.state is not ObjectState.FINISHED:  # else it is only made again beside others
+            if output.scheduled:
+                output.schedule_on(governor)
+            else:  # as nearly always
+                output.scheduled = governor.alone
+                governor.objects[output] = None
 
 
 def can_go_ahead(task: Task, governor: Governor) -> bool:

@@ -1,8 +1,15 @@
-"""The queue of a governor's tasks that are planned and ready, best first."""
+"""The queue of a governor's tasks that are planned and ready, best first.
+
+Most tasks come in the order in which they shall go: planners give later ones lower priorities.
+Those stand in a line, which costs nearly nothing. What comes out of order is sorted beside it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Iterator
+from heapq import merge
 from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedList
@@ -10,42 +17,78 @@ from sortedcontainers import SortedList
 if TYPE_CHECKING:
     from rain.graph.task import Task
 
+Entry = tuple[int, int, "Task"]
+
 
 class ReadyQueue:
     """Tasks by priority, then by order. A member's priority must not change."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_line", "_others")
 
     def __init__(self) -> None:
         # Orders are unique, so that two entries never fall back on comparing tasks.
-        self._entries: SortedList[tuple[int, int, Task]] = SortedList()
+        self._line: deque[Entry] = deque()  # each was worse than all of the line when it came
+        self._others: SortedList[Entry] = SortedList()
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._line) + len(self._others)
 
     def __contains__(self, task: Task) -> bool:
-        return _entry(task) in self._entries
+        entry = _entry(task)
+        return self._place(entry) is not None or entry in self._others
 
     def __iter__(self) -> Iterator[Task]:
         """All members, the best first."""
-        return (entry[2] for entry in self._entries)
+        return (entry[2] for entry in merge(self._line, self._others))
 
     def __reversed__(self) -> Iterator[Task]:
         """All members, the best last."""
-        return (entry[2] for entry in reversed(self._entries))
+        both = merge(reversed(self._line), reversed(self._others), reverse=True)
+        return (entry[2] for entry in both)
 
     def add(self, task: Task) -> None:
         """Puts a task in."""
-        self._entries.add(_entry(task))
+        self.add_all((task,))
+
+    def add_all(self, tasks: Iterable[Task]) -> None:
+        """Puts tasks in."""
+        line = self._line
+        for task in tasks:
+            entry = (-task.priority, task.order, task)
+            if not line or entry > line[-1]:
+                line.append(entry)
+            else:
+                self._others.add(entry)
 
     def remove(self, task: Task) -> None:
         """Takes a member out, wherever it is."""
-        self._entries.remove(_entry(task))
+        entry = _entry(task)
+        place = self._place(entry)
+        if place is None:
+            self._others.remove(entry)
+        else:
+            del self._line[place]
 
     def pop(self) -> Task:
         """Takes the best one out."""
-        return self._entries.pop(0)[2]
+        return self.take(1)[0]
+
+    def take(self, count: int) -> list[Task]:
+        """Takes the best ones out, so many or all that there are."""
+        line, others = self._line, self._others
+        taken: list[Task] = []
+        while others and len(taken) < count:
+            first = line.popleft() if line and line[0] < others[0] else others.pop(0)
+            taken.append(first[2])
+        rest = min(count - len(taken), len(line))
+        taken += [line.popleft()[2] for _ in range(rest)]
+        return taken
+
+    def _place(self, entry: Entry) -> int | None:
+        """Where it stands in the line."""
+        place = bisect_left(self._line, entry)
+        return place if place < len(self._line) and self._line[place] == entry else None
 
 
-def _entry(task: Task) -> tuple[int, int, Task]:
+def _entry(task: Task) -> Entry:
     return (-task.priority, task.order, task)

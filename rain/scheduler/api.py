@@ -11,6 +11,7 @@ the very turn in which they are, without waiting for the scheduler's next run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from attrs import Factory, define
@@ -67,22 +68,54 @@ class Plan:
     copies: list[tuple[DataObject, Governor]] = Factory(list)
     drops: list[tuple[DataObject, Governor]] = Factory(list)
     soon: bool = False  # whether the next run shall not wait long for the next news
+    again: bool = False  # whether it shall not wait for any
 
     def assign(self, task: Task, governor: Governor, priority: int = 0) -> None:
         """The task shall run on this governor. Larger priorities go first there."""
         if task.row is not TaskRow.WAITING and task.row is not TaskRow.READY:
             rule = "finished task" if task.is_done else "planned task"
             raise PlanError(rule, f"{task!r} cannot be planned: it is {task.row.value}")
-        graph = self.graph
-        if graph.tasks.get(task.id) is not task:
+        if self.graph.tasks.get(task.id) is not task:
             raise PlanError("unknown task", f"{task!r} is not in the graph any more")
+        self._check_place(task, governor)
+        planning.plan(task, governor, priority)
+        self.touched[governor] = None
+
+    def assign_all(
+        self, tasks: Sequence[Task], governor: Governor, priorities: Sequence[int]
+    ) -> None:
+        """The same as `assign` for one after the other.
+
+        Ready tasks of one kind without constraints cost much less together than one by one.
+        """
+        if len(priorities) != len(tasks):
+            raise PlanError("priorities", f"{len(tasks)} tasks have {len(priorities)} priorities")
+        if not tasks or not self._are_alike(tasks):
+            for task, priority in zip(tasks, priorities, strict=True):
+                self.assign(task, governor, priority)
+            return
+        self._check_place(tasks[0], governor)
+        planning.plan_alike(tasks, governor, priorities)
+        self.touched[governor] = None
+
+    def _are_alike(self, tasks: Sequence[Task]) -> bool:
+        """Whether all are different, ready, known, of the same kind, and without constraints."""
+        kind, ready, known = tasks[0].kind, TaskRow.READY, self.graph.tasks
+        if kind.constraints is not None or len(set(tasks)) < len(tasks):
+            return False
+        for task in tasks:
+            if task.row is not ready or task.kind is not kind or known.get(task.id) is not task:
+                return False
+        return True
+
+    def _check_place(self, task: Task, governor: Governor) -> None:
+        """Whether the task may be planned there, as far as its kind and the governors say."""
+        graph = self.graph
         if graph.governors.get(governor.id) is not governor:
             raise PlanError("unknown governor", f"{governor!r} is not in the graph any more")
         broken = rules.broken_rule(task, governor, graph.governors.values())
         if broken is not None:
             raise PlanError(*broken)
-        planning.plan(task, governor, priority)
-        self.touched[governor] = None
 
     def take_back(self, task: Task) -> None:
         """Withdraws the task from its governor, even when it runs there already.
@@ -146,6 +179,13 @@ class Plan:
         News of whatever has happened then make the scheduler run as soon as new tasks would.
         """
         self.soon = True
+
+    def run_again(self) -> None:
+        """There is more to plan now, but the turn is long enough: others are waiting for its end.
+
+        The next run comes after a pause, as after new tasks, whether there are news or not.
+        """
+        self.again = True
 
 
 class Scheduler(Protocol):

@@ -149,13 +149,18 @@ class HorizonScheduler:
             enter_levels(refused, plan, Note)
             self._accounts.submitted(refused)
             self._list(refused)
-        for task in planned:
-            self._list_consumers(task)
+        self._list_consumers(planned)
 
-    def _list_consumers(self, task: Task) -> None:
-        for output in task.outputs:
-            if output.consumers:
-                self._list(consumer for consumer in output.consumers if consumer.missing)
+    def _list_consumers(self, planned: Iterable[Task]) -> None:
+        """Those that wait for what these tasks make; most have come by the express lane, too."""
+        for task in planned:
+            for output in task.outputs:
+                for consumer in output.consumers:
+                    if consumer.missing and consumer.scheduled is None:
+                        note = note_of(consumer)
+                        if not note.listed:
+                            note.listed = True
+                            self._accounts.list(consumer, note.urgency)
 
     def _plan_frontier(self, graph: Graph, plan: Plan) -> bool:
         """Plans what can start soon; says whether some turned out to belong to the express lane."""
@@ -213,7 +218,7 @@ class HorizonScheduler:
                     occupy_links(site, self._sites, wanted)
                     if task.missing and data_object.is_finished:
                         plan.copy(data_object, governor)
-        self._list_consumers(task)
+        self._list_consumers((task,))
 
     def _take_site(self, task: Task, note: Note, place: Place) -> None:
         site, start, _ = place

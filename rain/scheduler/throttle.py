@@ -23,11 +23,16 @@ class Throttle:
     started: float | None = None  # when the last run started
     took: float = 0.0  # and how long it was, as soon as that is known
     soon: bool = False  # whether it wants any news at once
+    again: bool = False  # whether it has more to plan
 
-    def run(self, now: float, *, soon: bool = False) -> None:
-        """A run starts; `soon` says that it has kept tasks back and waits for news."""
+    def run(self, now: float, *, soon: bool = False, again: bool = False) -> None:
+        """A run starts; `soon` says that it has kept tasks back and waits for news.
+
+        And `again` says that it has left the rest of its work for the next run.
+        """
         self.started = now
         self.soon = soon
+        self.again = again
         self.took = 0.0
 
     def due_at(self, *, submits: bool, updates: bool) -> float:
@@ -35,7 +40,7 @@ class Throttle:
         if self.started is None:
             return float("-inf")
         limits = self.thresholds
-        if submits or (updates and self.soon):
+        if submits or self.again or (updates and self.soon):
             threshold = limits.submits
         elif updates:
             threshold = limits.updates

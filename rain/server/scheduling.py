@@ -43,7 +43,7 @@ class Scheduling:
         if self.too_long or not self._plans(state, news, plan):
             self._plan_instead(state.graph, news, plan)
         state.status.runs += 1
-        state.throttle.run(state.now, soon=plan.soon)
+        state.throttle.run(state.now, soon=plan.soon, again=plan.again)
         distribution.apply_plan(state, plan)
 
     def took(self, state: State, seconds: float) -> None:

@@ -37,6 +37,33 @@ def test_tasks_come_out_by_priority_and_then_in_their_order(
     assert len(queue) == 0
 
 
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3)), max_size=30), st.integers(0, 5))
+def test_whatever_comes_and_goes_the_best_are_taken_first(
+    steps: list[tuple[int, int]], count: int
+) -> None:
+    # given: what is left after tasks came in runs, and some went
+    tasks = iter(tasks_of([priority for _, priority in steps for _ in range(3)]))
+    queue = ReadyQueue()
+    left: list[Task] = []
+    for what, _ in steps:
+        coming = [next(tasks) for _ in range(3)]
+        if what < 3:
+            queue.add_all(coming)
+            left += coming
+        elif left:
+            gone = left.pop(len(left) // 2)
+            queue.remove(gone)
+            assert gone not in queue
+    left.sort(key=lambda task: (-task.priority, task.order))
+
+    # when / then
+    assert list(queue) == left
+    assert list(reversed(queue)) == left[::-1]
+    assert queue.take(count) == left[:count]
+    assert list(queue) == left[count:]
+    assert all(task in queue for task in left[count:])
+
+
 def test_a_task_can_leave_from_anywhere() -> None:
     tasks = tasks_of([1, 2, 3])
     queue = ReadyQueue()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from rain.base.ids import GovernorId, TaskId
@@ -9,12 +11,13 @@ from rain.base.wire import FinishedTasks, Update
 from rain.scheduler.api import Scheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.rain import RainScheduler
-from rain.scheduler.toolbox.express import FIRST, LIGHT
+from rain.scheduler.toolbox.express import AT_ONCE, FIRST, LIGHT
 from rain.server.messages import Effect, GovernorEvent, GovernorUpdated, OrderGovernor, TurnInput
 from rain.server.state import ReactorSettings
 from tests.scheduler.test_horizon import planned, timed
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene_with
+from tests.support.submissions import Draft
 
 TASKS = 10_000
 TURN = 0.0002
@@ -32,12 +35,15 @@ def took(attempts: dict[TaskId, int], seconds: float) -> Update:
     )  # fmt: skip
 
 
+UNWATCHED = ReactorSettings(debug=False, governor_silence=1e9)
+"""Looking at the whole graph after every turn takes long when it is large."""
+
+
 class Flood:
     """Governors that run whatever they have, all at once, and what the server does about it."""
 
     def __init__(self, scheduler: Scheduler) -> None:
-        settings = ReactorSettings(debug=False, governor_silence=1e9)
-        self.scene = scene_with(scheduler, 2, 2, settings=settings)
+        self.scene = scene_with(scheduler, 2, 2, settings=UNWATCHED)
         self.has: dict[GovernorId, dict[TaskId, int]] = {}
         self.done = self.runs = self.dry = 0
 
@@ -72,6 +78,15 @@ class Flood:
                 tasks = effect.orders.tasks
                 attempts = self.has.setdefault(effect.governor, {})
                 attempts.update(zip(tasks.ids, tasks.attempts, strict=True))
+
+
+def tiny(draft: Draft, count: int) -> list[TaskId]:
+    """Tasks of one function, of which it is known that they take next to nothing."""
+    first, _ = timed(draft, 0.0001)
+    ids = [first, *(draft.task()[0] for _ in range(count - 1))]
+    kinds = draft.submission.tasks.kinds
+    kinds[-count:] = [kinds[-count]] * count
+    return ids
 
 
 def finish_some(s: Scene, seconds: float) -> None:
@@ -115,6 +130,40 @@ def test_when_the_first_have_shown_that_they_are_tiny_all_others_follow() -> Non
     finish_some(s, 0.0001)
     # then
     assert all(task.is_done or task.scheduled for task in s.world.state.graph.tasks.values())
+
+
+def test_one_run_plans_so_many_and_the_next_ones_follow_without_any_news() -> None:
+    # given: many tasks of a known function, and nobody who would finish one
+    s = scene_with(HorizonScheduler(), 3, 3, settings=UNWATCHED)
+    tiny(s.draft, 2 * AT_ONCE + 100)
+    s.submit()
+    counts = [0, planned(s)]
+    # when
+    while counts[-1] < 2 * AT_ONCE + 100:
+        s.world.turn(after=0.001)
+        counts.append(planned(s))
+        assert len(counts) < 20
+    # then: each governor has its share, the first tasks before the last
+    assert max(b - a for a, b in pairwise(counts)) <= AT_ONCE
+    priorities = [task.priority for task in s.world.state.graph.tasks.values()]
+    assert priorities == sorted(priorities, reverse=True)
+    loads = [len(s.node(index).scheduled) for index in range(2)]
+    assert max(loads) - min(loads) <= 1
+
+
+def test_a_small_submission_does_not_wait_until_a_large_one_is_planned() -> None:
+    # given
+    s = scene_with(HorizonScheduler(), 3, 3, settings=UNWATCHED)
+    other = s.world.client()
+    draft = other.session()
+    tiny(s.draft, 3 * AT_ONCE)
+    s.submit()
+    # when: somebody else comes while most of it is not planned
+    few = tiny(draft, 10)
+    other.submit(draft)
+    # then
+    assert all(s.world.task(task).scheduled is not None for task in few)
+    assert planned(s) < 3 * AT_ONCE
 
 
 def test_when_the_first_have_shown_that_they_are_long_the_others_wait_for_their_turn() -> None:

@@ -29,6 +29,19 @@ def test_submits_are_looked_at_soon_updates_later_and_nothing_seldom() -> None:
     assert throttle.due_at(submits=False, updates=False) == 100.0 + THRESHOLDS.nothing
 
 
+def test_a_scheduler_that_has_left_work_for_its_next_run_needs_no_news_for_it() -> None:
+    # given
+    throttle = run_at(100.0)
+    # when
+    throttle.run(200.0, again=True)
+    # then
+    assert throttle.due_at(submits=False, updates=False) == 200.0 + THRESHOLDS.submits
+    # when: it wants that only until the next run
+    throttle.run(300.0)
+    # then
+    assert throttle.due_at(submits=False, updates=False) == 300.0 + THRESHOLDS.nothing
+
+
 def test_any_news_count_as_submits_do_for_a_scheduler_that_has_kept_tasks_back() -> None:
     # given
     throttle = run_at(100.0)

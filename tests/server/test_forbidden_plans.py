@@ -76,6 +76,22 @@ FORBIDDEN: dict[str, tuple[Forbidden, str]] = {
         lambda at, plan: plan.assign(at.task("reader"), at.governor(1)),
         "cannot be planned: it is assigned",
     ),
+    "planning what is planned beside others": (
+        lambda at, plan: plan.assign_all([at.task("planned")], at.governor(1), [0]),
+        "cannot be planned: it is planned",
+    ),
+    "planning many with too few priorities": (
+        lambda at, plan: plan.assign_all([at.task("ready"), at.task("big")], at.governor(0), [0]),
+        "2 tasks have 1 priorities",
+    ),
+    "planning many on a governor that has left": (
+        lambda at, plan: plan.assign_all([at.task("ready")], at.left, [0]),
+        "is not in the graph any more",
+    ),
+    "planning many tasks that are too big": (
+        lambda at, plan: plan.assign_all([at.task("big")], at.governor(0), [0]),
+        "has only",
+    ),
     "planning a task of a closed session": (
         lambda at, plan: plan.assign(at.gone, at.governor(0)),
         "cannot be planned|not in the graph",

@@ -12,8 +12,13 @@ they are tiny. Then they follow, or turn out to be worth a plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
+from math import inf
 
+from attrs import Factory, define, field
+
+from rain.base.kinds import TaskKind
 from rain.graph import Governor, Session, Task
 from rain.scheduler.api import Plan
 from rain.scheduler.estimates import Estimates
@@ -37,6 +42,9 @@ FIRST = 128
 """So many tasks of unknown duration are planned for each cpu: a governor is told of as many at once
 as this, so some are left for it when it has sent its first news."""
 
+AT_ONCE = 4096
+"""So many tasks are planned in one run: whoever else asks the server something waits no longer than
+that, and so many keep the governors busy until the next run."""
 
 LEAD = 1000.0
 """Milliseconds: tasks that use data up go so much before those that make new data."""
@@ -65,79 +73,166 @@ def is_known(task: Task) -> bool:
     return mean < TINY or mean >= SURE or learned.finished >= ENOUGH
 
 
+@define
+class _Line:
+    """The tasks of one session, and the priorities of the next ones while a run has left some."""
+
+    tasks: deque[Task] = Factory(deque)
+    ready: float = inf
+    missing: float = inf
+
+    def start_at(self, now: float) -> None:
+        """The next task does not go before those that another session submits now."""
+        self.ready = min(self.ready, -1000.0 * now)
+        self.missing = min(self.missing, LEAD - 1000.0 * now)
+
+    def take_run(self, count: int) -> list[Task]:
+        """Takes out the first tasks as far as they are of one kind, at most so many."""
+        tasks = self.tasks
+        kind = tasks[0].kind
+        run: list[Task] = []
+        while tasks and len(run) < count and tasks[0].kind is kind:
+            run.append(tasks.popleft())
+        return run
+
+    def keep_back(self, tasks: Sequence[Task]) -> None:
+        """They are not planned before more is known: then from what will be now."""
+        self.tasks.extendleft(reversed(tasks))
+        self.ready = self.missing = inf
+
+
 class Express:
     """The tasks in the lane that have no governor yet, by their sessions."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Session, list[Task]] = {}
+        self._lines: dict[Session, _Line] = {}
 
     @property
     def keeps(self) -> bool:
         """Whether tasks wait here."""
-        return bool(self._waiting)
+        return bool(self._lines)
 
     def add(self, tasks: Iterable[Task]) -> None:
         """Takes tasks in, inputs before consumers. `listed` is set: nobody else plans them."""
         session: Session | None = None
-        line: list[Task] = []
+        line: deque[Task] = deque()
         for task in tasks:
             if task.session is not session:
                 session = task.session
-                line = self._waiting.setdefault(session, [])
+                line = self._lines.setdefault(session, _Line()).tasks
             line.append(task)
 
     def forget(self, sessions: Iterable[Session]) -> None:
         """Sessions have ended."""
         for session in sessions:
-            self._waiting.pop(session, None)
+            self._lines.pop(session, None)
 
     def plan(self, governors: list[Governor], plan: Plan) -> tuple[list[Task], list[Task]]:
-        """Plans what can go at once: those that were, and those that do not belong here."""
-        planned: list[Task] = []
-        refused: list[Task] = []
-        loads = Loads(governors)
-        waiting, self._waiting = self._waiting, {}
-        for session, line in waiting.items():
-            done = _plan_line(line, loads, plan, planned, refused)
-            if done < len(line):
-                self._waiting[session] = line[done:]
-        return planned, refused
+        """Plans what can go at once: those that were, and those that do not belong here.
+
+        No more than `AT_ONCE`, from every session its share; the others are for the next run.
+        """
+        run = _Run(plan, Loads(governors))
+        for session, line in list(self._lines.items()):
+            run.go_along(line, max(AT_ONCE // len(self._lines), 1))
+            if not line.tasks:
+                del self._lines[session]
+        return run.planned, run.refused
 
 
-def _plan_line(
-    line: list[Task], loads: Loads, plan: Plan, planned: list[Task], refused: list[Task]
-) -> int:
-    """Goes along the tasks of a session, as far as to the first that is kept back.
+@define
+class _Run:
+    """One run along the lines."""
 
-    Later tasks have lower priorities, by what was planned before them, so that who has come with
-    very many at once does not make everybody else wait for all of them. Those that wait for inputs
-    are counted apart and go first, so that few objects are alive at a time.
-    """
-    graph, estimates = plan.graph, plan.estimates
-    cpus = max(sum([governor.cpus for governor in loads.governors]), 1)
-    ready, missing = -1000.0 * plan.now, LEAD - 1000.0 * plan.now
-    kind, passes, known, step = None, False, False, 0.0
-    for done, task in enumerate(line):
-        if not needs_plan(graph, task):
-            continue
-        if task.kind is not kind:
-            kind = task.kind
-            passes, known = may_pass(task, estimates), is_known(task)
-            step = 1000.0 * estimates.duration(task) * task.cpus / cpus
-        governor = loads.choose(task) if passes and _is_light(task) else None
-        if governor is None:
-            refused.append(task)
-            continue
-        if task.missing:
-            plan.assign(task, governor, int(missing))
-            missing -= step
-        elif known or governor.active_cpus < FIRST * governor.cpus or not task.cpus:
-            plan.assign(task, governor, int(ready))
-            ready -= step
-        else:
-            return done
-        planned.append(task)
-    return len(line)
+    plan: Plan
+    loads: Loads
+    planned: list[Task] = Factory(list)
+    refused: list[Task] = Factory(list)
+    _cpus: int = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._cpus = max(sum([governor.cpus for governor in self.loads.governors]), 1)
+
+    def go_along(self, line: _Line, count: int) -> None:
+        """Plans so many tasks of a line, or as far as to the first that is kept back.
+
+        Later tasks have lower priorities, by what was planned before them, so that who has come
+        with very many at once does not make everybody else wait for all of them. Those that wait
+        for inputs are counted apart and go first, so that few objects are alive at a time.
+        """
+        line.start_at(self.plan.now)
+        while line.tasks and count:
+            tasks = line.take_run(count)
+            count -= len(tasks)
+            kept_back = self._plan_kind(line, tasks)
+            if kept_back:
+                line.keep_back(kept_back)
+                return
+        if line.tasks:
+            self.plan.run_again()
+
+    def _plan_kind(self, line: _Line, tasks: list[Task]) -> list[Task]:
+        """Plans tasks of one kind; returns those from the first that is kept back."""
+        first, graph, estimates = tasks[0], self.plan.graph, self.plan.estimates
+        if not may_pass(first, estimates):
+            self.refused += [task for task in tasks if needs_plan(graph, task)]
+            return []
+        known = is_known(first)
+        step = 1000.0 * estimates.duration(first) * first.cpus / self._cpus
+        together = known and _is_plain(first.kind) and len(tasks) >= len(self.loads.governors)
+        alike: list[Task] = []
+        for place, task in enumerate(tasks):
+            if not needs_plan(graph, task):
+                continue
+            if together and not task.inputs:
+                alike.append(task)
+                continue
+            if alike:
+                self._deal(line, alike, step)
+                alike = []
+            governor = self.loads.choose(task) if _is_light(task) else None
+            if governor is None:
+                self.refused.append(task)
+            elif task.missing:
+                self._assign(task, governor, line.missing)
+                line.missing -= step
+            elif known or governor.active_cpus < FIRST * governor.cpus or not task.cpus:
+                self._assign(task, governor, line.ready)
+                line.ready -= step
+            else:
+                return tasks[place:]
+        if alike:
+            self._deal(line, alike, step)
+        return []
+
+    def _assign(self, task: Task, governor: Governor, priority: float) -> None:
+        self.plan.assign(task, governor, int(priority))
+        self.planned.append(task)
+
+    def _deal(self, line: _Line, tasks: list[Task], step: float) -> None:
+        """Plans tasks of one kind that read nothing, together for each governor."""
+        dealt = self.loads.deal(tasks[0], len(tasks))
+        if not dealt:
+            self.refused += tasks
+            return
+        shares: dict[Governor, tuple[list[Task], list[int]]] = {}
+        priority = line.ready
+        for task, governor in zip(tasks, dealt, strict=True):
+            share = shares.get(governor)
+            if share is None:
+                share = shares[governor] = ([], [])
+            share[0].append(task)
+            share[1].append(int(priority))
+            priority -= step
+        line.ready = priority
+        for governor, (some, priorities) in shares.items():
+            self.plan.assign_all(some, governor, priorities)
+        self.planned += tasks
+
+
+def _is_plain(kind: TaskKind) -> bool:
+    """Whether nothing but cpus counts for where tasks of this kind go."""
+    return not kind.resources.others and kind.constraints is None
 
 
 def _is_light(task: Task) -> bool:

@@ -37,6 +37,9 @@ def bytes_by_governor(task: Task) -> dict[Governor, int] | None:
     return local
 
 
+_NOWHERE: dict[Governor, int] = {}
+
+
 def load_of(governor: Governor) -> float:
     """Planned tasks per cpu."""
     return len(governor.scheduled) / max(governor.cpus, 1)
@@ -57,19 +60,42 @@ class Loads:
 
     def choose(self, task: Task) -> Governor | None:
         """Where its inputs are, unless there is too much to do; None if it has no place yet."""
-        local = bytes_by_governor(task)
+        local = bytes_by_governor(task) if task.inputs else _NOWHERE
         if local is None:
             return None  # a producer has no place yet
+        if not local:
+            return self.least(task)
         fitting = [found for found in local if allows(task, found, self.governors)]
+        if fitting and task.missing:  # it follows its inputs, and so a chain stays together
+            if len(fitting) == 1:
+                return fitting[0]
+            return max(fitting, key=lambda found: (local[found], -load_of(found), -found.number))
         least = self.least(task)
         if not fitting or least is None:
             return least
-        if task.missing:  # planned ahead: it follows its inputs, and so a chain stays together
-            return max(fitting, key=lambda found: (local[found], -load_of(found), -found.number))
         return max(
             (*fitting, least),
             key=lambda found: (local.get(found, 0) - WORTH * load_of(found), -found.number),
         )
+
+    def deal(self, task: Task, count: int) -> list[Governor]:
+        """Where so many tasks like this one go, that read nothing: each to the least loaded then.
+
+        It looks at every governor once. Empty if none fits.
+        """
+        fitting = [found for found in self.governors if allows(task, found, self.governors)]
+        if len(fitting) < 2:
+            return fitting * count
+        heap = [(load_of(governor), governor.number, governor) for governor in fitting]
+        heapify(heap)
+        planned = {governor: len(governor.scheduled) for governor in fitting}
+        dealt: list[Governor] = []
+        for _ in range(count):
+            _, number, governor = heap[0]
+            dealt.append(governor)
+            planned[governor] += 1
+            heapreplace(heap, (planned[governor] / max(governor.cpus, 1), number, governor))
+        return dealt
 
     def least(self, task: Task) -> Governor | None:
         """The least loaded governor that could run the task."""
