@@ -1,7 +1,7 @@
 """Data objects: handles of blobs and directories that tasks read and make."""
 
 import json
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from rain.base.ids import ObjectId, unpack
 from rain.client.active import get_active_session
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 _DIRECTORY = DataType.DIRECTORY.value
 
 
+class Seen(NamedTuple):
+    """What a delivered result tells of its object; an info is made of it for who wants one."""
+
+    size: int
+    content_type: str
+
+
 class DataObject:
     """A blob or a directory of a session: data that the client gives, or that a task makes.
 
@@ -35,7 +42,7 @@ class DataObject:
     kept: bool
     submission: int  # which submit of the session took it, 0 for none yet
     known_state: DataObjectState | None
-    known_info: ObjectInfo | None
+    known_info: "ObjectInfo | Seen | None"
     given_spec: ObjectSpec | None  # made when somebody looks at it
 
     __slots__ = (
@@ -92,20 +99,16 @@ class DataObject:
     def spec(self) -> ObjectSpec:
         """What was asked for; may be changed until the object is submitted."""
         if self.given_spec is None:
-            shape = self.wire_shape
-            self.given_spec = ObjectSpec(
-                self.id,
-                shape.label,
-                shape.content_type,
-                shape.data_type,
-                json.loads(shape.user) if shape.user else {},
-            )
+            self.given_spec = spec_of(self.packed_id, self.wire_shape)
         return self.given_spec
 
     @property
     def info(self) -> ObjectInfo | None:
         """What is known of the finished object; None until it was updated or fetched."""
-        return self.known_info
+        info = self.known_info
+        if isinstance(info, Seen):
+            info = self.known_info = info_of(info)
+        return info
 
     @property
     def label(self) -> str | None:
@@ -120,9 +123,8 @@ class DataObject:
         """The declared type, narrowed by what was found when the data was made."""
         spec = self.given_spec
         declared = self.wire_shape.content_type if spec is None else spec.content_type
-        if self.known_info is None:
-            return declared
-        return merge_content_types(declared, self.known_info.content_type)
+        info = self.known_info
+        return declared if info is None else merge_content_types(declared, info.content_type)
 
     def keep(self) -> None:
         """Asks for the data to stay until it is unkept, so that it can be fetched."""
@@ -189,6 +191,17 @@ class DataObject:
         kind = "directory" if self.wire_shape.data_type == _DIRECTORY else "blob"
         label = "" if self.label is None else f" {self.label!r}"
         return f"<DataObject {self.id}{label} {kind}>"
+
+
+def spec_of(packed_id: ObjectId, shape: ObjectShape) -> ObjectSpec:
+    """The shape as users see it."""
+    user = json.loads(shape.user) if shape.user else {}
+    return ObjectSpec(unpack(packed_id), shape.label, shape.content_type, shape.data_type, user)
+
+
+def info_of(seen: Seen) -> ObjectInfo:
+    """What was seen as users see it."""
+    return ObjectInfo(size=seen.size, content_type=seen.content_type or None)
 
 
 _new = DataObject.__new__

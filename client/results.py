@@ -1,21 +1,28 @@
 """Small results that came with the answer of a wait, until somebody fetches them."""
 
-from attrs import frozen
+from functools import partial
+from typing import NamedTuple
 
+from rain.base.ids import ObjectId
 from rain.base.wire import Delivery, Fetched
-from rain.client.data import DataObject
+from rain.client.data import DataObject, Seen, info_of, spec_of
 from rain.client.reports import object_info
 from rain.client.rpc.common import DataObjectState
-from rain.common.attributes import ObjectInfo
+from rain.client.shapes import ObjectShape
+from rain.common.attributes import ObjectInfo, ObjectSpec
 from rain.common.data_instance import DataInstance
+from rain.common.data_type import DataType
 from rain.common.errors import RainException
 
 CAPACITY = 64 * 1024 * 1024
 """At most this many bytes are held; what comes beyond is fetched when it is asked for."""
 
 
-@frozen
-class Result:
+_FINISHED = DataObjectState.finished
+_DATA_TYPES = {data_type.value: data_type for data_type in DataType}
+
+
+class Result(NamedTuple):
     """The data of a finished object."""
 
     data: bytes
@@ -74,10 +81,30 @@ class ResultStore:
 def delivered(obj: DataObject, result: Result) -> DataInstance:
     """The data of a finished object that has come with the answer to a wait."""
     if obj.known_info is None:
-        obj.known_info = ObjectInfo(size=len(result.data), content_type=result.content_type or None)
+        obj.known_info = Seen(len(result.data), result.content_type)
     return _instance(obj, result.data)
 
 
 def _instance(obj: DataObject, data: bytes | memoryview) -> DataInstance:
-    obj.known_state = DataObjectState.finished
-    return DataInstance(data=data, spec=obj.spec, info=obj.known_info, object_id=obj.id)
+    """Does not hold the handle: when that goes, the server may forget the object."""
+    obj.known_state = _FINISHED
+    shape, spec, info = obj.wire_shape, obj.given_spec, obj.known_info
+    declared = shape.content_type if spec is None else spec.content_type
+    found = None if info is None else info.content_type
+    return DataInstance(
+        data=data,
+        data_type=_DATA_TYPES[shape.data_type],
+        content_type=found or declared,
+        describe=partial(_described, obj.packed_id, shape, spec, info),
+    )
+
+
+def _described(
+    packed_id: ObjectId,
+    shape: ObjectShape,
+    spec: ObjectSpec | None,
+    info: ObjectInfo | Seen | None,
+) -> tuple[ObjectSpec, ObjectInfo | None]:
+    if spec is None:
+        spec = spec_of(packed_id, shape)
+    return spec, info_of(info) if isinstance(info, Seen) else info

@@ -313,7 +313,9 @@ class Session:
         connection = self._connection()
         expect_fetchable(obj)
         result = self._results.get(obj.packed_id)
-        return self._bring(connection, [obj])[0] if result is None else delivered(obj, result)
+        if result is not None:
+            return delivered(obj, result)
+        return self._bring(connection, [obj])[0]
 
     def fetch_all(self, objects: Iterable[DataObject]) -> list[DataInstance]:
         """The data of several kept objects; waits until they are finished."""

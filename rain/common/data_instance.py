@@ -4,8 +4,9 @@ The data is in memory or under a path of the governor's storage; the latter may 
 directory in memory is a tar archive.
 """
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rain.common import content_type as content_types
 from rain.common.data_type import DataType
@@ -18,23 +19,26 @@ if TYPE_CHECKING:
 
 _UNLOADED = object()
 
+Description: TypeAlias = "tuple[ObjectSpec, ObjectInfo | None]"
+
 
 class DataInstance:
     """Finished data: its bytes, its value, or a file or directory that holds it.
 
-    `object_id` names the data object that this is, None for data that a task has just made.
+    What describes it may be a function that is called when somebody wants to know: most look only
+    at the data.
     """
 
     __slots__ = (
         "__weakref__",
         "_content_type",
         "_data",
+        "_describe",
+        "_info",
         "_path",
+        "_spec",
         "_value",
         "data_type",
-        "info",
-        "object_id",
-        "spec",
     )
 
     def __init__(
@@ -44,9 +48,9 @@ class DataInstance:
         path: Path | str | None = None,
         spec: "ObjectSpec | None" = None,
         info: "ObjectInfo | None" = None,
-        object_id: ID | None = None,
         data_type: DataType | None = None,
         content_type: str | None = None,
+        describe: Callable[[], Description] | None = None,
     ) -> None:
         if (data is None) == (path is None):
             raise ValueError("a data instance has either data or a path")
@@ -54,21 +58,47 @@ class DataInstance:
         self._path = None if path is None else Path(path)
         self._value: object = _UNLOADED
         self._content_type = content_type
-        self.spec = spec
-        self.info = info
-        self.object_id = object_id
+        self._spec = spec
+        self._info = info
+        self._describe = describe
         if data_type is None:
             data_type = DataType.BLOB if spec is None else DataType(spec.data_type)
         self.data_type = data_type
 
     @property
+    def spec(self) -> "ObjectSpec | None":
+        """What was asked for, when this is the data of a data object."""
+        self._look()
+        return self._spec
+
+    @property
+    def info(self) -> "ObjectInfo | None":
+        """What is known of the data, when this is the data of a data object."""
+        self._look()
+        return self._info
+
+    @property
+    def object_id(self) -> ID | None:
+        """The data object that this is, None for data that a task has just made."""
+        spec = self.spec
+        return None if spec is None else spec.id
+
+    @property
     def content_type(self) -> str | None:
         """What was found when the data was made, else what was declared."""
-        if self.info is not None and self.info.content_type:
-            return self.info.content_type
-        if self._content_type is not None or self.spec is None:
+        if self._describe is not None and self._content_type is not None:
             return self._content_type
-        return self.spec.content_type
+        info, spec = self.info, self._spec
+        if info is not None and info.content_type:
+            return info.content_type
+        if self._content_type is not None or spec is None:
+            return self._content_type
+        return spec.content_type
+
+    def _look(self) -> None:
+        if self._describe is not None:
+            self._spec, self._info = self._describe()
+            self._describe = None
 
     @property
     def path(self) -> Path | None:

@@ -51,15 +51,13 @@ def input_instance(
 ) -> DataInstance:
     """An input as tasks read it; a content type that the reader expects must fit what it is."""
     kind = memory.object_kinds[row.kind]
-    object_id = unpack(row.id)
     found = row.content_type or None
     declared = kind.content_type or None
     if content_type is not None:
         declared = merge_content_types(declared, content_type)
         found = merge_content_types(found, content_type) if found else None
-    spec = ObjectSpec(
-        object_id, kind.label or label or None, declared, kind.data_type, _user(kind.user)
-    )
+    label_of_all = kind.label or label or None
+    spec = ObjectSpec(unpack(row.id), label_of_all, declared, kind.data_type, _user(kind.user))
     content = row.content
     assert content is not None  # what calls have made was put in before the call began
     return DataInstance(
@@ -67,7 +65,6 @@ def input_instance(
         path=None if isinstance(content, bytes) else memory.path(content),
         spec=spec,
         info=ObjectInfo(size=row.size, content_type=found, user=_user(row.user)),
-        object_id=object_id,
     )
 
 
