@@ -8,6 +8,7 @@ place, which puts the data there when the function runs.
 import io
 import pickle
 import time
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -55,8 +56,8 @@ class InputCollector:
 
     __slots__ = ("labels", "objects")
 
-    def __init__(self, function: DataObject) -> None:
-        self.objects: list[DataObject] = [function]
+    def __init__(self, function: tuple[DataObject]) -> None:
+        self.objects: list[DataObject] = [*function]
         self.labels: list[str | None] = [None]
 
     def add(self, label: str, value: Any) -> int:
@@ -64,6 +65,33 @@ class InputCollector:
         self.objects.append(to_dataobj(value))
         self.labels.append(label)
         return len(self.objects) - 1
+
+
+Position = tuple[str, bool, str | None]
+"""A parameter, and how it gets data objects: whether they are loaded, as which content type."""
+
+
+def pickle_plain(
+    values: Sequence[Any], positions: Sequence[Position], collector: InputCollector
+) -> list[bytes] | None:
+    """The pickles of a call all of whose arguments are plain: small atoms, or what stands for data.
+
+    None when one is not; the collector is of no use then.
+    """
+    pickles: list[bytes] = []
+    for value, (parameter, load, content_type) in zip(values, positions, strict=False):
+        kind = type(value)
+        if kind in _ATOMS:
+            data = _dumps(value, PROTOCOL)
+            if len(data) > LARGEST_PICKLE:
+                return None
+        elif kind is Task or kind is DataObject:
+            label = f"{parameter}{{0}}"
+            data = _placeholder(label, collector.add(label, value), load, content_type)
+        else:
+            return None
+        pickles.append(data)
+    return pickles
 
 
 class _Finder:

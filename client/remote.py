@@ -9,7 +9,7 @@ import msgpack
 
 from rain.base.resources import CPUS
 from rain.client.active import get_active_session
-from rain.client.arguments import PROTOCOL, InputCollector, pickle_argument
+from rain.client.arguments import PROTOCOL, InputCollector, Position, pickle_argument, pickle_plain
 from rain.client.data import DataObject, constant_object
 from rain.client.input import InputBase
 from rain.client.output import OutputSpec, is_outputs
@@ -21,6 +21,7 @@ from rain.client.shapes import (
     checked_resources,
     checked_tries,
 )
+from rain.client.stack import here
 from rain.client.task import PYTHON_TASK, Task, quick_task
 from rain.common.errors import RainException
 
@@ -36,6 +37,7 @@ _POSITIONAL = frozenset(
     {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 )
 _SHAPES_REMEMBERED = 1000
+_pack: Callable[[object], bytes] = msgpack.Packer().pack  # a new packer for each call is slower
 
 
 class Remote:
@@ -117,31 +119,42 @@ class Remote:
         """The task of one call; TypeError where the function itself would raise it."""
         if session is None:
             session = get_active_session()
-        named: Mapping[str, Any] = kwargs
-        if kwargs or not self._required <= len(args) <= self._most:
-            bound = self._signature.bind(None, *args, **kwargs)
-            args = bound.args[1:]
-            named = bound.kwargs
+        created_at = here(1)
         made = self._outputs
         if output is not None or outputs is not None:
             made = self._called_outputs(output, outputs)
-        collector = InputCollector(self._function_object(session))
-        config = {
-            "args": [
+        function = self._function_in(session)
+        fits = self._required <= len(args) <= self._most
+        pickles: list[bytes] | None = None
+        named: dict[str, bytes] = {}
+        collector = InputCollector(function)
+        if fits and not kwargs:
+            pickles = pickle_plain(args, self._positions, collector)
+        if pickles is None:
+            collector = InputCollector(function)
+            values, keywords = (args, kwargs) if fits and not kwargs else self._bound(args, kwargs)
+            pickles = [
                 pickle_argument(value, collector, *self._position(i))
-                for i, value in enumerate(args)
-            ],
-            "kwargs": {
+                for i, value in enumerate(values)
+            ]
+            named = {
                 key: pickle_argument(value, collector, key, *self._keyword(key))
-                for key, value in named.items()
-            },
-            "encode_outputs": made.encodings,
-        }
-        shape = self._shape(name or self.name, made, tuple(collector.labels))
-        packed: bytes = msgpack.packb(config)
-        return quick_task(session, shape, packed, tuple(collector.objects))
+                for key, value in keywords.items()
+            }
+        config = _pack({"args": pickles, "kwargs": named, "encode_outputs": made.encodings})
+        labels, objects = collector.labels, collector.objects
+        shape = self._shape(name or self.name, made, tuple(labels))
+        inputs = function if len(objects) == 1 else tuple(objects)
+        return quick_task(session, shape, config, inputs, created_at)
 
-    def _position(self, i: int) -> tuple[str, bool, str | None]:
+    def _bound(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The arguments as Python itself shares them out among the parameters."""
+        bound = self._signature.bind(None, *args, **kwargs)
+        return bound.args[1:], bound.kwargs
+
+    def _position(self, i: int) -> Position:
         """Name of a positional argument, and how it gets data objects."""
         if i < len(self._positions):
             return self._positions[i]
@@ -178,15 +191,15 @@ class Remote:
             )
         return shape
 
-    def _function_object(self, session: "Session") -> DataObject:
-        """The pickled function, which is uploaded to a session once."""
-        obj = session.static_data.get(self)
-        if obj is None:
+    def _function_in(self, session: "Session") -> tuple[DataObject]:
+        """The pickled function, which is uploaded to a session once, as the first of all inputs."""
+        found = session.functions.get(self)
+        if found is None:
             data = _pickle_function(self.fn, PROTOCOL)
             obj = constant_object(session, ObjectShape(self.__name__, "cloudpickle"), data)
             obj.keep()
-            obj = session.static_data.setdefault(self, obj)
-        return obj
+            found = session.functions.setdefault(self, (obj,))
+        return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A function that calls itself, or another remote function, takes them along.

@@ -73,7 +73,7 @@ class Session:
         self._borrowed: set[int] = set()  # objects that others keep
         self._lent: set[int] = set()  # objects that were kept here in a session of somebody else
         self.finished_submissions = 0  # all of these submits are known to be finished
-        self.static_data: dict[Any, DataObject] = {}  # uploaded once, for instance functions
+        self.functions: dict[Any, tuple[DataObject]] = {}  # remote functions, uploaded once
         self._submissions = 0
         self._pending = Pending()
         # Counted down from the last number, so that tasks and objects have numbers without gaps.
@@ -124,7 +124,7 @@ class Session:
         self._pending.clear()
         self._history.clear()
         self._results.clear()
-        self.static_data.clear()
+        self.functions.clear()
         if self.client is None:
             return
         if self._owned:

@@ -124,7 +124,7 @@ class Task(metaclass=TaskMeta):
             checked_constraints(task_type, constraints),
             checked_tries(task_type, tries),
         )
-        _fill(self, session, shape, _encoded(task_type, config), objects, made)
+        _fill(self, session, shape, _encoded(task_type, config), objects, made, here())
         session.add_task(self)
 
     @property
@@ -267,6 +267,7 @@ def _fill(
     config: bytes,
     inputs: tuple[DataObject, ...],
     outputs: tuple[DataObject, ...],
+    created_at: Stack,
 ) -> None:
     task.session = session
     task.packed_id = session.next_id()
@@ -278,16 +279,20 @@ def _fill(
     task.known_state = None
     task.known_info = None
     task.given_spec = None
-    task.created_at = here()
+    task.created_at = created_at
 
 
 def quick_task(
-    session: "Session", shape: TaskShape, config: bytes, inputs: tuple[DataObject, ...]
+    session: "Session",
+    shape: TaskShape,
+    config: bytes,
+    inputs: tuple[DataObject, ...],
+    created_at: Stack,
 ) -> Task:
     """A task whose parts are in their final form already; the way of remote functions."""
     task = _new(Task)
     outputs = tuple([output_object(session, output) for output in shape.outputs])
-    _fill(task, session, shape, config, inputs, outputs)
+    _fill(task, session, shape, config, inputs, outputs, created_at)
     session.add_task(task)
     return task
 
