@@ -26,6 +26,7 @@ from bench.turns import Plan, choose_systems, measure_in_turns
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
     from multiprocessing.synchronize import Barrier
 
 WARM_UP_CALLS = 20
@@ -64,6 +65,12 @@ def client(
         results.send((perf_counter() - start, samples))
 
 
+def _end(process: "SpawnProcess") -> None:
+    """A client that is still there when the others have failed would only say that, too."""
+    process.kill()
+    process.join()
+
+
 def several(system: System, address: str, clients: int, rounds: int) -> tuple[float, list[float]]:
     """The seconds until all clients are done, and those of all calls."""
     context = multiprocessing.get_context("spawn")
@@ -79,6 +86,7 @@ def several(system: System, address: str, clients: int, rounds: int) -> tuple[fl
         for process, (ours, theirs) in zip(started, pipes, strict=True):
             stack.callback(ours.close)
             process.start()
+            stack.callback(_end, process)
             theirs.close()  # so that the end of the process is the end of the pipe
         seconds: list[float] = []
         samples: list[float] = []

@@ -5,11 +5,19 @@ from bench.runners import OURS
 from bench.sheet import Sheet
 from bench.summary import Summary
 
+FAILED = "failed"
+"""Stands where a figure would be, had the system's turns come to their end."""
 
-def describe(quantity: Quantity, summary: Summary | None) -> str:
-    """A time in the unit that suits the quantity, with its spread."""
+
+def _cell(results: Results, system: str, one: Quantity) -> str:
+    summary = results.summary(system, one)
     if summary is None:
-        return "-"
+        return FAILED if system in results.problems else "-"
+    return describe(one, summary)
+
+
+def describe(quantity: Quantity, summary: Summary) -> str:
+    """A time in the unit that suits the quantity, with its spread."""
     if quantity.unit is Unit.TASKS_PER_SECOND:
         text = f"{quantity.tasks / summary.median:,.0f}"
     else:
@@ -29,23 +37,24 @@ def results_sheet(title: str, results: Results) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for one in results.quantities:
         cells = [one.name, one.unit.value, f"{one.tasks:,}"]
-        cells += [describe(one, results.summary(name, one)) for name in peers]
+        cells += [_cell(results, name, one) for name in peers]
         if len(peers) > 1:
             cells.append(_times(results.ratio(one)))
         for name in limits:
             cells += [
-                describe(one, results.summary(name, one)),
+                _cell(results, name, one),
                 _times(results.ratio_to(name, one)),
             ]
         rows.append(tuple(cells))
     against = ["vs peers"] if len(peers) > 1 else []
     beyond = [column for name in limits for column in (name, f"vs {name}")]
+    reasons = "".join(f" A turn failed, {reason}" for reason in results.reasons())
     return Sheet(
         title=title,
         columns=("what", "unit", "tasks", *peers, *against, *beyond),
         rows=tuple(rows),
         caption=f"Medians of {turns} turn{'s' if turns != 1 else ''} and half of their range;"
-        " vs: how many times faster Rain is (than the best of the peers).",
+        f" vs: how many times faster Rain is (than the best of the peers).{reasons}",
         words=2,
     )
 
@@ -54,7 +63,7 @@ def results_values(results: Results) -> dict[str, object]:
     """Everything that the table was made of, for `--json`."""
     return {
         "systems": list(results.systems),
-        "problems": results.problems,
+        "problems": [problem for found in results.problems.values() for problem in found],
         "quantities": {one.name: _values(results, one) for one in results.quantities},
     }
 

@@ -33,13 +33,21 @@ class Results:
     systems: tuple[str, ...]
     seconds: dict[str, dict[str, list[float]]] = Factory(dict)
     details: dict[str, dict[str, list[object]]] = Factory(dict)
-    problems: list[str] = Factory(list)  # a line for each turn that did not come to its end
+    problems: dict[str, list[str]] = Factory(dict)  # by system: turns that did not come to an end
 
     def add(self, system: str, name: str, seconds: float | None, detail: object = None) -> None:
         if seconds is not None:
             self.seconds.setdefault(system, {}).setdefault(name, []).append(seconds)
         if detail is not None:
             self.details.setdefault(system, {}).setdefault(name, []).append(detail)
+
+    def fail(self, system: str, problem: str) -> None:
+        """A turn of the system did not come to its end; the last line says why."""
+        self.problems.setdefault(system, []).append(problem)
+
+    def reasons(self) -> list[str]:
+        """Why figures are missing: one line for each system of which a turn has failed."""
+        return [f"{name}: {found[-1].splitlines()[-1]}" for name, found in self.problems.items()]
 
     def of(self, system: str, quantity: Quantity) -> list[float]:
         """The seconds of every turn that has shown them."""

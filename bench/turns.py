@@ -177,5 +177,5 @@ def measure_in_turns(
                     results.add(system.name, name, seconds, detail)
             if turn.problem:
                 console.print(turn.problem, style="red", markup=False)
-                results.problems.append(turn.problem)
+                results.fail(system.name, turn.problem)
     return results

@@ -40,7 +40,7 @@ class Sorter:
     def __init__(self) -> None:
         self._rest = bytearray()  # the beginning of something that cannot be told yet
         self._needed = HEADER  # how long `rest` must be before looking at it makes sense
-        self._passing = 0  # so many bytes of the RPC message are still to come
+        self._passing: int = 0  # so many bytes of the RPC message are still to come
 
     def feed(self, chunk: bytes) -> Iterator[tuple[Kind, bytes]]:
         """What is whole with this chunk; `ProtocolError` for a message that is too long."""
@@ -68,6 +68,11 @@ class Sorter:
                 self._rest += chunk[start:]
                 self._needed = length
                 break
+
+    @property
+    def inside_call(self) -> bool:
+        """Whether a call has begun whose end is known, and still to come."""
+        return bool(self._rest) or 0 < self._passing <= _FOR_EVER // 2
 
     def leftover(self) -> bytes:
         """What had begun when the stream ended."""

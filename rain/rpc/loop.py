@@ -7,7 +7,9 @@ stops watching only when something arrives that nobody wants yet. Measured here,
 a seventh less, many at once a quarter less, and either process a quarter less of its time.
 
 Plain messages travel on the same socket, between the calls (`rain.rpc.interleaved`): they are taken
-out here, before Cap'n Proto sees the rest.
+out here, before Cap'n Proto sees the rest. On the way out nothing of a call is on its way before
+all of it is here: a plain message may come from another thread, or while pycapnp was told to stop
+after the first of several writes, and would else be put into the middle of the call.
 """
 
 import asyncio
@@ -46,6 +48,8 @@ class Stream(asyncio.Transport):
         self._writer = TurnWriter(connected, self._written)
         self.on_plain: Callable[[Kind, bytes], object] = _unexpected
         self._sorter = Sorter()
+        self._leaving = Sorter()  # looks where the calls that leave end
+        self._call: list[bytes] = []  # that leaves when it is whole
         self._held: deque[memoryview] = deque()  # of calls, until the protocol wants more
         self._held_bytes = 0
         self._feeding = False
@@ -74,7 +78,14 @@ class Stream(asyncio.Transport):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self._closing or not data:
             return
-        self._writer.write(bytes(data))
+        piece = bytes(data)
+        self._call.append(piece)
+        for _ in self._leaving.feed(piece):
+            pass  # only where it ends is wanted
+        if self._leaving.inside_call:
+            return
+        self._writer.write(b"".join(self._call))
+        self._call.clear()
         if self._writer.length > PAUSE_ABOVE and not self._throttled:
             self._throttled = True
             self._protocol.pause_writing()

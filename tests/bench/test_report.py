@@ -67,10 +67,13 @@ def test_without_peers_there_is_no_ratio() -> None:
     assert "Medians of 1 turn and" in sheet.caption
 
 
-def test_a_system_that_failed_leaves_the_others_their_figures() -> None:
-    sheet = results_sheet("Overhead", results(rain={}, dask={"chain": [0.1]}))
+def test_a_system_that_failed_says_why_and_leaves_the_others_their_figures() -> None:
+    found = results(rain={}, dask={"chain": [0.1]})
+    found.fail("rain", "rain failed:\nTraceback\nError: a client has ended")
+    sheet = results_sheet("Overhead", found)
 
-    assert row(sheet, "chain")["rain"] == "-"
+    assert row(sheet, "chain")["rain"] == "failed"
+    assert sheet.caption.endswith(" A turn failed, rain: Error: a client has ended")
     assert row(sheet, "chain")["dask"] == "10 ±0%"
     assert row(sheet, "chain")["vs peers"] == "-"
 

@@ -80,7 +80,7 @@ def test_a_problem_of_one_system_does_not_end_the_run() -> None:
         [PEERS["pool"], PEERS["pool"]], [Quantity("first")], plan("a wrong answer"), console
     )
 
-    assert len(results.problems) == 2
+    assert len(results.problems["pool"]) == 2
     assert results.of("pool", Quantity("first")) == [1.5, 1.5]
 
 

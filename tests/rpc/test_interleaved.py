@@ -50,6 +50,18 @@ def test_what_was_joined_is_cut_as_it_was(
     assert sorter.leftover() == b""
 
 
+@given(st.lists(calls, min_size=1, max_size=4), st.data())
+def test_it_is_known_whether_a_call_is_whole(
+    said: list[tuple[Kind, bytes]], data: st.DataObject
+) -> None:
+    stream = b"".join(content for _, content in said)
+    ends = {sum(len(content) for _, content in said[:n]) for n in range(len(said) + 1)}
+    place = data.draw(st.integers(0, len(stream)))
+    sorter = Sorter()
+    list(sorter.feed(stream[:place]))
+    assert sorter.inside_call == (place not in ends)
+
+
 def test_nonsense_is_left_to_cap_n_proto_for_ever() -> None:
     sorter = Sorter()
     nonsense = b"GET / HTTP/1.0\r\n\r\n"
@@ -57,6 +69,7 @@ def test_nonsense_is_left_to_cap_n_proto_for_ever() -> None:
     assert list(sorter.feed(marked(Kind.MESSAGE, b"a"))) == [
         (Kind.CALLS, marked(Kind.MESSAGE, b"a"))
     ]
+    assert not sorter.inside_call, "its end would never come"
 
 
 def test_the_end_may_come_in_the_middle() -> None:

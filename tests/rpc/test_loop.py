@@ -125,14 +125,15 @@ def test_a_writer_is_told_to_stop_and_to_go_on() -> None:
 
 def test_closing_first_sends_what_was_said() -> None:
     async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
-        stream.write(bytes(PAUSE_ABOVE - 3))
-        stream.write(b"end")
+        many = CALL * (PAUSE_ABOVE // len(CALL) - 1)
+        stream.write(many)
+        stream.write(CALL)
         stream.close()
         stream.write(b"never")
         received = bytearray()
         while chunk := await trio.to_thread.run_sync(theirs.recv, 1 << 20):
             received += chunk
-        assert received == bytes(PAUSE_ABOVE - 3) + b"end"
+        assert received == many + CALL
         await protocol.until(lambda: "lost NoneType" in protocol.seen)
 
     assert play(scene) == ["made", "lost NoneType"]
@@ -230,5 +231,45 @@ def test_what_another_thread_says_keeps_its_order() -> None:
         said = [content for number in range(3) for content in (large, bytes([number]))]
         assert heard == [*((Kind.MESSAGE, content) for content in said), (Kind.FAREWELL, b"bye")]
         assert stream.unsent == 0
+
+    play(scene)
+
+
+def test_a_plain_message_of_another_thread_waits_for_no_half_of_a_call_and_splits_none() -> None:
+    # given: pycapnp writes the table of a call, and then its content
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        stream.write(CALL[:8])
+        # when: another thread speaks in between
+        await trio.to_thread.run_sync(stream.say_now, b"hello")
+        stream.write(CALL[8:])
+        await turns_of_the_host()
+        # then
+        assert theirs.recv(100) == marked(Kind.MESSAGE, b"hello") + CALL
+
+    play(scene)
+
+
+def test_a_plain_message_splits_no_call_whose_writer_was_told_to_stop() -> None:
+    # given: a call of two large segments, and the writer stops after the first
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        words = PAUSE_ABOVE // 8 + 1
+        table = b"".join(n.to_bytes(4, "little") for n in (1, words, words, 0))
+        segment = bytes(8 * words)
+        stream.write(CALL * (PAUSE_ABOVE // len(CALL) + 1))
+        assert protocol.seen[-1] == "pause"
+        stream.write(table)
+        stream.write(segment)
+        # when
+        stream.say(Kind.FAREWELL, b"bye")
+        received = bytearray()
+        while not received.endswith(b"bye"):
+            received += await trio.to_thread.run_sync(theirs.recv, 1 << 20)
+        stream.write(segment)
+        # then
+        assert received == CALL * (PAUSE_ABOVE // len(CALL) + 1) + marked(Kind.FAREWELL, b"bye")
+        await turns_of_the_host()
+        length = len(table) + 2 * len(segment)
+        rest = await trio.to_thread.run_sync(theirs.recv, length, socket.MSG_WAITALL)
+        assert rest == table + segment + segment
 
     play(scene)

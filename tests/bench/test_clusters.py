@@ -1,0 +1,81 @@
+"""Every command that needs a cluster runs from its first line to its last, with next to no work.
+
+The clusters are real, and so are their secrets: what no longer fits to a cluster is told here, and
+not by whoever measures.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import bench.feel
+import bench.prediction
+import bench.server_alone
+from bench.__main__ import MODULES, main
+from bench.prediction import Graph, nap
+from rain.client import Task
+
+pytestmark = pytest.mark.whole
+
+SMALL = {
+    "overhead": ["--sizes", "20", "--peers", "", "--repeat", "1", "--cpus", "1"],
+    "latency": [
+        *("--rounds", "3", "--clients", "2", "--links", "3"),
+        *("--peers", "", "--repeat", "1", "--cpus", "1"),
+    ],
+    "granularity": [
+        *("--patterns", "stencil", "--width", "2", "--steps", "2", "--parts", "4"),
+        *("--peers", "", "--repeat", "1", "--cpus", "1"),
+    ],
+    "scale": ["--tasks", "20", "--governors", "1", "--repeat", "1"],
+    "server": ["--tasks", "20", "--repeat", "1"],
+    "feel": ["--repeat", "1"],
+    "prediction": [],
+    "transfer": ["--mebibytes", "1", "--repeat", "1"],
+}
+WITHOUT_A_CLUSTER = {"scheduling"}
+
+
+def one_nap() -> Task:
+    return nap(0.01, 1)
+
+
+@pytest.fixture(autouse=True)
+def _alone_and_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("RAIN_SECRET_FILE", "")
+    monkeypatch.setattr(bench.feel, "GOVERNORS", 2)
+    monkeypatch.setattr(bench.server_alone, "TASKS_AT_LEAST", 1)  # else small shapes run often
+    monkeypatch.setattr(bench.prediction, "GRAPHS", (Graph("a nap", one_nap),))
+
+
+def run(command: str, folder: Path) -> dict[str, Any]:
+    """What the command has written down."""
+    file = folder / "figures.json"
+    answer = CliRunner().invoke(
+        main, [command, *SMALL[command], "--json", str(file)], catch_exceptions=False
+    )
+    assert answer.exit_code == 0, answer.output
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+def test_no_command_is_forgotten() -> None:
+    assert {*SMALL, *WITHOUT_A_CLUSTER} == {*MODULES}
+
+
+@pytest.mark.parametrize("command", ["overhead", "latency", "granularity"])
+def test_a_comparison_has_every_figure_of_ours(command: str, tmp_path: Path) -> None:
+    found = run(command, tmp_path)
+
+    assert found["problems"] == []
+    missing = [name for name, one in found["quantities"].items() if not one["seconds"]["rain"]]
+    assert missing == []
+
+
+@pytest.mark.parametrize("command", ["scale", "server", "feel", "transfer", "prediction"])
+def test_a_command_about_ours_alone_comes_to_its_end(command: str, tmp_path: Path) -> None:
+    assert run(command, tmp_path)["benchmark"] == command
