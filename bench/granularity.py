@@ -5,75 +5,41 @@ time in tasks: the minimum effective task granularity at 50 % efficiency. Beside
 pipelines as people write them are timed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import mean
 
 import click
-from attrs import frozen
 
-from bench.options import Delivery, comparison_options, delivery_options, new_console, plot_option
+from bench.comparison import Comparison, comparison_options
+from bench.elsewhere import Clocks, available
+from bench.options import names_option
 from bench.patterns import PATTERNS, rows
 from bench.pipelines import pipelines
-from bench.plot import draw_lines, require_matplotlib
-from bench.report import results_sheet, results_values
-from bench.results import Quantity, Unit
-from bench.runners import Runner, System, distributions
+from bench.plot import draw_lines
+from bench.results import Quantity, Results, Unit
+from bench.runners import Runner, System
+from bench.searching import Search
 from bench.shapes import Shape, merge_slow
 from bench.turn import Figure, Options, timed
-from bench.turns import Plan, choose_systems, measure_in_turns
 
-HALF = 0.5
-SHORTEST, LONGEST = 20, 200_000  # microseconds: what is searched
-TRIES = 2  # the better one counts: what disturbs a run only makes it longer
-CLOSE_ENOUGH = 1.1  # the search ends when its ends are so near to each other
-
-
-@frozen
-class Point:
-    """How well the cpus were used with tasks of one length."""
-
-    microseconds: int
-    efficiency: float
+START = 1000  # microseconds: where the first search begins; the next begin where that has ended
+WORK_SECONDS = 1.0  # so much work of each cpu is enough to see how long tasks do
+LEAST_ROWS = 5
+ELSEWHERE = "cpus that others had"
+NOTEWORTHY = 0.05  # of the cpus
 
 
-def search(efficiency_at: Callable[[int], float]) -> tuple[float | None, list[Point]]:
-    """The microseconds at which half of the time is spent in tasks, and all that was tried.
-
-    The length is multiplied until the tasks are long enough; then the interval is halved, by ratio,
-    and the answer lies on the line between its ends. None when no length was enough.
-    """
-    tried: list[Point] = []
-
-    def look(microseconds: int) -> Point:
-        tried.append(Point(microseconds, efficiency_at(microseconds)))
-        return tried[-1]
-
-    low = high = look(SHORTEST)
-    while high.efficiency < HALF:
-        if high.microseconds >= LONGEST:
-            return None, tried
-        low, high = high, look(min(high.microseconds * 4, LONGEST))
-    while high.microseconds > low.microseconds * CLOSE_ENOUGH:
-        middle = look(round((low.microseconds * high.microseconds) ** 0.5))
-        if middle.microseconds in {low.microseconds, high.microseconds}:
-            break
-        if middle.efficiency < HALF:
-            low = middle
-        else:
-            high = middle
-    return _between(low, high), tried
+def rows_of(width: int, steps: int, microseconds: int, cpus: int) -> int:
+    """How many rows one run has: all of them, as long as they are not more work than needed."""
+    enough = round(WORK_SECONDS * cpus * 1e6 / (width * microseconds))
+    return min(steps, max(LEAST_ROWS, enough))
 
 
-def _between(low: Point, high: Point) -> float:
-    if low.efficiency >= high.efficiency:
-        return float(high.microseconds)
-    part = (HALF - low.efficiency) / (high.efficiency - low.efficiency)
-    return low.microseconds + min(1.0, max(0.0, part)) * (high.microseconds - low.microseconds)
-
-
-def efficiency(shape: Shape, microseconds: int, cpus: int, seconds: float) -> float:
+def efficiency(shape: Shape, microseconds: int, cpus: float, seconds: float) -> float:
     """Which part of the cpus' time was spent in tasks."""
-    return shape.task_count * microseconds / 1e6 / (cpus * seconds)
+    return 0.0 if not cpus else shape.task_count * microseconds / 1e6 / (cpus * seconds)
 
 
 def granularity_name(pattern: str) -> str:
@@ -95,40 +61,38 @@ def quantities(patterns: Sequence[str], parts: int) -> list[Quantity]:
     ]
 
 
+def look(runner: Runner, pattern: str, microseconds: int, options: Options) -> tuple[float, float]:
+    """How efficient tasks of one length are, and how many cpus others have had meanwhile."""
+    cpus, width = options["cpus"], options["width"]
+    count = rows_of(width, options["steps"], microseconds, cpus)
+    shape = rows(pattern, width, count, microseconds)
+    before = Clocks.read()
+    seconds = timed(runner, shape)
+    elsewhere = Clocks.read().elsewhere_since(before)
+    there = available(cpus, elsewhere, os.cpu_count() or cpus)
+    return efficiency(shape, microseconds, there, seconds), elsewhere
+
+
 def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure]:
-    cpus, width, steps = options["cpus"], options["width"], options["steps"]
-    if not system.graphs:
-        return
+    start = START
     for pattern in options["patterns"]:
-
-        def efficiency_at(microseconds: int, pattern: str = pattern) -> float:
-            shape = rows(pattern, width, steps, microseconds)
-            seconds = min(timed(runner, shape) for _ in range(TRIES))
-            return efficiency(shape, microseconds, cpus, seconds)
-
-        microseconds, tried = search(efficiency_at)
-        points = [[point.microseconds, point.efficiency] for point in tried]
-        yield granularity_name(pattern), microseconds and microseconds / 1e6, points
+        searching = Search(start)
+        points: list[tuple[int, float]] = []
+        while (microseconds := searching.length) is not None:
+            part, elsewhere = look(runner, pattern, microseconds, options)
+            searching.note(part)
+            points.append((microseconds, part))
+            yield f"{pattern} of {microseconds:,} µs", None, None
+            yield ELSEWHERE, None, elsewhere
+        found = searching.answer
+        start = round(found or START)
+        yield granularity_name(pattern), found and found / 1e6, points
     for shape in whole_shapes(options["parts"]):
         yield shape.name, timed(runner, shape), None
 
 
-def read_patterns(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in value.split(",") if name.strip())
-    for name in names:
-        if name not in PATTERNS:
-            raise click.BadParameter(f"{name!r} is none of {', '.join(PATTERNS)}", ctx, param)
-    return names
-
-
 @click.command(name="granularity")
-@click.option(
-    "--patterns",
-    callback=read_patterns,
-    default=",".join(PATTERNS),
-    show_default=True,
-    help="Which tasks of the row before a task reads.",
-)
+@names_option("--patterns", PATTERNS, explained="Which tasks of the row before a task reads.")
 @click.option(
     "--width", type=click.IntRange(min=2), default=8, show_default=True, help="Tasks in a row."
 )
@@ -140,44 +104,45 @@ def read_patterns(ctx: click.Context, param: click.Parameter, value: str) -> tup
     show_default=True,
     help="Into how many parts the pipelines cut their data.",
 )
-@comparison_options(repeat=3)
-@delivery_options
-@plot_option
+@comparison_options("granularity", repeat=3)
 def command(
-    patterns: tuple[str, ...],
-    width: int,
-    steps: int,
-    parts: int,
-    repeat: int,
-    cpus: int,
-    peers: tuple[str, ...],
-    limit: float,
-    json_file: Path | None,
-    markdown: bool,
-    plot_file: Path | None,
+    comparison: Comparison, patterns: tuple[str, ...], width: int, steps: int, parts: int
 ) -> None:
     """How short tasks may be, and how long whole pipelines take."""
-    if plot_file:
-        require_matplotlib()
-    console = new_console()
-    systems = [one for one in choose_systems(peers, console) if one.graphs]
-    options = {"cpus": cpus, "patterns": patterns, "width": width, "steps": steps, "parts": parts}
-    plan = Plan("bench.granularity", options, repeat, limit)
-    results = measure_in_turns(systems, quantities(patterns, parts), plan, console)
-    Delivery(json_file, markdown).deliver(
-        console,
-        "granularity",
-        [results_sheet(f"Tasks in rows of {width}, and pipelines", results)],
-        {"cpus_used": cpus, "turns": repeat, **results_values(results)},
-        distributions(systems),
+    results = comparison.measure(
+        {"patterns": patterns, "width": width, "steps": steps, "parts": parts},
+        quantities(patterns, parts),
+        graphs=True,
     )
-    if plot_file and patterns:
-        draw_lines(
-            curves(results.details, patterns[0]),
-            file=plot_file,
-            across="length of a task, ms",
-            upwards=f"part of the cpus' time in tasks, {patterns[0]}",
-        )
+    if warning := told_of_others(results):
+        click.echo(warning, err=True)
+
+    def draw(file: Path) -> None:
+        if patterns:
+            draw_lines(
+                curves(results.details, patterns[0]),
+                file=file,
+                across="length of a task, ms",
+                upwards=f"part of the cpus' time in tasks, {patterns[0]}",
+            )
+
+    comparison.deliver(f"Tasks in rows of {width}, and pipelines", results, draw)
+
+
+def told_of_others(results: Results) -> str:
+    """A line, when other programs had a part of the machine that is worth to be known."""
+    had = [
+        cpus
+        for by_name in results.details.values()
+        for cpus in by_name.get(ELSEWHERE, [])
+        if isinstance(cpus, float)
+    ]
+    if not had or mean(had) < NOTEWORTHY:
+        return ""
+    return (
+        f"Other programs had {mean(had):.2f} cpus of this machine meanwhile. What they took is not"
+        " counted, so a system that waits much looks better here than on a machine of its own."
+    )
 
 
 def curves(

@@ -7,7 +7,6 @@ be faster.
 import multiprocessing
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from statistics import quantiles
 from threading import BrokenBarrierError
 from time import perf_counter
@@ -15,14 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.options import Delivery, comparison_options, delivery_options, new_console, plot_option
-from bench.plot import draw_bars, require_matplotlib
-from bench.report import results_sheet, results_values
+from bench.comparison import Comparison, comparison_options
+from bench.plot import draw_bars
 from bench.results import Quantity, Unit
-from bench.runners import PIPE, SYSTEMS, CallOnce, Runner, System, distributions
+from bench.runners import PIPE, SYSTEMS, CallOnce, Runner, System
 from bench.shapes import WrongAnswer, chain
 from bench.turn import Figure, Options, timed
-from bench.turns import Plan, choose_systems, measure_in_turns
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -139,35 +136,14 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
 @click.option(
     "--links", type=click.IntRange(min=2), default=1000, show_default=True, help="Of the chain."
 )
-@comparison_options(repeat=3)
-@delivery_options
-@plot_option
-def command(
-    rounds: int,
-    clients: int,
-    links: int,
-    repeat: int,
-    cpus: int,
-    peers: tuple[str, ...],
-    limit: float,
-    json_file: Path | None,
-    markdown: bool,
-    plot_file: Path | None,
-) -> None:
+@comparison_options("latency", repeat=3)
+def command(comparison: Comparison, rounds: int, clients: int, links: int) -> None:
     """How soon the result of one task is there."""
-    if plot_file:
-        require_matplotlib()
-    console = new_console()
-    systems = (*choose_systems(peers, console), PIPE)
-    options = {"cpus": cpus, "rounds": rounds, "clients": clients, "links": links}
-    plan = Plan("bench.latency", options, repeat, limit)
-    results = measure_in_turns(systems, quantities(rounds, clients, links), plan, console)
-    Delivery(json_file, markdown).deliver(
-        console,
-        "latency",
-        [results_sheet("From a task's submission to its result", results)],
-        {"cpus_used": cpus, "turns": repeat, **results_values(results)},
-        distributions(systems),
+    results = comparison.measure(
+        {"rounds": rounds, "clients": clients, "links": links},
+        quantities(rounds, clients, links),
+        limits=[PIPE],
     )
-    if plot_file:
-        draw_bars(results, plot_file)
+    comparison.deliver(
+        "From a task's submission to its result", results, lambda file: draw_bars(results, file)
+    )

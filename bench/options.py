@@ -13,7 +13,6 @@ from attrs import frozen
 from rich.console import Console
 
 from bench.machine import describe_machine
-from bench.runners import PEERS
 from bench.sheet import Sheet
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -21,10 +20,10 @@ F = TypeVar("F", bound=Callable[..., object])
 WRITABLE = click.Path(path_type=Path, dir_okay=False, writable=True)
 
 
-def new_console() -> Console:
+def new_console(*, stderr: bool = False) -> Console:
     """Tables that go into a file are not squeezed."""
-    console = Console()
-    return console if console.is_terminal else Console(width=160)
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=160)
 
 
 @frozen
@@ -73,51 +72,6 @@ def repeat_option(default: int) -> Callable[[F], F]:
     )
 
 
-def read_peers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
-    """Names of peers with commas between them."""
-    names = tuple(name.strip() for name in value.split(",") if name.strip())
-    for name in names:
-        if name not in PEERS:
-            raise click.BadParameter(f"{name!r} is none of {', '.join(PEERS)}", ctx, param)
-    return names
-
-
-def comparison_options(repeat: int) -> Callable[[F], F]:
-    """What every comparison with peers can be told."""
-
-    def decorate(command: F) -> F:
-        for option in (
-            click.option(
-                "--limit",
-                type=click.FloatRange(min=1),
-                default=900,
-                show_default=True,
-                metavar="SECONDS",
-                help="A system that shows no new figure for so long is ended and reported.",
-            ),
-            click.option(
-                "--cpus", type=click.IntRange(min=1), default=2, show_default=True, help="Workers."
-            ),
-            click.option(
-                "--peers",
-                callback=read_peers,
-                default=",".join(PEERS),
-                show_default=True,
-                help="Whom to compare with; empty for nobody.",
-            ),
-            repeat_option(repeat),
-        ):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-plot_option = click.option(
-    "--plot", "plot_file", type=WRITABLE, help="Draw a plot: .svg, .png or .pdf."
-)
-
-
 def read_numbers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
     """Numbers of at least 1 with commas between them."""
     try:
@@ -132,4 +86,20 @@ def read_numbers(ctx: click.Context, param: click.Parameter, value: str) -> tupl
 def numbers_option(*names: str, default: str, explained: str) -> Callable[[F], F]:
     return click.option(
         *names, callback=read_numbers, default=default, show_default=True, help=explained
+    )
+
+
+def names_option(name: str, known: Iterable[str], *, explained: str) -> Callable[[F], F]:
+    """Some of the names that are known, with commas between them; all of them by default."""
+    names = tuple(known)
+
+    def read(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+        chosen = tuple(one.strip() for one in value.split(",") if one.strip())
+        for one in chosen:
+            if one not in names:
+                raise click.BadParameter(f"{one!r} is none of {', '.join(names)}", ctx, param)
+        return chosen
+
+    return click.option(
+        name, callback=read, default=",".join(names), show_default=True, help=explained
     )

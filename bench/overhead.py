@@ -5,24 +5,15 @@ from pathlib import Path
 
 import click
 
-from bench.options import (
-    WRITABLE,
-    Delivery,
-    comparison_options,
-    delivery_options,
-    new_console,
-    numbers_option,
-    plot_option,
-)
-from bench.plot import draw_bars, require_matplotlib
+from bench.comparison import Comparison, comparison_options
+from bench.options import WRITABLE, new_console, numbers_option
+from bench.plot import draw_bars
 from bench.profiled import profile
-from bench.report import results_sheet, results_values
 from bench.results import Quantity, Unit
-from bench.runners import Runner, System, distributions
+from bench.runners import Runner, System
 from bench.shapes import Shape, chain, deepest_tree, independent, merge, tree
 from bench.sheet import Sheet
 from bench.turn import Figure, Options, timed
-from bench.turns import Plan, choose_systems, measure_in_turns
 
 LARGEST_TREE = 2**14 - 1
 LONGEST_CHAIN = 1000
@@ -59,47 +50,26 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
 @numbers_option(
     "--sizes", default="10000,100000", explained="Numbers of tasks; peers are slow at large ones."
 )
-@comparison_options(repeat=3)
-@delivery_options
-@plot_option
 @click.option("--profile", "profiled", is_flag=True, help="Show where our microseconds go.")
 @click.option(
     "--stacks", "stacks_file", type=WRITABLE, help="Write the stacks of the profile to this file."
 )
+@comparison_options("overhead", repeat=3)
 def command(
-    sizes: tuple[int, ...],
-    repeat: int,
-    cpus: int,
-    peers: tuple[str, ...],
-    limit: float,
-    json_file: Path | None,
-    markdown: bool,
-    plot_file: Path | None,
-    profiled: bool,
-    stacks_file: Path | None,
+    comparison: Comparison, sizes: tuple[int, ...], profiled: bool, stacks_file: Path | None
 ) -> None:
     """What a tiny task costs, in five shapes."""
-    if plot_file:
-        require_matplotlib()
-    console = new_console()
-    systems = choose_systems(peers, console)
-    plan = Plan("bench.overhead", {"cpus": cpus, "sizes": sizes}, repeat, limit)
     quantities = [quantity for quantity, _ in overhead_shapes(sizes)]
-    results = measure_in_turns(systems, quantities, plan, console)
+    results = comparison.measure({"sizes": sizes}, quantities)
     profiles: list[tuple[Sheet, dict[str, object]]] = []
     if profiled or stacks_file:
-        profiles = profile(min(sizes), cpus, limit, stacks_file, console)
-    Delivery(json_file, markdown).deliver(
-        console,
-        "overhead",
-        [results_sheet("Overhead of a task", results), *(sheet for sheet, _ in profiles)],
-        {
-            "cpus_used": cpus,
-            "turns": repeat,
-            **results_values(results),
-            "profiles": [values for _, values in profiles],
-        },
-        distributions(systems),
+        profiles = profile(
+            min(sizes), comparison.cpus, comparison.limit, stacks_file, new_console(stderr=True)
+        )
+    comparison.deliver(
+        "Overhead of a task",
+        results,
+        lambda file: draw_bars(results, file),
+        more_sheets=[sheet for sheet, _ in profiles],
+        more_values={"profiles": [values for _, values in profiles]},
     )
-    if plot_file:
-        draw_bars(results, plot_file)

@@ -12,21 +12,21 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import perf_counter
 
 from attrs import define, field, frozen
 from rich.console import Console
 
+from bench.marks import MARK, end_marked
 from bench.results import Quantity, Results
 from bench.runners import OURS, PEERS, System
 from bench.turn import Figure, Options
 
 TOP = Path(__file__).parents[1]
-MARK = "RAIN_BENCH_TURN"
-END_LIMIT_SECONDS = 10
 LAST_WORDS = 1500  # so much of what a failed turn has said is shown
 
 
@@ -82,10 +82,10 @@ class Turn:
                 )
             os.close(theirs)
             try:
-                yield from self._read(process, out)
-                if process.poll():
+                wrong = yield from self._read(process, out)
+                if wrong:
                     words = said.read_text(errors="replace").strip()[-LAST_WORDS:]
-                    self.problem = f"{self.system.name} failed:\n{words}"
+                    self.problem = f"{self.system.name} {wrong}" + (words and f":\n{words}")
             finally:
                 os.close(out)
                 _end_group(process)
@@ -104,8 +104,8 @@ class Turn:
             **self.plan.environment,
         }
 
-    def _read(self, process: "subprocess.Popen[bytes]", out: int) -> Iterator[Figure]:
-        """Lines until the process ends; the limit starts anew with each."""
+    def _read(self, process: "subprocess.Popen[bytes]", out: int) -> Generator[Figure, None, str]:
+        """Lines until the process ends, the limit starting anew with each; then what went wrong."""
         limit = self.plan.limit_seconds
         rest = b""
         ended = os.pidfd_open(process.pid)
@@ -113,16 +113,10 @@ class Turn:
             while True:
                 readable, _, _ = select.select([out, ended], [], [], limit)
                 if not readable:
-                    self.problem = (
-                        f"{self.system.name} showed nothing for {limit:.0f} s and was ended"
-                    )
-                    return
-                if out not in readable:
-                    return
-                piece = os.read(out, 65536)
+                    return f"showed nothing for {limit:.0f} s and was ended"
+                piece = os.read(out, 65536) if out in readable else b""
                 if not piece:  # nothing more will come; the end may still take a while
-                    _await_end(process, limit)
-                    return
+                    return _wrong_end(process, limit)
                 *lines, rest = (rest + piece).split(b"\n")
                 for line in lines:
                     name, seconds, detail = json.loads(line)
@@ -131,9 +125,16 @@ class Turn:
             os.close(ended)
 
 
-def _await_end(process: "subprocess.Popen[bytes]", limit: float) -> None:
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(limit)
+def _wrong_end(process: "subprocess.Popen[bytes]", limit: float) -> str:
+    """Waits for the end of a process; what is wrong with it, or nothing."""
+    try:
+        status = process.wait(limit)
+    except subprocess.TimeoutExpired:
+        return f"had shown everything, but did not end for {limit:.0f} s and was ended"
+    if status == 0:
+        return ""
+    how = f"exit status {status}" if status > 0 else signal.Signals(-status).name
+    return f"failed ({how})"
 
 
 def _end_group(process: "subprocess.Popen[bytes]") -> None:
@@ -143,38 +144,25 @@ def _end_group(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-def end_marked(mark: str) -> list[int]:
-    """Ends all processes that carry the mark in their environment; who they were."""
-    ended: list[int] = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it is somebody else's, or it has just ended
-            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
-                _end(int(folder.name))
-                ended.append(int(folder.name))
-    return ended
-
-
-def _end(pid: int) -> None:
-    """Kills a process that is no child of ours, and waits for its end."""
-    process = os.pidfd_open(pid)
-    try:
-        signal.pidfd_send_signal(process, signal.SIGKILL)
-        select.select([process], [], [], END_LIMIT_SECONDS)
-    finally:
-        os.close(process)
-
-
 def measure_in_turns(
     systems: Sequence[System], quantities: Sequence[Quantity], plan: Plan, console: Console
 ) -> Results:
-    """Run the systems one after the other, and that as often as was asked for."""
+    """Run the systems one after the other, and that as often as was asked for.
+
+    What is under way is told to the console: all the time in a terminal, else after each turn.
+    """
     results = Results(tuple(quantities), tuple(system.name for system in systems))
     for number in range(plan.repeat):
         for system in systems:
             turn = Turn(system, plan)
-            with console.status(f"{system.name}, turn {number + 1} of {plan.repeat}"):
+            title = f"{system.name}, turn {number + 1} of {plan.repeat}"
+            start = perf_counter()
+            with console.status(title) as status:
                 for name, seconds, detail in turn.figures():
                     results.add(system.name, name, seconds, detail)
+                    status.update(f"{title}: {name} is done")
+            if not console.is_terminal:
+                console.print(f"{title}: {perf_counter() - start:.0f} s", highlight=False)
             if turn.problem:
                 console.print(turn.problem, style="red", markup=False)
                 results.fail(system.name, turn.problem)

@@ -1,5 +1,8 @@
 """A system that computes nothing, and a benchmark that goes as its options say."""
 
+import atexit
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -43,9 +46,19 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
             raise WrongAnswer("this answer is wrong")
         case "a child hangs":
             code = "import time; time.sleep(600)"
+            sys.stderr.write("waiting for a child\n")
+            sys.stderr.flush()
             child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
             yield "child", None, child.pid
             time.sleep(600)
+        case "an error":
+            yield "never", 1 / 0, None
+        case "a kill":
+            yield "first", 1.5, None
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "no end":
+            yield "first", 1.5, None
+            atexit.register(time.sleep, 600)
         case mode:
             raise ValueError(mode)
 

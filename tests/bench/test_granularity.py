@@ -1,36 +1,42 @@
-"""The search for the shortest tasks that are worth it, on systems that are formulas."""
-
-from collections.abc import Callable
+"""What is made of runs of rows of tasks."""
 
 import pytest
 
-from bench.granularity import LONGEST, curves, efficiency, search
+from bench.granularity import ELSEWHERE, curves, efficiency, measure, rows_of, told_of_others
+from bench.results import Results
+from bench.runners import System
 from bench.shapes import independent
+from tests.bench import played
 
 
-def with_overhead(microseconds: float) -> Callable[[int], float]:
-    return lambda length: length / (length + microseconds)
+def test_every_try_is_told_as_it_is_made_and_the_answer_at_last() -> None:
+    system = System("played", "tests.bench.played", "concurrent", "")
+    options = {"cpus": 2, "width": 4, "steps": 10, "parts": 4, "patterns": ["stencil"]}
+
+    figures = list(measure(system, played.PlayedRunner(), options))
+
+    names = [name for name, _, _ in figures]
+    assert names[:2] == ["stencil of 1,000 µs", ELSEWHERE]
+    (points,) = [detail for name, _, detail in figures if name == "stencil, 50 % efficient from"]
+    assert isinstance(points, list)
+    tried = [name for name in names if name.startswith("stencil of")]
+    assert tried == [f"stencil of {microseconds:,} µs" for microseconds, _ in points]
 
 
-@pytest.mark.parametrize("overhead", [50, 300, 1_000, 12_900, 99_000])
-def test_half_of_the_time_is_work_when_tasks_are_as_long_as_their_overhead(overhead: int) -> None:
-    found, tried = search(with_overhead(overhead))
-
-    assert found == pytest.approx(overhead, rel=0.01)
-    assert len(tried) < 20
-
-
-def test_what_is_efficient_at_once_needs_no_search() -> None:
-    found, tried = search(lambda length: 0.9)
-
-    assert found == tried[0].microseconds
+def test_long_tasks_have_fewer_rows_but_never_too_few() -> None:
+    assert rows_of(8, 40, 1_000, cpus=2) == 40
+    assert rows_of(8, 40, 25_000, cpus=2) == 10
+    assert rows_of(8, 40, 200_000, cpus=2) == 5
+    assert rows_of(8, 3, 200_000, cpus=2) == 3
 
 
-def test_what_is_never_efficient_has_no_answer() -> None:
-    found, tried = search(lambda length: 0.1)
+def test_a_busy_machine_is_told_of_and_a_quiet_one_is_not() -> None:
+    def told(*cpus: float) -> str:
+        return told_of_others(Results((), ("rain",), {}, {"rain": {ELSEWHERE: list(cpus)}}))
 
-    assert found is None
-    assert tried[-1].microseconds == LONGEST
+    assert told(1.0, 0.5).startswith("Other programs had 0.75 cpus")
+    assert told(0.01, 0.02) == ""
+    assert told() == ""
 
 
 def test_all_cpus_in_tasks_all_the_time_is_one() -> None:

@@ -1,6 +1,7 @@
 """Turns run in processes of their own, and nothing of them stays, however they end."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,11 +10,12 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from bench.marks import MARK, end_marked
 from bench.results import Quantity
 from bench.runners import PEERS, SYSTEMS, Runner, System
 from bench.shapes import WrongAnswer, independent
 from bench.turn import Figure, Options, take_turn, timed
-from bench.turns import MARK, Plan, Turn, choose_systems, end_marked, measure_in_turns
+from bench.turns import Plan, Turn, choose_systems, measure_in_turns
 from tests.bench import played
 
 PLAYED = System("pool", "tests.bench.played", "concurrent", "", graphs=False)
@@ -55,21 +57,57 @@ def test_a_turn_that_fails_says_how_and_keeps_what_it_has_shown() -> None:
     figures = list(turn.figures())
 
     assert figures == [("first", 1.5, None)]
-    assert "pool failed" in turn.problem
-    assert "this answer is wrong" in turn.problem
+    assert turn.problem == "pool failed (exit status 1):\nError: this answer is wrong"
 
 
 @pytest.mark.whole
 def test_a_turn_that_hangs_is_ended_with_all_that_it_has_started() -> None:
-    turn = Turn(PEERS["pool"], plan("a child hangs", limit=1.0))
+    turn = Turn(PEERS["pool"], plan("a child hangs", limit=4.0))
 
     figures = list(turn.figures())
 
     ((name, _, child),) = figures
     assert name == "child"
     assert isinstance(child, int)
-    assert turn.problem == "pool showed nothing for 1 s and was ended"
+    assert turn.problem == "pool showed nothing for 4 s and was ended:\nwaiting for a child"
     assert played.is_gone(child)
+
+
+@pytest.mark.whole
+def test_an_error_of_a_measuring_function_is_shown_with_its_traceback() -> None:
+    turn = Turn(PEERS["pool"], plan("an error"))
+
+    assert list(turn.figures()) == []
+
+    assert turn.problem.startswith("pool failed (exit status 1):\nTraceback")
+    assert turn.problem.endswith("ZeroDivisionError: division by zero")
+
+
+@pytest.mark.whole
+def test_a_turn_that_was_killed_says_by_which_signal() -> None:
+    turn = Turn(PEERS["pool"], plan("a kill"))
+
+    assert list(turn.figures()) == [("first", 1.5, None)]
+
+    assert turn.problem == "pool failed (SIGKILL)"
+
+
+@pytest.mark.whole
+def test_a_turn_that_does_not_end_after_its_figures_is_reported() -> None:
+    turn = Turn(PEERS["pool"], plan("no end", limit=4.0))
+
+    assert list(turn.figures()) == [("first", 1.5, None)]
+
+    assert turn.problem == "pool had shown everything, but did not end for 4 s and was ended"
+
+
+@pytest.mark.whole
+def test_without_a_terminal_each_turn_has_a_line() -> None:
+    console = Console(width=200, file=StringIO(), record=True)
+
+    measure_in_turns([PEERS["pool"]], [Quantity("first")], plan("two figures"), console)
+
+    assert re.fullmatch(r"pool, turn 1 of 1: \d+ s\n", console.export_text())
 
 
 @pytest.mark.whole
