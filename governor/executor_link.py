@@ -116,6 +116,8 @@ class ExecutorLink:
                 return
             if done is not None:
                 self._tell(done)
+            if len(data) < _READ:
+                return  # that was all
 
     def died(self) -> None:
         """The process has ended and is not waited for yet: reports all that is left of it."""

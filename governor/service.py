@@ -6,6 +6,7 @@ A turn is a plain function in the host loop. All that has arrived before it is o
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import Protocol
 
 from structlog.typing import FilteringBoundLogger
@@ -28,9 +29,10 @@ from rain.governor.messages import (
     StopFetch,
     Tick,
 )
+from rain.governor.parting import Parting
 from rain.governor.reactor import Reactor
 from rain.governor.store import Store
-from rain.rpc.host import Bell, Pulse, Timer, call_later
+from rain.rpc.host import Pulse, Timer, call_later
 from rain.stream.holder import Held, InFile, InFolder, InMemory
 
 
@@ -42,25 +44,24 @@ class Upward(Protocol):
     def update(self, update: Update) -> None: ...
 
 
-class Service:
+class Service(Parting):
     """Implements `ControlHandler` and `StreamSource` around one reactor.
 
     The carriers of effects are set by `open`, since they need to tell events to the service.
     """
 
     def __init__(self, reactor: Reactor, store: Store, log: FilteringBoundLogger) -> None:
+        super().__init__()
         self._reactor = reactor
         self._store = store
         self._log = log
         self._events: list[Event] = []
         self._pulse = Pulse(self._turn)
         self._timer: Timer | None = None
-        self._ended = Bell()
+        self._wakes = inf  # when the timer does
         self._upstream: Upward | None = None
         self._carriers: tuple[Executors, Builtins, Fetcher] | None = None
         self._is_open = False
-        self.lost_server = ""  # why, once it is lost
-        self.told_to_stop = ""  # by the server, and why
 
     def open(
         self, executors: Executors, builtins: Builtins, fetcher: Fetcher, upstream: Upward
@@ -78,10 +79,6 @@ class Service:
         if self._timer is not None:
             self._timer.cancel()
 
-    async def ended(self) -> None:
-        """Returns when the server has gone, or has told this governor to stop."""
-        await self._ended.wait()
-
     def tell(self, event: Event) -> None:
         """Something has happened."""
         self._events.append(event)
@@ -95,15 +92,6 @@ class Service:
 
     def report(self) -> GovernorReport:
         return self._reactor.report("" if self._upstream is None else self._upstream.address)
-
-    def stop(self, reason: str) -> None:
-        self.told_to_stop = reason or "the server gave no reason"
-        self._ended.ring()
-
-    def left(self, cause: str) -> None:
-        if not self.told_to_stop:  # else the end was announced, and is in order
-            self.lost_server = cause or "the connection ended"
-        self._ended.ring()
 
     # What readers of data ask.
 
@@ -123,13 +111,23 @@ class Service:
         now = time.monotonic()
         for effect in self._reactor.turn(now, events):
             self._carry(effect)
-        if self._timer is not None:
-            self._timer.cancel()
-        pause = self._reactor.next_time() - time.monotonic()
-        self._timer = call_later(max(pause, 0.0), self._tick)
+        due = self._reactor.next_time()
+        if due < self._wakes:  # else it looks again when it wakes: most turns put off the next one
+            if self._timer is not None:
+                self._timer.cancel()
+            self._wake_at(due)
+
+    def _wake_at(self, due: float) -> None:
+        self._wakes = due
+        self._timer = call_later(max(due - time.monotonic(), 0.0), self._tick)
 
     def _tick(self) -> None:
-        """Time for a turn. What executors have answered by now comes before it."""
+        """Time for a turn, if none came meanwhile. What executors have answered comes before it."""
+        self._wakes = inf
+        due = self._reactor.next_time()
+        if due > time.monotonic():
+            self._wake_at(due)
+            return
         if self._carriers is not None:
             self._carriers[0].look()
         self.tell(Tick())

@@ -9,24 +9,23 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, session_of, spell
 from rain.base.resources import Resources
 from rain.base.wire import GovernorReport, Orders, Update
+from rain.governor.parting import Parting
 from rain.governor.reactor import HEARTBEAT
 from rain.governor.service import Upward
-from rain.rpc.host import Bell, Timer, call_later
+from rain.rpc.host import Timer, call_later
 from rain.stream.holder import Held
 
 
-class ZeroService:
+class ZeroService(Parting):
     """Implements `ControlHandler` and `StreamSource` without any state but the kinds."""
 
     def __init__(self, resources: Resources) -> None:
+        super().__init__()
         self._resources = resources
         self._outputs: dict[SessionId, dict[KindId, int]] = {}  # how many, by the kind of task
         self._upstream: Upward | None = None
         self._early: list[Orders] = []  # what came before the registration was complete
         self._heartbeat: Timer | None = None
-        self._ended = Bell()
-        self.lost_server = ""
-        self.told_to_stop = ""
 
     def open(self, upstream: Upward) -> None:
         """The registration is complete."""
@@ -37,8 +36,7 @@ class ZeroService:
         self._beat()
 
     async def ended(self) -> None:
-        """Returns when the server has gone, or has told this governor to stop."""
-        await self._ended.wait()
+        await super().ended()
         if self._heartbeat is not None:
             self._heartbeat.cancel()
 
@@ -73,15 +71,6 @@ class ZeroService:
     def report(self) -> GovernorReport:
         address = "" if self._upstream is None else self._upstream.address
         return GovernorReport(address, (), (), (), tuple(self._resources.items()))
-
-    def stop(self, reason: str) -> None:
-        self.told_to_stop = reason or "the server gave no reason"
-        self._ended.ring()
-
-    def left(self, cause: str) -> None:
-        if not self.told_to_stop:  # else the end was announced, and is in order
-            self.lost_server = cause or "the connection ended"
-        self._ended.ring()
 
     def find(self, object_id: ObjectId) -> Held | None:
         return None  # it holds nothing

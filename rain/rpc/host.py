@@ -36,6 +36,7 @@ import trio
 
 from rain.base.errors import InvariantError, RainError, StartError
 from rain.rpc.loop import QuietLoop
+from rain.rpc.sequel import SequelLoop, running_loop
 from rain.stream.sockets import BrokenError
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ Ts = TypeVarTuple("Ts")
 class Host:
     """One running program: the host loop, and the trio run that is its guest."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: SequelLoop) -> None:
         self.loop = loop
         self.failure: BaseException | None = None
         self._over = False
@@ -129,7 +130,7 @@ def run(main: Callable[[], Awaitable[int]]) -> int:
 
 
 async def _host_main(main: Callable[[], Awaitable[int]]) -> outcome.Outcome[int]:
-    loop = asyncio.get_running_loop()
+    loop = running_loop()
     program = Host(loop)
     finished: asyncio.Future[outcome.Outcome[int]] = loop.create_future()
     loop.set_exception_handler(program.complain)
@@ -219,26 +220,31 @@ class Bell:
 
 
 class Pulse:
-    """Runs `beat` once soon in the host, however often it was poked since the last beat."""
+    """Runs `beat` once soon in the host, however often it was poked since the last beat.
+
+    What was heard together becomes one beat (see `rain.rpc.sequel`).
+    """
 
     def __init__(self, beat: Callable[[], object]) -> None:
         self._host = host()
         self._beat = beat
-        self._next: asyncio.Handle | None = None
+        self._poked = False  # and not beaten since
+        self._queued = False
 
     def poke(self) -> None:
-        if self._next is None:
-            self._next = self._host.loop.call_soon(self._run)
+        self._poked = True
+        if not self._queued:
+            self._queued = True
+            self._host.loop.follow(self._run)
 
     def stop(self) -> None:
         """Forgets a poke that has not become a beat yet."""
-        if self._next is not None:
-            self._next.cancel()
-            self._next = None
+        self._poked = False
 
     def _run(self) -> None:
-        self._next = None
-        if self._host.alive:
+        self._queued = False
+        if self._poked and self._host.alive:
+            self._poked = False
             self._beat()
 
 

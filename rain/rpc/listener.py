@@ -74,7 +74,7 @@ class Listener:
     def _welcome_soon(self, accepted: socket.socket) -> None:
         task = running_host().loop.create_task(self._welcome(accepted))
         self._new[task] = None
-        task.add_done_callback(self._welcomed)
+        task.add_done_callback(partial(self._welcomed, accepted))
 
     async def _welcome(self, accepted: socket.socket) -> None:
         try:
@@ -105,8 +105,11 @@ class Listener:
             log.warning("a peer from %s did not say who it is in time", came_from)
         return None
 
-    def _welcomed(self, task: asyncio.Task[None]) -> None:
+    def _welcomed(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
         del self._new[task]
-        error = None if task.cancelled() else task.exception()
+        if task.cancelled():
+            accepted.close()  # the task had not begun
+            return
+        error = task.exception()
         if error is not None:
             running_host().fail(error)

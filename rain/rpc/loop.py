@@ -20,6 +20,7 @@ from typing import Any
 
 from rain.base.errors import ProtocolError
 from rain.rpc.interleaved import Kind, Sorter, marked
+from rain.rpc.sequel import SequelLoop
 from rain.rpc.turn_writer import TurnWriter
 
 READ_SIZE = 64 * 1024
@@ -210,7 +211,7 @@ def _unexpected(kind: Kind, content: bytes) -> None:  # as whoever expects them 
     raise ProtocolError("a plain message from somebody who is not registered")
 
 
-class QuietLoop(asyncio.SelectorEventLoop):
+class QuietLoop(SequelLoop):
     """asyncio's loop, where connections over given sockets use `Stream`."""
 
     newest: Stream | None = None  # what the last connection was given, for whoever asked for it

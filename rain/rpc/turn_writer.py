@@ -1,8 +1,8 @@
 """Writing to a socket once for each turn of the loop, whatever was said in it.
 
 A `send` costs as much as encoding fifty tasks, so nothing is sent when it is said: what is said in
-one turn is collected, joined, and sent at the beginning of the next turn, without waiting for
-anything in between. What the socket does not take follows when it can.
+one turn is collected, joined, and sent behind it (`rain.rpc.sequel`), without waiting for anything
+in between. What the socket does not take follows when it can.
 
 `send_now` is for whoever waits for the answer in another thread: it sends at once, unless something
 is still to be sent before. That thread may be the one that Ctrl-C interrupts, between any two
@@ -10,10 +10,11 @@ steps. So what it does to the stream are single steps: one assignment says the p
 into C sends of it and notes how much.
 """
 
-import asyncio
 import socket
 import threading
 from collections.abc import Callable
+
+from rain.rpc.sequel import running_loop
 
 
 class _Outgoing:
@@ -55,11 +56,11 @@ class TurnWriter:
     ) -> None:
         self._socket = connected
         self._on_progress = on_progress  # called when the socket has taken something
-        self._loop = asyncio.get_running_loop()
+        self._loop = running_loop()
         self._lock = threading.Lock()  # held around all of what follows
         self._said: list[bytes] = []  # and not on its way yet
         self._outgoing = _Outgoing(b"")
-        self._flush_soon: asyncio.Handle | None = None
+        self._flush_asked = False
         self._writing = False  # the loop tells when the socket takes more
         self._stopped = False
 
@@ -72,8 +73,9 @@ class TurnWriter:
         """From the loop: says something in this turn."""
         with self._lock:
             self._said.append(piece)
-            if self._flush_soon is None and not self._writing and not self._stopped:
-                self._flush_soon = self._loop.call_soon(self._flush)
+            if not (self._flush_asked or self._writing or self._stopped):
+                self._flush_asked = True
+                self._loop.follow(self._flush)
 
     def send_now(self, piece: bytes) -> None:
         """Sends from any thread, in order with all that was said before."""
@@ -93,9 +95,7 @@ class TurnWriter:
     def flush(self) -> None:
         """Sends now what the socket takes."""
         with self._lock:
-            if self._flush_soon is not None:
-                self._flush_soon.cancel()
-                self._flush_soon = None
+            self._flush_asked = False
             if not self._writing and not self._stopped:
                 self._advance()
 
@@ -103,8 +103,6 @@ class TurnWriter:
         """Sends nothing more. Comes before the socket is closed."""
         with self._lock:
             self._stopped = True
-            if self._flush_soon is not None:
-                self._flush_soon.cancel()
             if self._writing:
                 self._loop.remove_writer(self._socket)
             self._said.clear()
@@ -112,7 +110,9 @@ class TurnWriter:
 
     def _flush(self) -> None:
         with self._lock:
-            self._flush_soon = None
+            if not self._flush_asked:
+                return  # it was sent at once
+            self._flush_asked = False
             if not self._writing and not self._stopped:
                 self._advance()
         if not self._stopped:
