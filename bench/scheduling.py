@@ -111,11 +111,9 @@ def _ends(bench: Bench) -> Iterator[News]:
             yield News()
             continue
         task = next(iter(governor.assigned))
-        progress.finish(task)
-        progress.consumed(task)
-        ready = [
-            ready for made in task.outputs for ready in progress.finish_object(made, governor, 8)
-        ]
+        progress.finish({task: SECONDS}, governor)
+        progress.consumed([task])
+        ready = progress.finish_objects(task.outputs, [8] * len(task.outputs), governor)
         yield News(finished=[task], ready=ready)
 
 

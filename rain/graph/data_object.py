@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define
@@ -121,6 +122,16 @@ class DataObject:
         self.assigned = _without(self.assigned, governor)
         self.located = _without(self.located, governor)
         governor.objects.pop(self, None)
+
+
+def move_objects(objects: Collection[DataObject], what: ObjectMove) -> None:
+    """All of them go the same way along the table; raises at the first that cannot."""
+    ends = OBJECT_MOVES[what]
+    for data_object in objects:
+        end = ends.get(data_object.state)
+        if end is None:
+            raise InvariantError(f"{data_object!r} cannot move by {what.value!r}")
+        data_object.state = end
 
 
 _COPY_ROWS: dict[tuple[bool, bool, bool, bool], CopyRow] = {

@@ -81,7 +81,7 @@ def _end(task: Task, fallout: Fallout) -> None:
     for output in task.outputs:
         if output.state is ObjectState.UNFINISHED:
             _fail_object(output, fallout)
-    fallout.free += progress.consumed(task)
+    fallout.free += progress.consumed((task,))
 
 
 def _fail_object(data_object: DataObject, fallout: Fallout) -> None:

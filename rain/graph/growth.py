@@ -8,12 +8,12 @@ from typing import Any
 from rain.base.errors import RefusedError
 from rain.base.ids import KindId, ObjectId, TaskId, session_of, spell
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.states import ObjectMove, TaskMove
+from rain.base.states import ObjectMove, ObjectState, TaskMove
 from rain.base.wire import Submission
-from rain.graph.data_object import DataObject
+from rain.graph.data_object import DataObject, move_objects
 from rain.graph.graph import Graph
 from rain.graph.session import Session
-from rain.graph.task import Task
+from rain.graph.task import Task, move_tasks
 
 _ONCE = {"data object": ": it needs exactly one producer, or its own bytes"}
 
@@ -41,6 +41,7 @@ class _Draft:
         self.task_kinds: dict[KindId, TaskKind] = {}
         self.object_kinds: dict[KindId, ObjectKind] = {}
         self.objects: dict[ObjectId, DataObject] = {}
+        self.constants: list[DataObject] = []
         self.tasks: list[Task] = []
         self.kept: list[DataObject] = []
         self.creation_order = True  # every input was made before its consumer was named
@@ -68,6 +69,7 @@ class _Draft:
         ):
             new = DataObject(object_id, self.session, self._object_kind(kind))
             self.objects[object_id] = new
+            self.constants.append(new)
             new.size = size
             if len(data) == size:
                 new.data = data
@@ -83,29 +85,38 @@ class _Draft:
         kinds: dict[KindId, tuple[TaskKind, list[ObjectKind]]] = {}
         outputs = columns.outputs
         start = 0
-        for task_id, kind_id, config in zip(
-            columns.ids, columns.kinds, columns.configs, strict=True
+        for order, (task_id, kind_id, config) in enumerate(
+            zip(columns.ids, columns.kinds, columns.configs, strict=True)
         ):
             found = kinds.get(kind_id)
             if found is None:
                 found = kinds[kind_id] = self._task_kind(kind_id, task_id)
             kind, output_kinds = found
             end = start + len(output_kinds)
-            task = Task(task_id, len(tasks), session, kind, config, ())
-            made = [
-                DataObject(object_id, session, output_kind, task)
-                for object_id, output_kind in zip(outputs[start:end], output_kinds, strict=False)
-            ]
-            if len(made) != len(output_kinds):
+            if end > len(outputs):
                 raise RefusedError(f"the task {spell(task_id)} names too few outputs")
-            for new in made:
-                objects[new.id] = new
-            task.outputs = tuple(made)
+            task = Task(task_id, order, session, kind, config, ())
+            if len(output_kinds) == 1:
+                object_id = outputs[start]
+                made = objects[object_id] = DataObject(object_id, session, output_kinds[0], task)
+                task.outputs = (made,)
+            else:
+                task.outputs = self._outputs(task, outputs[start:end], output_kinds)
             start = end
             tasks.append(task)
         if start != len(outputs):
             raise RefusedError("the submission names more outputs than its tasks have")
         self._read_inputs()
+
+    def _outputs(
+        self, task: Task, ids: Sequence[ObjectId], kinds: Sequence[ObjectKind]
+    ) -> tuple[DataObject, ...]:
+        made = [
+            DataObject(object_id, self.session, kind, task)
+            for object_id, kind in zip(ids, kinds, strict=True)
+        ]
+        self.objects |= {new.id: new for new in made}
+        return tuple(made)
 
     def _read_inputs(self) -> None:
         columns = self.submission.tasks
@@ -113,6 +124,8 @@ class _Draft:
         inputs = columns.inputs
         mine, theirs = self.objects, self.graph.objects
         for task, count in zip(self.tasks, columns.input_counts, strict=True):
+            if not count:
+                continue
             found: list[DataObject] = []
             for object_id in inputs[position : position + count]:
                 data_object = mine.get(object_id)
@@ -149,23 +162,18 @@ class _Draft:
         session.objects += self.objects.values()
         for data_object in self.kept:
             data_object.kept = True
-        for data_object in self.objects.values():
-            if data_object.producer is None:
-                data_object.move(ObjectMove.FINISH)
+        move_objects(self.constants, ObjectMove.FINISH)
+        graph.tasks |= {task.id: task for task in tasks}
         order = graph.last_order
+        ready: list[Task] = []
         for task in tasks:
             order += 1
             task.order = order
-            graph.tasks[task.id] = task
-            missing = 0
-            for data_object in task.unique_inputs():
-                data_object.consumers.append(task)
-                data_object.needed_by += 1
-                if not data_object.is_finished:
-                    missing += 1
-            task.missing = missing
-            if not missing:
-                task.move(TaskMove.INPUTS_FINISHED)
+            if task.inputs:
+                task.missing = _connect(task)
+            if not task.missing:
+                ready.append(task)
+        move_tasks(ready, TaskMove.INPUTS_FINISHED)
         graph.last_order = order
         session.tasks += tasks
         session.unfinished += len(tasks)
@@ -221,6 +229,17 @@ class _Draft:
             raise RefusedError(
                 f"{where} is from an earlier submit and was not kept; keep it before that submit"
             )
+
+
+def _connect(task: Task) -> int:
+    """Hangs a new task on its inputs; how many of them it misses."""
+    missing = 0
+    for data_object in task.unique_inputs():
+        data_object.consumers.append(task)
+        data_object.needed_by += 1
+        if data_object.state is not ObjectState.FINISHED:
+            missing += 1
+    return missing
 
 
 def _inputs_first(draft: _Draft) -> list[Task]:

@@ -11,14 +11,14 @@ governor. So whoever takes an assigned task away from its governor recalls its f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rain.base.errors import InvariantError
 from rain.base.states import ObjectState, TaskMove, TaskRow
 from rain.graph import rules
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
-from rain.graph.task import Task, move_all
+from rain.graph.task import Task, move_tasks
 
 LOOKED_AT = 16
 """A task with more inputs than these waits for the server: to look at all of them each time that
@@ -45,7 +45,7 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
 
 def plan_alike(tasks: Sequence[Task], governor: Governor, priorities: Iterable[int]) -> None:
     """The same for many: ready tasks of one kind without constraints."""
-    move_all(tasks, TaskMove.PLAN)
+    move_tasks(tasks, TaskMove.PLAN)
     governor.scheduled.update(dict.fromkeys(tasks))
     for task, priority in zip(tasks, priorities, strict=True):
         task.scheduled = governor
@@ -103,18 +103,37 @@ def assign(task: Task) -> Governor:
 
     The caller has taken it out of the queue, or has seen that it can go ahead.
     """
-    task.move(TaskMove.ASSIGN)
     governor = _governor_of(task)
+    task.move(TaskMove.ASSIGN)
     if task.row is TaskRow.AHEAD:
         governor.ahead += 1
+    _note_told(task, governor)
+    governor.assigned[task] = None
+    return governor
+
+
+def assign_queued(tasks: Sequence[Task], governor: Governor) -> None:
+    """The governor is being told to run tasks that were taken out of its queue."""
+    move_tasks(tasks, TaskMove.ASSIGN)
+    for task in tasks:
+        _note_told(task, governor)
+    governor.assigned.update(dict.fromkeys(tasks))
+
+
+def _note_told(task: Task, governor: Governor) -> None:
+    """One more attempt: what the task makes is on its way, and who waits for it may follow."""
     task.assigned = governor
     task.attempt += 1
     task.started = 0.0
-    governor.assigned[task] = None
     for output in task.outputs:
-        if not output.is_finished:
-            output.assign_to(governor)
-    return governor
+        if output.state is not ObjectState.FINISHED:
+            if output.assigned:
+                output.assign_to(governor)
+            else:  # as nearly always
+                output.assigned = governor.alone
+        for consumer in output.consumers:
+            if consumer.row is TaskRow.PLANNED and consumer.scheduled is governor:
+                governor.followers.append(consumer)
 
 
 def withdraw(task: Task, why: TaskMove = TaskMove.TAKE_BACK) -> None:
@@ -165,13 +184,27 @@ def _recall(task: Task) -> Stopped:
 
 
 def end(task: Task, how: TaskMove) -> Governor:
-    """An assigned task has finished or failed: its governor's resources are vacated."""
+    """An assigned task has ended in some way: its governor's resources are vacated."""
     governor = _governor_of(task)
     row = task.row
     task.move(how)
     _vacate(task, governor, row)
     _detach(task, governor)
     return governor
+
+
+def finish_tasks(tasks: Collection[Task], governor: Governor) -> None:
+    """Tasks that this governor was told, and whose inputs it has, are finished."""
+    move_tasks(tasks, TaskMove.FINISH)
+    scheduled, assigned = governor.scheduled, governor.assigned
+    for task in tasks:
+        task.scheduled = task.assigned = None
+        del scheduled[task]
+        del assigned[task]
+        kind = task.kind
+        governor.active_cpus -= kind.resources.cpus
+        if kind.constraints is not None:
+            rules.leave_groups(task, governor)
 
 
 def expect(data_object: DataObject) -> tuple[Governor, ...]:
@@ -208,7 +241,7 @@ def _vacate(task: Task, governor: Governor, row: TaskRow) -> None:
     if row is TaskRow.AHEAD:
         governor.ahead -= 1
     elif row is not TaskRow.PLANNED:
-        governor.active_cpus -= task.cpus
+        governor.active_cpus -= task.kind.resources.cpus
 
 
 def _detach(task: Task, governor: Governor) -> None:

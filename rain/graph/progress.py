@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from rain.base.states import ObjectMove, TaskMove
 from rain.graph import planning
-from rain.graph.data_object import DataObject
+from rain.graph.data_object import DataObject, move_objects
 from rain.graph.governor import Governor
-from rain.graph.task import Task
+from rain.graph.task import DONE, Task
 
 
 def start(task: Task, now: float) -> None:
@@ -15,43 +17,56 @@ def start(task: Task, now: float) -> None:
     task.started = now
 
 
-def finish(task: Task) -> Governor:
-    """Its governor has finished it. Its outputs are finished next, one by one."""
-    governor = planning.end(task, TaskMove.FINISH)
-    task.governor_address = governor.address
-    task.session.unfinished -= 1
-    return governor
+def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
+    """Their governor has finished them, each in so many seconds. Their outputs are finished next.
+
+    None of them was ahead any more.
+    """
+    planning.finish_tasks(tasks, governor)
+    address = governor.address
+    for task, seconds in tasks.items():
+        task.governor_address = address
+        task.duration = seconds
+        task.session.unfinished -= 1
 
 
-def finish_object(data_object: DataObject, governor: Governor, size: int) -> list[Task]:
-    """An output has been made on a governor; returns the consumers that became ready by it."""
+def add_copy(data_object: DataObject, governor: Governor) -> None:
+    """A finished object was made again, for the sake of another output: one more copy."""
+    data_object.schedule_on(governor)
+    data_object.assign_to(governor)
+    data_object.locate_on(governor)
+
+
+def finish_objects(
+    objects: Sequence[DataObject], sizes: Iterable[int], governor: Governor
+) -> list[Task]:
+    """Outputs have been made on a governor; returns the consumers that became ready by them."""
+    move_objects(objects, ObjectMove.FINISH)
     alone = governor.alone
-    if data_object.assigned is alone and data_object.scheduled is alone:
-        data_object.located = alone  # as nearly always
-    else:
-        data_object.schedule_on(governor)
-        data_object.assign_to(governor)
-        data_object.locate_on(governor)
-    if data_object.is_finished:  # made again for the sake of another output: one more copy
-        return []
-    data_object.move(ObjectMove.FINISH)
-    data_object.size = size
     ready: list[Task] = []
-    for task in data_object.consumers:
-        if task.is_done:  # it had read an earlier incarnation of this object
-            continue
-        task.missing -= 1
-        if not task.missing:
-            planning.inputs_finished(task)
-            ready.append(task)
+    for data_object, size in zip(objects, sizes, strict=True):
+        if data_object.assigned is alone and data_object.scheduled is alone:
+            data_object.located = alone  # as nearly always
+        else:
+            add_copy(data_object, governor)
+        data_object.size = size
+        for task in data_object.consumers:
+            if task.row in DONE:  # it had read an earlier incarnation of this object
+                continue
+            task.missing -= 1
+            if not task.missing:
+                planning.inputs_finished(task)
+                ready.append(task)
     return ready
 
 
-def consumed(task: Task) -> list[DataObject]:
-    """The task needs its inputs no more; returns those that nobody else needs either."""
+def consumed(tasks: Iterable[Task]) -> list[DataObject]:
+    """They need their inputs no more; returns those that nobody else needs either."""
     free: list[DataObject] = []
-    for data_object in task.unique_inputs():
-        data_object.needed_by -= 1
-        if not data_object.needed_by and not data_object.kept:
-            free.append(data_object)
+    for task in tasks:
+        if task.inputs:
+            for data_object in task.unique_inputs():
+                data_object.needed_by -= 1
+                if not data_object.needed_by and not data_object.kept:
+                    free.append(data_object)
     return free

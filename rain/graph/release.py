@@ -5,32 +5,45 @@ Every function returns what governors must be told; it never tells them itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from rain.base.states import ObjectMove, TaskRow
+from rain.base.ids import ObjectId
+from rain.base.states import ObjectMove, ObjectState, TaskRow
 from rain.graph import planning, rules
-from rain.graph.data_object import DataObject
+from rain.graph.data_object import DataObject, move_objects
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
 from rain.graph.session import Session
+from rain.graph.task import DONE
 
 
-def release(graph: Graph, data_object: DataObject) -> tuple[Governor, ...]:
-    """Removes a finished object that nobody needs; returns who must drop it.
+def release(graph: Graph, objects: Iterable[DataObject]) -> dict[Governor, list[ObjectId]]:
+    """Removes finished objects that nobody needs; returns what each governor must drop.
 
-    Does nothing to an object that is unfinished or needed.
+    Does nothing to objects that are unfinished or needed.
     """
-    if not data_object.is_finished or data_object.kept or data_object.needed_by:
-        return ()
-    data_object.data = None
-    _unspool(graph, data_object)
-    data_object.session.undelivered.pop(data_object, None)
-    data_object.move(ObjectMove.REMOVE)
-    producer = data_object.producer
-    if producer is not None and not producer.is_done:
-        # It runs again for another output: this one comes along, and goes again when it is made.
-        data_object.move(ObjectMove.REVIVE)
-    return planning.expect(data_object)
+    finished = ObjectState.FINISHED
+    unneeded = {
+        data_object: None
+        for data_object in objects
+        if data_object.state is finished and not data_object.kept and not data_object.needed_by
+    }
+    move_objects(unneeded, ObjectMove.REMOVE)
+    drops: dict[Governor, list[ObjectId]] = {}
+    for data_object in unneeded:
+        if data_object.data is not None:
+            data_object.data = None
+            data_object.session.undelivered.pop(data_object, None)
+        if data_object.spooled:
+            _unspool(graph, data_object)
+        producer = data_object.producer
+        if producer is not None and producer.row not in DONE:
+            # It runs again for another output: this one comes along, and goes when it is made.
+            data_object.move(ObjectMove.REVIVE)
+        for governor in planning.expect(data_object):
+            drops.setdefault(governor, []).append(data_object.id)
+    return drops
 
 
 def _unspool(graph: Graph, data_object: DataObject) -> None:

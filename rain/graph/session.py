@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define
@@ -35,14 +36,17 @@ class Learned:
         """Their mean duration, None before the first one."""
         return self.seconds / self.finished if self.finished else None
 
-    def note(self, seconds: float, size: int) -> None:
-        """One more has finished. A task that hung for once must not change the mean by much."""
-        finished = self.finished
-        if finished >= TRUSTED:
-            seconds = min(seconds, OUTLIER * self.seconds / finished)
-        self.finished = finished + 1
-        self.seconds += seconds
-        self.bytes += size
+    def note(self, seconds: Iterable[float], sizes: Iterable[int]) -> None:
+        """More have finished. A task that hung for once must not change the mean by much."""
+        finished, total = self.finished, self.seconds
+        for taken in seconds:
+            if finished >= TRUSTED and taken * finished > OUTLIER * total:
+                total += OUTLIER * total / finished
+            else:
+                total += taken
+            finished += 1
+        self.finished, self.seconds = finished, total
+        self.bytes += sum(sizes)
 
 
 @define(eq=False, repr=False)

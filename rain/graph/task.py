@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from attrs import define
@@ -65,7 +65,7 @@ class Task:
     @property
     def is_done(self) -> bool:
         """Whether it will not run any more (unless its outputs are lost)."""
-        return self.row in _DONE
+        return self.row in DONE
 
     @property
     def has_failed(self) -> bool:
@@ -85,7 +85,7 @@ class Task:
         self.row = end
 
 
-def move_all(tasks: Iterable[Task], what: TaskMove) -> None:
+def move_tasks(tasks: Collection[Task], what: TaskMove) -> None:
     """All of them go the same way along the table; raises at the first that cannot."""
     ends = TASK_MOVES[what]
     for task in tasks:
@@ -95,4 +95,4 @@ def move_all(tasks: Iterable[Task], what: TaskMove) -> None:
         task.row = end
 
 
-_DONE = frozenset({TaskRow.FINISHED, TaskRow.FAILED, TaskRow.SKIPPED})
+DONE = frozenset({TaskRow.FINISHED, TaskRow.FAILED, TaskRow.SKIPPED})

@@ -6,6 +6,8 @@ everything that was measured, and at last a guess. Speeds are measured from real
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import Factory, define
 
 from rain.base.wire import INLINE_LIMIT
@@ -108,10 +110,10 @@ class Estimates:
         """Seconds until that many bytes have come from another governor."""
         return 0.0 if size <= INLINE_LIMIT else size / self.bandwidth
 
-    def finished(self, learned: Learned, seconds: float, size: int) -> None:
-        """A task has taken so long and made so many bytes."""
-        learned.note(seconds, size)
-        self.all_tasks.note(seconds, size)
+    def finished(self, learned: Learned, seconds: Sequence[float], sizes: Sequence[int]) -> None:
+        """Tasks of one name have taken so long each, and made so many bytes."""
+        learned.note(seconds, sizes)
+        self.all_tasks.note(seconds, sizes)
 
     def ordered(self, governor: Governor, data_object: DataObject, now: float) -> None:
         """A governor is told to fetch a copy."""

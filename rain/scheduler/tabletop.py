@@ -182,17 +182,16 @@ class Tabletop:
                 self._finish(task)
 
     def _finish(self, task: Task) -> None:
-        governor = progress.finish(task)
+        governor, seconds = task.assigned, self.random.random()
+        assert governor is not None  # it is running
+        progress.finish({task: seconds}, governor)
         size = self.random.choice(SIZES)
         learned = task.session.learned[task.kind.id]
-        self.estimates.finished(learned, self.random.random(), size)
+        self.estimates.finished(learned, [seconds], [size])
         self.news.finished.append(task)
-        for data_object in progress.consumed(task):
-            release(self.graph, data_object)
-        for output in task.outputs:
-            if not output.is_finished:
-                self.news.ready += progress.finish_object(output, governor, size)
-            release(self.graph, output)
+        made = [output for output in task.outputs if not output.is_finished]
+        self.news.ready += progress.finish_objects(made, [size] * len(made), governor)
+        release(self.graph, [*progress.consumed((task,)), *task.outputs])
 
     # How it stands.
 

@@ -215,10 +215,7 @@ def _object(state: State, client_id: ClientId, object_id: ObjectId) -> DataObjec
 
 def _release_unneeded(state: State, object_ids: Iterable[ObjectId]) -> None:
     """Constants that nobody reads and nobody keeps are gone as soon as they came."""
-    for object_id in object_ids:
-        data_object = state.graph.objects[object_id]
-        if not data_object.is_needed:
-            release(state.graph, data_object)
+    release(state.graph, [state.graph.objects[object_id] for object_id in object_ids])
 
 
 def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...]) -> None:
@@ -229,7 +226,7 @@ def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...])
     for data_object in objects:
         data_object.kept = False
         data_object.session.undelivered.pop(data_object, None)
-        state.drop(data_object, release(state.graph, data_object))
+    state.release(objects)
 
 
 def _wait(state: State, event: WaitAsked) -> None:

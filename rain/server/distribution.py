@@ -9,6 +9,7 @@ are.
 from __future__ import annotations
 
 from rain.base.ids import KindId
+from rain.base.kinds import TaskKind
 from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT, SERVER, Orders
 from rain.graph import DataObject, Governor, Session, Task, planning
@@ -52,25 +53,36 @@ def distribute(state: State) -> None:
         limit = min(most, max(ENOUGH, PACES * governor.pace))
         room = limit - len(governor.assigned) + governor.ahead
         if room > 0 and len(queue):
-            orders = state.orders(governor)
-            held_back: list[Task] = []
-            for _ in range(min(room, len(queue))):
-                task = queue.pop()
-                if task.failures and must_wait(task, governor, crash_limit):
-                    held_back.append(task)
-                else:
-                    _assign(state, orders, task)
-            for task in held_back:
-                queue.add(task)
+            tasks = queue.take(room)
+            if any(task.failures for task in tasks):
+                tasks = _assign_carefully(governor, tasks, crash_limit)
+            else:
+                planning.assign_queued(tasks, governor)
+            _tell(state, governor, tasks)
         if governor.followers:
             _assign_ahead(state, governor)
     state.touched.clear()
+
+
+def _assign_carefully(governor: Governor, tasks: list[Task], crash_limit: int) -> list[Task]:
+    """One after the other, since some have failed before; who must wait goes back to the queue."""
+    told: list[Task] = []
+    held_back: list[Task] = []
+    for task in tasks:
+        if task.failures and must_wait(task, governor, crash_limit):
+            held_back.append(task)
+        else:
+            planning.assign(task)
+            told.append(task)
+    governor.queue.add_all(held_back)
+    return told
 
 
 def _assign_ahead(state: State, governor: Governor) -> None:
     """Tells what can follow without the server; every task that is told may have followers too."""
     limit, crash_limit = state.settings.overbooking_ahead, state.settings.crash_limit
     followers = governor.followers
+    told: list[Task] = []
     while followers and governor.ahead < limit:
         task = followers.popleft()
         if (
@@ -79,7 +91,10 @@ def _assign_ahead(state: State, governor: Governor) -> None:
             and planning.can_go_ahead(task, governor)
             and not (task.failures and must_wait(task, governor, crash_limit))
         ):
-            _assign(state, state.orders(governor), task)
+            planning.assign(task)
+            told.append(task)
+    if told:
+        _tell(state, governor, told)
 
 
 def place(state: State, data_object: DataObject, governor: Governor, tries: int = 0) -> None:
@@ -116,29 +131,35 @@ def _bring(state: State, data_object: DataObject, governor: Governor) -> None:
             state.estimates.ordered(governor, data_object, state.now)
 
 
-def _assign(state: State, orders: Orders, task: Task) -> None:
-    governor = planning.assign(task)
-    for data_object in task.inputs:
-        if governor not in data_object.assigned:
-            _bring(state, data_object, governor)
-    kind = task.kind
+def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
+    """Tells a governor of tasks that were assigned to it, and of what it needs for them."""
+    orders = state.orders(governor)
+    columns = orders.tasks
+    known: TaskKind | None = None
+    for task in tasks:
+        if task.kind is not known:
+            known = task.kind
+            _tell_kind(orders, governor, task.session, known)
+        if task.inputs:
+            for data_object in task.inputs:
+                if governor not in data_object.assigned:
+                    _bring(state, data_object, governor)
+            columns.inputs += [data_object.id for data_object in task.inputs]
+        columns.outputs += [output.id for output in task.outputs]
+    columns.ids += [task.id for task in tasks]
+    columns.attempts += [task.attempt for task in tasks]
+    columns.kinds += [task.kind.id for task in tasks]
+    columns.priorities += [task.priority for task in tasks]
+    columns.configs += [task.config for task in tasks]
+    columns.input_counts += [len(task.inputs) for task in tasks]
+
+
+def _tell_kind(orders: Orders, governor: Governor, session: Session, kind: TaskKind) -> None:
     if kind.id not in governor.kinds_told:
         for output_kind in kind.outputs:
-            _tell_object_kind(orders, governor, task.session, output_kind)
+            _tell_object_kind(orders, governor, session, output_kind)
         governor.kinds_told.add(kind.id)
         orders.task_kinds.append(kind)
-    columns = orders.tasks
-    columns.ids.append(task.id)
-    columns.attempts.append(task.attempt)
-    columns.kinds.append(kind.id)
-    columns.priorities.append(task.priority)
-    columns.configs.append(task.config)
-    columns.input_counts.append(len(task.inputs))
-    columns.inputs.extend([data_object.id for data_object in task.inputs])
-    for output in task.outputs:
-        columns.outputs.append(output.id)
-        if output.consumers:
-            governor.followers.extend(output.consumers)
 
 
 def _tell_object_kind(

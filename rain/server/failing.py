@@ -15,7 +15,6 @@ from rain.base.moments import rfc3339
 from rain.base.states import TaskMove
 from rain.base.wire import TaskFailure
 from rain.graph import DataObject, Governor, Task, failing, planning
-from rain.graph.release import release
 from rain.server import tries, waiting
 from rain.server.sessions import fail_session
 from rain.server.state import State
@@ -120,8 +119,7 @@ def _pass_on(state: State, fallout: failing.Fallout) -> None:
         state.stop(governor, task, attempt)
     gone = set(fallout.objects)
     state.unfetched = {key: n for key, n in state.unfetched.items() if key[0] not in gone}
-    for data_object in fallout.free:
-        state.drop(data_object, release(state.graph, data_object))
+    state.release(fallout.free)
     for task in fallout.tasks:
         state.news.unplanned.pop(task, None)
         task.session.first_failed = task.session.first_failed or failure

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from rain.base.errors import ProtocolError
 from rain.base.failures import FailureCause, SessionFailure
-from rain.base.ids import FIRST_SHARED, NUMBER_MASK, GovernorId, ObjectId, TaskId, spell
+from rain.base.ids import GovernorId, ObjectId, TaskId, spell
 from rain.base.states import TaskRow
 from rain.base.wire import TaskFailure, Update
-from rain.graph import DataObject, Governor, Task, loss, progress
-from rain.graph.release import release
-from rain.server import failing, feasibility, happenings, waiting
+from rain.graph import Governor, Task, loss, progress
+from rain.server import failing, feasibility, finishing, happenings
 from rain.server.messages import (
     DismissGovernor,
     GovernorEvent,
@@ -58,7 +57,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
             task.user, task.debug = task_note.user, task_note.debug
     if update.finished.ids:
         governor.pace = len(update.finished.ids)
-        _finished(state, governor, update)
+        finishing.finish(state, governor, update)
     for task in ahead:
         if task.row is TaskRow.ASSIGNED:
             _start(state, governor, task)
@@ -142,79 +141,6 @@ def _start(state: State, governor: Governor, task: Task) -> None:
     progress.start(task, state.now)
     if state.happenings is not None:
         state.happenings.task_started(state.now, governor, task)
-
-
-def _finished(state: State, governor: Governor, update: Update) -> None:
-    finished = update.finished
-    sizes, data = finished.sizes, finished.data
-    notes = {note.object: note for note in update.object_notes}
-    end = 0
-    for task_id, attempt, duration, count in zip(
-        finished.ids, finished.attempts, finished.durations, finished.output_counts, strict=True
-    ):
-        start, end = end, end + count
-        task = _current(state, governor, task_id, attempt)
-        if task is None:
-            continue  # with the stop it was told to drop the outputs
-        if len(task.outputs) != count:
-            raise ProtocolError(
-                f"{spell(task_id)} finished with {count} outputs, it has {len(task.outputs)}"
-            )
-        if task.row is TaskRow.AHEAD:
-            raise ProtocolError(f"{spell(task_id)} finished before its inputs")
-        _finish(state, governor, task, duration)
-        learned = task.session.learned[task.kind.id]
-        state.estimates.finished(learned, duration, sum(sizes[start:end]))
-        for index, output in enumerate(task.outputs, start):
-            note = notes.get(output.id) if notes else None
-            if note is not None:
-                output.content_type, output.user = note.content_type, note.user
-            _finish_output(state, governor, output, sizes[index], data[index])
-        if task.waits:
-            waiting.done(state, task)
-        if not task.session.unfinished:
-            waiting.idle(state, task.session)
-
-
-def _finish(state: State, governor: Governor, task: Task, duration: float) -> None:
-    progress.finish(task)
-    task.duration = duration
-    sudden = not task.started  # it was so short that its start was never told
-    if sudden:
-        task.started = state.now - duration
-    if state.happenings is not None:
-        state.happenings.task_finished(state.now, governor, task, sudden=sudden)
-    state.news.finished.append(task)
-    state.touched[governor] = None
-    for data_object in progress.consumed(task):
-        state.drop(data_object, release(state.graph, data_object))
-
-
-def _finish_output(
-    state: State, governor: Governor, output: DataObject, size: int, data: bytes
-) -> None:
-    was_finished = output.is_finished
-    ready = progress.finish_object(output, governor, size)
-    if was_finished:
-        return
-    if state.happenings is not None and state.happenings.with_objects:
-        state.happenings.object_finished(state.now, governor, output)
-    if not output.is_needed:
-        state.drop(output, release(state.graph, output))
-        waiting.done(state, output)
-        return
-    if len(data) == size:
-        output.data = data
-        # A delivery has no room for notes, and goes to the owner of the session alone.
-        if output.kept and not output.user and output.id & NUMBER_MASK < FIRST_SHARED:
-            output.session.undelivered[output] = None
-    if output.waits:
-        waiting.done(state, output)
-    if ready:
-        state.news.ready += ready
-        for task in ready:
-            if task.scheduled is not None:
-                state.touched[task.scheduled] = None
 
 
 def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from attrs import Factory, define, frozen
 
 from rain.base.ids import GovernorId, KindId, RequestId
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
+from rain.graph.release import release
 from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Thresholds, Throttle
@@ -100,6 +103,11 @@ class State:
         effects.extend(OrderGovernor(*item) for item in self._orders.items())
         self._effects, self._orders = [], {}
         return effects
+
+    def release(self, objects: Iterable[DataObject]) -> None:
+        """Lets go of objects that nobody needs, here and on the governors that hold them."""
+        for governor, dropped in release(self.graph, objects).items():
+            self.orders(governor).drops += dropped
 
     def drop(self, data_object: DataObject, holders: tuple[Governor, ...]) -> None:
         """Tells governors that they need not hold an object any more."""

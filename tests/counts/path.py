@@ -106,6 +106,9 @@ MOVES = {
 }
 """The functions that move something along a table of states."""
 
+MOVES_OF_MANY = {"move_tasks": "tasks", "move_objects": "objects"}
+"""Those that move several at once, and the names of what they move."""
+
 
 @contextmanager
 def nobody_counts() -> Generator[None]:
@@ -140,8 +143,11 @@ class _Calls:
     def _saw(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
             self._counted[self._calls] += 1
-            if frame.f_code.co_qualname in self._movers:
+            name = frame.f_code.co_qualname
+            if name in self._movers:
                 self._counted[self._moves] += 1
+            elif name in MOVES_OF_MANY:
+                self._counted[self._moves] += len(frame.f_locals[MOVES_OF_MANY[name]])
 
 
 @define(eq=False)
