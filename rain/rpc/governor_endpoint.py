@@ -79,9 +79,7 @@ class Control:
 
     def order(self, message: bytes) -> None:
         """Orders, which come without a call."""
-        with unpacked("orders", schema.common.Orders, message) as reader:
-            orders = read_orders(reader)
-        self._handler.order(orders)
+        self._handler.order(unpacked("orders", schema.common.Orders, message, read_orders))
 
     async def _report(self, context: CallContext) -> None:
         write_governor_report(context.results.init("report"), self._handler.report())

@@ -265,4 +265,7 @@ class SubmissionReply(PlainReply[None]):
 
 
 def _write_fitting(number: int, answer: WaitAnswer) -> bytes:
-    return write_waited(number, evolve(answer, delivery=slim_delivery(answer.delivery)))
+    slim = slim_delivery(answer.delivery)
+    if slim is not answer.delivery:
+        answer = evolve(answer, delivery=slim)
+    return write_waited(number, answer)

@@ -96,8 +96,7 @@ class ServedGovernor:
         )
 
     def _update(self, message: bytes) -> None:
-        with unpacked("an update", schema.common.Update, message) as reader:
-            update = read_update(reader)
+        update = unpacked("an update", schema.common.Update, message, read_update)
         self._handler.update(update)
 
     async def _drained(self, context: CallContext) -> None:  # as all methods

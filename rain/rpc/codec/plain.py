@@ -4,8 +4,8 @@ Orders and updates are the structures themselves. What clients ask, and what the
 the number of the request with it.
 """
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
 
 from rain.base.errors import ProtocolError
 from rain.rpc.codec.border import (
@@ -18,6 +18,8 @@ from rain.rpc.codec.border import (
     reading,
 )
 
+T = TypeVar("T")
+
 
 def packed(builder: Builder) -> bytes:
     """The bytes of a message."""
@@ -25,9 +27,8 @@ def packed(builder: Builder) -> bytes:
     return content
 
 
-@contextmanager
-def unpacked(what: str, structure: Interface, content: bytes) -> Generator[Reader, None, None]:
-    """A message that somebody sent; it is read inside, and nothing else is done there."""
+def unpacked(what: str, structure: Interface, content: bytes, read: Callable[[Reader], T]) -> T:
+    """What `read` finds in a message that somebody sent; it does nothing else than read."""
     if len(content) > MESSAGE_LIMIT:
         raise ProtocolError(
             f"{what}: {len(content)} bytes in one message; the limit is {MESSAGE_LIMIT}"
@@ -36,4 +37,4 @@ def unpacked(what: str, structure: Interface, content: bytes) -> Generator[Reade
         reading(what),
         structure.from_bytes(content, TRAVERSAL_LIMIT, NESTING_LIMIT) as reader,
     ):
-        yield reader
+        return read(reader)

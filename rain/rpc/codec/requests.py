@@ -16,7 +16,7 @@ from rain.rpc.codec.answers import (
     write_refusal,
     write_wait_answer,
 )
-from rain.rpc.codec.border import check_length
+from rain.rpc.codec.border import Reader, check_length
 from rain.rpc.codec.plain import packed, unpacked
 from rain.rpc.codec.submission import read_submission, read_uploaded, write_submission
 
@@ -73,24 +73,26 @@ def write_request(number: int, request: Request) -> bytes:
 
 
 def read_request(content: bytes) -> tuple[int, Request]:
-    with unpacked("a request", schema.request.Request, content) as message:
-        number: int = message.number
-        match str(message.which()):
-            case "submit":
-                part = message.submit.part
-                return number, SubmitPart(
-                    read_submission(part), read_uploaded(part), message.submit.last
-                )
-            case "wait":
-                wait = message.wait
-                mode: int = wait.mode.raw
-                if mode >= len(WAIT_MODES):
-                    raise ProtocolError(f"wait: there is no mode number {mode}")
-                tasks: list[TaskId] = list(wait.tasks)
-                objects: list[ObjectId] = list(wait.objects)
-                return number, Wait(SessionId(wait.session), tasks, objects, WAIT_MODES[mode])
-            case _:
-                return number, Abandon()
+    return unpacked("a request", schema.request.Request, content, _read_request)
+
+
+def _read_request(message: Reader) -> tuple[int, Request]:
+    number: int = message.number
+    match str(message.which()):
+        case "submit":
+            submit = message.submit
+            part = submit.part
+            return number, SubmitPart(read_submission(part), read_uploaded(part), submit.last)
+        case "wait":
+            wait = message.wait
+            mode: int = wait.mode.raw
+            if mode >= len(WAIT_MODES):
+                raise ProtocolError(f"wait: there is no mode number {mode}")
+            tasks: list[TaskId] = list(wait.tasks)
+            objects: list[ObjectId] = list(wait.objects)
+            return number, Wait(SessionId(wait.session), tasks, objects, WAIT_MODES[mode])
+        case _:
+            return number, Abandon()
 
 
 def write_done(number: int, value: None) -> bytes:
@@ -115,15 +117,18 @@ def write_refused(number: int, reason: str | SessionFailure) -> bytes:
 
 
 def read_answer(content: bytes) -> tuple[int, Answer | Refused]:
-    with unpacked("an answer", schema.request.Answer, content) as message:
-        number: int = message.number
-        match str(message.which()):
-            case "waited":
-                return number, read_wait_answer(message.waited)
-            case "refusal":
-                refusal = read_refusal(message.refusal)
-                if isinstance(refusal, str):
-                    return number, RefusedError(refusal)
-                return number, SessionFailedError(refusal)
-            case _:
-                return number, None
+    return unpacked("an answer", schema.request.Answer, content, _read_answer)
+
+
+def _read_answer(message: Reader) -> tuple[int, Answer | Refused]:
+    number: int = message.number
+    match str(message.which()):
+        case "waited":
+            return number, read_wait_answer(message.waited)
+        case "refusal":
+            refusal = read_refusal(message.refusal)
+            if isinstance(refusal, str):
+                return number, RefusedError(refusal)
+            return number, SessionFailedError(refusal)
+        case _:
+            return number, None

@@ -48,7 +48,7 @@ def read_submission(reader: Reader) -> Submission:
 
 def read_uploaded(reader: Reader) -> list[ObjectId]:
     """The constants of a part whose bytes went ahead."""
-    return list(reader.constants.uploaded)
+    return list(reader.constants.uploaded) if reader._has("constants") else []
 
 
 def _write_tasks(builder: Builder, tasks: TaskColumns) -> None:
