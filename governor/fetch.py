@@ -17,7 +17,7 @@ from rain.base.ids import spell
 from rain.base.kinds import DataType
 from rain.governor.messages import Event, Fetch, FetchFailed, ObjectFetched, Stored
 from rain.governor.store import MEMORY_LIMIT, Store, StoreError
-from rain.rpc.host import in_thread
+from rain.rpc.threads import in_thread
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.protocol import SharedPlace
 from rain.stream.reading import StreamReader, Transfer

@@ -13,7 +13,8 @@ from rain.lab.estimates import Estimates, expect
 from rain.lab.rebuilding import RecordedRun, read_run
 from rain.lab.recorded import Reader
 from rain.lab.running import check_fits
-from rain.lab.simulation import Setup, Simulation
+from rain.lab.setup import Setup
+from rain.lab.simulation import Simulation
 from rain.lab.watched import WatchedScheduler
 from rain.lab.whatif import Alternative, WhatIf
 from rain.lab.workload import Cluster, LabError

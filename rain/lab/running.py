@@ -12,7 +12,8 @@ from rain.lab.estimates import expect
 from rain.lab.families import make
 from rain.lab.files import is_file, read_file
 from rain.lab.league import Entry, Result
-from rain.lab.simulation import Setup, Simulation
+from rain.lab.setup import Setup
+from rain.lab.simulation import Simulation
 from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import Cluster, LabError, Workload
 from rain.server.plugins import make_scheduler

@@ -1,4 +1,4 @@
-"""Virtual time: the server, its governors and the network between them, event after event.
+"""A run in virtual time: the client, the server, its governors and the network between them.
 
 Everything that happens at one instant is gathered and then applied in a fixed order: what has
 arrived, the governors' turns, the server's turn, the network. Events of one instant keep the order
@@ -8,38 +8,20 @@ in which they were made. So a run depends on nothing but what it was given.
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop, heappush
-from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from rain.base.address import Source
 from rain.base.errors import InvariantError
-from rain.base.ids import ClientId, GovernorId, RequestId, SessionId, TaskId
-from rain.base.wire import SERVER, Orders, Update
-from rain.governor.messages import (
-    BuiltinDone,
-    DeleteFiles,
-    Failed,
-    Fetch,
-    FetchFailed,
-    ObjectFetched,
-    OrdersReceived,
-    RunBuiltin,
-    SendUpdate,
-    StopBuiltin,
-    StopFetch,
-    Tick,
-)
-from rain.lab import ledger as kinds
-from rain.lab.estimates import Expected
+from rain.base.ids import ClientId, RequestId, SessionId
+from rain.base.wire import Orders
+from rain.lab.governors import Governors
 from rain.lab.ledger import Ledger
-from rain.lab.machine import Governor, Run
-from rain.lab.network import Network, Transfer
 from rain.lab.outcome import Outcome
+from rain.lab.setup import Setup
 from rain.lab.submitting import Submitting
+from rain.lab.timeline import FOREVER, Timeline
 from rain.lab.watched import WatchedScheduler
-from rain.lab.workload import NO_OVERHEADS, Cluster, LabError, Overheads, Workload
+from rain.lab.workload import LabError
 from rain.server.messages import (
     AnswerWait,
     ClientJoined,
@@ -57,31 +39,13 @@ from rain.server.messages import (
     WaitAsked,
 )
 from rain.server.reactor import Reactor
-from rain.server.state import ReactorSettings, State
+from rain.server.state import State
 
-FOREVER = float("inf")
 BEGIN = 1.0  # the first submit: everybody has joined long before
 CLIENT = ClientId(1)
 SESSION = SessionId(1)
 PATIENCE = 50
 """So many turns of the server in a row may pass for nothing when only it could go on."""
-
-PATIENT = ReactorSettings(governor_silence=FOREVER)
-"""Governors of the lab send no heartbeats."""
-
-_SILENCE = Update()
-
-
-@frozen
-class Setup:
-    """All that a run depends on, but the scheduler."""
-
-    workload: Workload
-    cluster: Cluster
-    expected: Expected
-    overheads: Overheads = NO_OVERHEADS
-    checking: bool = False  # run both consistency checkers after every turn
-    settings: ReactorSettings = PATIENT
 
 
 class Simulation:
@@ -94,16 +58,14 @@ class Simulation:
         record: Callable[[TurnInput], None] | None = None,
     ) -> None:
         """`record` is given the input of every turn of the server, as that one would write it."""
-        self.now = 0.0
         self.ledger = Ledger(BEGIN)
         self._setup = setup
         self._latency = setup.cluster.latency
-        self._scheduler = scheduler
+        self._timeline = Timeline()
         self._record = record
-        self._heap: list[tuple[float, int, Callable[[Any], None], Any]] = []
-        self._count = 0
         self._over = False
         # The server.
+        self._scheduler = scheduler
         settings = evolve(setup.settings, debug=setup.checking)
         self._reactor = Reactor(scheduler, State(settings))
         self._inbox = TurnInput(0.0)
@@ -113,38 +75,22 @@ class Simulation:
         # The client.
         self._submitting = Submitting(setup.workload, setup.expected, SESSION)
         self._batch = 0
-        # The governors, and the network with the server as its last member.
-        self._governors = [
-            Governor(
-                number,
-                GovernorId(number + 1),
-                f"governor-{number}:1",
-                resources,
-                checking=setup.checking,
-            )
-            for number, resources in enumerate(setup.cluster.governors)
-        ]
-        self._by_source = {
-            Source(governor.address, governor.id).spell(): governor for governor in self._governors
-        }
-        self._stirred: dict[Governor, None] = {}  # those that have something to do now
-        links = [setup.cluster.bandwidth] * (len(self._governors) + 1)
-        self._network = Network(links, links)
-        self._pulls: dict[Transfer, tuple[Governor, int]] = {}
-        self._transfers: dict[tuple[Governor, int], Transfer] = {}
+        self._governors = Governors(
+            setup, self._submitting, self._timeline, self.ledger, self._updated
+        )
 
     def run(self) -> Outcome:
         """From the first submit to the last task."""
         self._inbox.from_governors += [
             GovernorJoined(governor.id, governor.address, governor.resources)
-            for governor in self._governors
+            for governor in self._governors.members
         ]
         self._inbox.from_clients.append(ClientJoined(CLIENT))
-        self._at(BEGIN, self._begin, None)
+        self._timeline.at(BEGIN, self._begin, None)
         while not self._over:
-            self.now = self._next_time()
+            self._timeline.now = self._next_time()
             self._instant()
-        outcome = self.ledger.outcome(self.now)
+        outcome = self.ledger.outcome(self._timeline.now)
         outcome.turns = self._turns
         outcome.scheduler_runs = self._scheduler.runs
         outcome.scheduler_seconds = self._scheduler.seconds
@@ -152,39 +98,28 @@ class Simulation:
 
     # Time.
 
-    def _at(self, time: float, action: Callable[[Any], None], subject: object) -> None:
-        self._count += 1
-        heappush(self._heap, (time, self._count, action, subject))
-
     def _next_time(self) -> float:
-        if self._stirred:
-            return self.now
-        time = self._network.next_end()
-        if self._heap and self._heap[0][0] < time:
-            time = self._heap[0][0]
+        now = self._timeline.now
+        if self._governors.are_stirred:
+            return now
+        time = min(self._governors.transfers.network.next_end(), self._timeline.next_time)
         server = self._free_at
         if not (self._inbox.from_governors or self._inbox.from_clients):
             server = max(server, self._due)
             if time == server == FOREVER:
                 raise self._stuck()
-        return max(min(time, server), self.now)
+        return max(min(time, server), now)
 
     def _instant(self) -> None:
-        now, heap = self.now, self._heap
-        while heap and heap[0][0] <= now:
-            _, _, action, subject = heappop(heap)
-            action(subject)
-        for transfer in self._network.take_ended(now):
-            self._pulled(transfer)
-        if self._stirred:
-            stirred, self._stirred = self._stirred, {}
-            for governor in stirred:
-                self._governor_turn(governor)
+        now = self._timeline.now
+        self._timeline.run_due()
+        self._governors.transfers.end_due()
+        self._governors.turns()
         if now >= self._free_at:
             inbox = self._inbox
             if now >= self._due or inbox.from_governors or inbox.from_clients:
                 self._server_turn()
-        self._network.settle(now)
+        self._governors.transfers.network.settle(now)
 
     # The client.
 
@@ -207,7 +142,7 @@ class Simulation:
             tasks = tuple(self._submitting.task_id(task) for task in following.after)
             inbox.append(WaitAsked(CLIENT, request, SESSION, tasks, (), "all"))
         else:
-            self._at(self.now + following.delay, self._submit, number + 1)
+            self._timeline.after(following.delay, self._submit, number + 1)
 
     def _answered(self) -> None:
         """What the client has waited for is finished."""
@@ -217,13 +152,13 @@ class Simulation:
             self._over = True
         else:
             delay = batches[number].delay + 2 * self._latency
-            self._at(self.now + delay, self._submit, number)
+            self._timeline.after(delay, self._submit, number)
 
     # The server.
 
     def _server_turn(self) -> None:
         given, self._inbox = self._inbox, TurnInput(0.0)
-        given.now = self.now
+        given.now = self._timeline.now
         if self._record is not None:
             self._record(given)
         output = self._reactor.turn(given)
@@ -233,16 +168,19 @@ class Simulation:
         if output.scheduled:
             took = self._scheduler.heard * self._setup.overheads.news
             self._inbox.scheduling_took = took
-        self._free_at = self.now + self._setup.overheads.turn + took
-        told: list[tuple[Governor, Orders]] = []
+        self._free_at = self._timeline.now + self._setup.overheads.turn + took
+        told: list[tuple[int, Orders]] = []
         for effect in output.effects:
             if isinstance(effect, OrderGovernor):
-                told.append((self._governors[effect.governor - 1], effect.orders))
+                told.append((effect.governor - 1, effect.orders))
             else:
                 self._carry(effect)
         if told:
-            self._at(self._free_at + self._latency, self._ordered, told)
+            self._timeline.at(self._free_at + self._latency, self._governors.ordered, told)
         self._notice_standstill(bool(told))
+
+    def _updated(self, event: GovernorUpdated) -> None:
+        self._inbox.from_governors.append(event)
 
     def _carry(self, effect: Effect) -> None:
         match effect:
@@ -262,7 +200,7 @@ class Simulation:
 
     def _notice_standstill(self, told: bool) -> None:
         """A scheduler that leaves tasks without a plan would let the server turn for ever."""
-        if told or self._heap or self._network.active or self._over:
+        if told or self._timeline or self._governors.transfers.network.active or self._over:
             self._vain = 0
             return
         self._vain += 1
@@ -276,143 +214,3 @@ class Simulation:
             f"the scheduler leaves {left} tasks of {self._setup.workload.name!r} undone: nothing"
             f" runs, nothing moves, and in {PATIENCE} runs it has planned nothing"
         )
-
-    # The governors.
-
-    def _ordered(self, told: list[tuple[Governor, Orders]]) -> None:
-        for governor, orders in told:
-            self.ledger.note(self.now, kinds.ORDERED, governor.number, len(orders.tasks.ids))
-            governor.events.append(OrdersReceived(orders))
-            self._stirred[governor] = None
-
-    def _governor_turn(self, governor: Governor) -> None:
-        events, governor.events = governor.events, []
-        for effect in governor.reactor.turn(self.now, events):
-            match effect:
-                case RunBuiltin(run, task_id):
-                    self._start(governor, run, task_id)
-                case SendUpdate(update):
-                    if update != _SILENCE:
-                        event = GovernorUpdated(governor.id, update)
-                        self._at(self.now + self._latency, self._inbox_take, event)
-                case Fetch():
-                    self._fetch(governor, effect)
-                case StopFetch(fetch):
-                    self._stop_fetch(governor, fetch)
-                case DeleteFiles(files):
-                    governor.delete(files)
-                    self.ledger.count_stored(governor)
-                case StopBuiltin(run):
-                    self._stop_run(governor, run)
-                case _:
-                    raise InvariantError(f"the lab has no executors: {effect}")
-        self._wake_later(governor)
-
-    def _start(self, governor: Governor, run: int, task_id: TaskId) -> None:
-        overheads = self._setup.overheads
-        if governor.ready_at < 0:
-            governor.ready_at = self.now + overheads.start
-        start = max(self.now, governor.ready_at)
-        number = self._submitting.task_number(task_id)
-        governor.runs[run] = Run(task_id, start)
-        self.ledger.note(start, kinds.STARTED, governor.number, number)
-        end = start + self._setup.workload.tasks[number].duration + overheads.task
-        self._at(end, self._ran, (governor, run))
-
-    def _inbox_take(self, event: GovernorUpdated) -> None:
-        self._inbox.from_governors.append(event)
-
-    def _wake_later(self, governor: Governor) -> None:
-        """What lingers in a store goes by itself after a while."""
-        lingering = governor.reactor.state.objects.lingering
-        if lingering:
-            time = next(iter(lingering.values()))
-            if governor.wakes_at > time or governor.wakes_at <= self.now:
-                governor.wakes_at = time
-                self._at(time, self._wake, governor)
-
-    def _wake(self, governor: Governor) -> None:
-        if governor.wakes_at == self.now:
-            governor.events.append(Tick())
-            self._stirred[governor] = None
-
-    def _ran(self, subject: tuple[Governor, int]) -> None:
-        governor, number = subject
-        run = governor.runs.pop(number, None)
-        if run is None:
-            return  # it was stopped before
-        position = self._submitting.task_number(run.task)
-        workload = self._setup.workload
-        task = workload.tasks[position]
-        self.ledger.note(self.now, kinds.ENDED, governor.number, position)
-        self.ledger.ran(position, governor.number, run.started, self.now)
-        sizes = [workload.objects[made].size for made in task.outputs]
-        governor.events.append(BuiltinDone(number, task.duration, governor.make(sizes)))
-        self.ledger.count_stored(governor)
-        self._stirred[governor] = None
-
-    def _stop_run(self, governor: Governor, run: int) -> None:
-        if governor.runs.pop(run, None) is not None:
-            governor.events.append(BuiltinDone(run, 0.0, Failed("it was stopped")))
-            self._stirred[governor] = None
-
-    # Transfers.
-
-    def _fetch(self, governor: Governor, effect: Fetch) -> None:
-        governor.fetches[effect.fetch] = effect
-        governor.queue.append(effect.fetch)
-        self._pull_next(governor)
-
-    def _pull_next(self, governor: Governor) -> None:
-        """Asks for what may come now; the answer begins after a round trip."""
-        while governor.queue and governor.pulling < self._setup.cluster.downloads:
-            fetch = governor.queue.pop(0)
-            if fetch in governor.fetches:
-                governor.pulling += 1
-                self._at(self.now + 2 * self._latency, self._pull, (governor, fetch))
-
-    def _pull(self, subject: tuple[Governor, int]) -> None:
-        governor, number = subject
-        fetch = governor.fetches.get(number)
-        if fetch is None:
-            governor.pulling -= 1  # it was stopped on the way
-            self._pull_next(governor)
-            return
-        self.ledger.note(self.now, kinds.PULLED, governor.number, fetch.object)
-        if fetch.source == SERVER:
-            source = len(self._governors)
-        else:
-            holder = self._by_source[fetch.source]
-            source = holder.number
-            if holder.reactor.find(fetch.object) is None:
-                self._end_pull(governor, number)
-                governor.events.append(FetchFailed(number, "it is not there"))
-                return
-        transfer = self._network.start(source, governor.number, fetch.size, self.now)
-        self._pulls[transfer] = subject
-        self._transfers[subject] = transfer
-
-    def _pulled(self, transfer: Transfer) -> None:
-        governor, number = self._pulls[transfer]
-        fetch = self._end_pull(governor, number)
-        self.ledger.note(self.now, kinds.ARRIVED, governor.number, fetch.object)
-        self.ledger.arrived(fetch.size)
-        governor.events.append(ObjectFetched(number, governor.content(fetch.size)))
-        self.ledger.count_stored(governor)
-
-    def _stop_fetch(self, governor: Governor, number: int) -> None:
-        transfer = self._transfers.get((governor, number))
-        if transfer is None:  # it has not begun; whoever wants to begin it finds it gone
-            del governor.fetches[number]
-        else:
-            self._network.stop(transfer)
-            self._end_pull(governor, number)
-
-    def _end_pull(self, governor: Governor, number: int) -> Fetch:
-        transfer = self._transfers.pop((governor, number), None)
-        if transfer is not None:
-            del self._pulls[transfer]
-        governor.pulling -= 1
-        self._stirred[governor] = None
-        self._pull_next(governor)
-        return governor.fetches.pop(number)

@@ -8,8 +8,9 @@ from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import GovernorId, ObjectId
 from rain.rpc.handlers import ServerHandler, StreamSource
-from rain.rpc.host import HostCalls, in_host
+from rain.rpc.host import in_host
 from rain.rpc.port import Port
+from rain.rpc.threads import HostCalls
 from rain.stream.holder import Draft, Held
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader

@@ -10,12 +10,9 @@ from __future__ import annotations
 import gc
 import pathlib
 import pickle
-import sys
 import threading
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from types import FrameType, TracebackType
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgpack
@@ -75,6 +72,7 @@ from rain.server.messages import (
 from rain.server.messages import Effect as ServerEffect
 from rain.server.reactor import Reactor as ServerReactor
 from rain.server.state import ReactorSettings, State
+from tests.counts.counting import Counted, nobody_counts
 
 V = TypeVar("V")
 
@@ -85,69 +83,6 @@ RESULT = pickle.dumps(1)
 
 CLIENT = ClientId(1)
 GOVERNOR = GovernorId(1)
-
-
-class Counted(Counter[str]):
-    """How often something was done, and how many bytes were sent, by name."""
-
-    def message(self, way: str, length: int) -> None:
-        self[f"messages {way}"] += 1
-        self[f"bytes {way}"] += length
-
-    def calls(self, part: str) -> AbstractContextManager[None]:
-        """Counts the calls of Python functions meanwhile."""
-        return _Calls(self, part)
-
-
-MOVES = {
-    "server": {"Task.move", "DataObject.move"},
-    "governor": {"TaskMoves.end", "ObjectMoves.end"},
-    "client": set[str](),
-}
-"""The functions that move something along a table of states."""
-
-MOVES_OF_MANY = {"move_tasks": "tasks", "move_objects": "objects"}
-"""Those that move several at once, and the names of what they move."""
-
-
-@contextmanager
-def nobody_counts() -> Generator[None]:
-    """What happens elsewhere is no call of the client."""
-    counting = sys.getprofile()
-    sys.setprofile(None)
-    try:
-        yield
-    finally:
-        sys.setprofile(counting)
-
-
-class _Calls:
-    """Counts calls while it is open; those of the tables of states as moves too."""
-
-    def __init__(self, counted: Counted, part: str) -> None:
-        self._counted = counted
-        self._calls, self._moves = f"calls {part}", f"moves {part}"
-        self._movers = MOVES[part]
-
-    def __enter__(self) -> None:
-        sys.setprofile(self._saw)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        sys.setprofile(None)
-
-    def _saw(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call":
-            self._counted[self._calls] += 1
-            name = frame.f_code.co_qualname
-            if name in self._movers:
-                self._counted[self._moves] += 1
-            elif name in MOVES_OF_MANY:
-                self._counted[self._moves] += len(frame.f_locals[MOVES_OF_MANY[name]])
 
 
 @define(eq=False)

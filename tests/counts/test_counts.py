@@ -15,7 +15,8 @@ from collections.abc import Callable
 import pytest
 
 from rain.client import Client, DataObject, Output, Task, remote
-from tests.counts.path import Counted, count
+from tests.counts.counting import Counted
+from tests.counts.path import count
 
 TASKS = 1000
 DEPTH = 10  # of the tree: 1023 tasks

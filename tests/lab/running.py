@@ -9,7 +9,8 @@ from rain.graph import Graph
 from rain.lab.estimates import Estimates, expect
 from rain.lab.families import make
 from rain.lab.outcome import Outcome
-from rain.lab.simulation import Setup, Simulation
+from rain.lab.setup import Setup
+from rain.lab.simulation import Simulation
 from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import MIB, Cluster, Overheads, Workload
 from rain.scheduler.api import News, Plan, Scheduler

@@ -16,7 +16,8 @@ from rain.lab.outcome import Outcome
 from rain.lab.rebuilding import RecordedRun, latency_of, read_run, start_of
 from rain.lab.recorded import Reader, Seen
 from rain.lab.replaying import ask, open_run
-from rain.lab.simulation import PATIENT, Setup, Simulation
+from rain.lab.setup import PATIENT, Setup
+from rain.lab.simulation import Simulation
 from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import MIB, Batch, Cluster, LabError, Overheads, Workload
 from rain.server.messages import TurnInput

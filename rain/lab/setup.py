@@ -1,0 +1,25 @@
+"""What a run in virtual time depends on."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from rain.lab.estimates import Expected
+from rain.lab.timeline import FOREVER
+from rain.lab.workload import NO_OVERHEADS, Cluster, Overheads, Workload
+from rain.server.state import ReactorSettings
+
+PATIENT = ReactorSettings(governor_silence=FOREVER)
+"""Governors of the lab send no heartbeats."""
+
+
+@frozen
+class Setup:
+    """All that a run depends on, but the scheduler."""
+
+    workload: Workload
+    cluster: Cluster
+    expected: Expected
+    overheads: Overheads = NO_OVERHEADS
+    checking: bool = False  # run both consistency checkers after every turn
+    settings: ReactorSettings = PATIENT
