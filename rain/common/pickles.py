@@ -26,6 +26,9 @@ Part: TypeAlias = bytes | memoryview
 Dump = Callable[..., bytes]
 """`pickle.dumps`, or cloudpickle's."""
 
+WITHOUT_BUFFERS = frozenset({int, float, bool, str, bytes, type(None)})
+"""Types whose values are always one part."""
+
 _PLACE = Struct("<QQ")
 _FOOTER = Struct("<QQQ8s")  # where the second pickle is, its length, the number of buffers
 _LENGTH = Struct("<Q")
@@ -47,6 +50,8 @@ def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
 
     Whoever writes them must do so before the value changes.
     """
+    if type(value) in WITHOUT_BUFFERS:
+        return [dump(value, protocol)]
     buffers: list[memoryview] = []
 
     def stays_inside(buffer: pickle.PickleBuffer) -> bool:
@@ -69,6 +74,8 @@ def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
 
 def load(data: Part) -> Any:
     """The value of any pickle; its large buffers are views of the data, and may only be read."""
+    if len(data) < LARGE:
+        return pickle.loads(data)
     view = memoryview(data).toreadonly()
     places = _places(view)
     if places is None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import ID, unpack
+from rain.common.content_type import decode_value
 from rain.executor.values import blob
 
 if TYPE_CHECKING:
@@ -115,9 +116,9 @@ class Context:
 
     def words(self) -> list[str]:
         """Debug lines and the user's notes, as the answer tells them; empty for none."""
-        user = self._info.user if self._info is not None else {}
-        if not user:
+        if self._info is None or not self._info.user:
             return self.last_words()
+        user = self._info.user
         import json  # noqa: PLC0415 # as above
 
         return ["\n".join(self._debug or ()), json.dumps(user)]
@@ -135,6 +136,16 @@ class Context:
         return input_instance(
             self._memory, self._memory.row(self._call.inputs[index]), label, content_type
         )
+
+    def load_input(self, index: int, label: str, content_type: str | None) -> Any:
+        """The value of one of the inputs; small ones that are read as they are need no instance."""
+        row = self._memory.row(self._call.inputs[index])
+        content = row.content
+        if content_type is None and type(content) is bytes:
+            kind = self._memory.object_kinds[row.kind]
+            if kind.data_type == "blob":
+                return decode_value(content, row.content_type or kind.content_type or None)
+        return self.input(index, label, content_type).load()
 
     def is_input(self, object_id: ID) -> bool:
         """Whether the object is an input of this task."""

@@ -32,7 +32,7 @@ class Desk:
         self._tokens = tokens
         self._answers = answers
         self._on_frame = on_frame
-        self._queue: deque[tuple[int, list[Any]]] = deque()  # calls with their epochs
+        self._queue: deque[tuple[bytes, list[Any]]] = deque()  # calls with their tokens
         self._pack = msgpack.Packer(autoreset=True).pack
         self._looked = 0.0  # when the governor was last asked to look
         self._unseen = False  # it was not asked since the last answer
@@ -59,17 +59,18 @@ class Desk:
                 # All that is in the queue was taken back.
                 queue.clear()
                 continue
-            if not token:
-                return None
-            return self._call_of(int.from_bytes(token, "little"))
+            its_token, call = queue.popleft()
+            if token == its_token:
+                return protocol.Call._make(call)
+            return self._call_of(token) if token else None
 
-    def _call_of(self, epoch: int) -> protocol.Call | None:
-        """The call that a token stands for; calls of other epochs before it were taken back."""
+    def _call_of(self, token: bytes) -> protocol.Call | None:
+        """The call that a token stands for; those of other epochs before it were taken back."""
         queue = self._queue
         while True:
             while queue:
-                its_epoch, call = queue.popleft()
-                if its_epoch == epoch:
+                its_token, call = queue.popleft()
+                if its_token == token:
                     return protocol.Call._make(call)
             if not self._receive():
                 return None
@@ -121,9 +122,9 @@ class Desk:
             return False
         frame: list[Any] = msgpack.unpackb(body, use_list=True)
         if frame[0] == protocol.CALLS:
-            epoch = frame[1]
+            token = frame[1].to_bytes(protocol.TOKEN, "little")
             self._on_frame(frame)
-            self._queue.extend((epoch, call) for call in frame[5])
+            self._queue.extend([(token, call) for call in frame[5]])
         else:
             self._on_frame(frame)
         return True

@@ -8,6 +8,7 @@ import os
 import pickle
 import socket
 import time
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from rain.executor.gpus import visible_gpus
 from rain.executor.memory import Memory
 from rain.executor.parent import die_with_parent
 from rain.executor.task_folder import TaskFolder
-from rain.executor.values import Outputs, split
+from rain.executor.values import Outputs, small_output, split
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
@@ -34,8 +35,9 @@ def unpickle_input_object(
     """Stands in the pickle of an argument where the client had a data object."""
     if _current is None:
         raise RuntimeError("data objects can only be unpickled for a task that runs")
-    instance = _current.input(input_index, label, content_type)
-    return instance.load() if load else instance
+    if load:
+        return _current.load_input(input_index, label, content_type)
+    return _current.input(input_index, label, content_type)
 
 
 class Executor:
@@ -69,7 +71,8 @@ class Executor:
         made = self.memory.made
         while (call := self.desk.next_call()) is not None:
             started = now()
-            if not made.complete(call.inputs):
+            # The first input is the function, which always comes whole.
+            if len(call.inputs) > 1 and not made.complete(call.inputs):
                 self.desk.answer([call.task, 0.0, None], started)
                 continue
             made.forget(call.outputs)
@@ -93,7 +96,7 @@ class Executor:
             return self._call_function(context, call), context.words()
         # Whatever the user's code raises, sys.exit included, is the result of that task only.
         except BaseException as error:  # noqa: BLE001
-            _throw_away(context, frozenset())
+            _throw_away(context.staged or (), frozenset())
             return _told(error), context.last_words()
         finally:
             _current = None
@@ -103,16 +106,24 @@ class Executor:
         config: dict[str, Any] = msgpack.unpackb(call.config)
         function = context.function = memory.function(call.inputs[0])
         args = [pickle.loads(arg) for arg in config["args"]]
-        kwargs = {name: pickle.loads(arg) for name, arg in config["kwargs"].items()}
+        kwargs: dict[str, Any] = config["kwargs"]
+        if kwargs:
+            kwargs = {name: pickle.loads(arg) for name, arg in kwargs.items()}
         result = function(context, *args, **kwargs)
-        kinds = memory.outputs_of[call.kind]
-        values = split(result, kinds)
-        outputs = Outputs(context.is_input, self.stage_folder)
-        told = [
-            outputs.output(value, encode, kind)
-            for value, encode, kind in zip(values, config["encode_outputs"], kinds, strict=True)
-        ]
-        _throw_away(context, outputs.taken)
+        kinds, encodings = memory.outputs_of[call.kind], config["encode_outputs"]
+        small = small_output(result, encodings, kinds)
+        if small is not None:
+            taken: AbstractSet[str] = frozenset()
+            told = [small]
+        else:
+            outputs = Outputs(context.is_input, self.stage_folder)
+            taken = outputs.taken
+            told = [
+                outputs.output(value, encode, kind)
+                for value, encode, kind in zip(split(result, kinds), encodings, kinds, strict=True)
+            ]
+        if context.staged is not None:
+            _throw_away(context.staged, taken)
         return told
 
 
@@ -127,8 +138,8 @@ def _told(error: BaseException) -> str:
     return "".join(format_exception(type(error), error, inner or traceback))
 
 
-def _throw_away(context: Context, taken: AbstractSet[str]) -> None:
+def _throw_away(staged: "Iterable[DataInstance]", taken: AbstractSet[str]) -> None:
     """Removes what was staged and is not returned."""
-    for instance in context.staged or ():
+    for instance in staged:
         if str(instance.path) not in taken:
             instance.remove()

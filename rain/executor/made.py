@@ -1,5 +1,6 @@
 """What an executor has made lately: inputs of calls that were sent behind those that make them."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,9 @@ class Made:
     """The latest outputs that were answered with their bytes; the oldest go first."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, tuple[str, str, bytes]] = {}  # content type, user's notes, bytes
+        # Content type, user's notes, bytes. A plain dict would look for its first entry among all
+        # the places of those that went before.
+        self._rows: OrderedDict[int, tuple[str, str, bytes]] = OrderedDict()
         self._bytes = 0
 
     def complete(self, inputs: list[int | protocol.ObjectRow]) -> bool:
@@ -34,16 +37,18 @@ class Made:
 
     def keep(self, outputs: Sequence[int], told: Sequence[Any]) -> None:
         """Keeps what an answer tells with its bytes."""
+        rows = self._rows
         for output, content in zip(outputs, told, strict=True):
             if type(content) is bytes:
-                self._rows[output] = ("", "", content)
+                rows[output] = ("", "", content)
                 self._bytes += len(content)
             elif content[0] == protocol.BYTES:
                 _, data, content_type, user = content
-                self._rows[output] = (content_type, user, data)
+                rows[output] = (content_type, user, data)
                 self._bytes += len(data)
-        while len(self._rows) > OUTPUTS_AT_MOST or self._bytes > BYTES_AT_MOST:
-            self._drop(next(iter(self._rows)))
+        while len(rows) > OUTPUTS_AT_MOST or self._bytes > BYTES_AT_MOST:
+            _, (_, _, data) = rows.popitem(last=False)
+            self._bytes -= len(data)
 
     def forget(self, outputs: Sequence[int]) -> None:
         """They are about to be made anew; what they were before must not be read meanwhile."""

@@ -7,14 +7,21 @@ data instance, is encoded as the output says, or is bytes or text.
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import ID, pack
-from rain.common.content_type import encode_parts, encode_value, is_type_instance
+from rain.common.content_type import (
+    PICKLE_PROTOCOL,
+    encode_parts,
+    encode_value,
+    is_type_instance,
+)
 from rain.common.errors import RainException
+from rain.common.pickles import WITHOUT_BUFFERS
 from rain.executor.staging import new_path, stage_parts
 
 if TYPE_CHECKING:
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
 
 _DATA_INSTANCE = "rain.common.data_instance"
 _BLOB = "blob"
+_PICKLE = "pickle"
 
 
 def is_instance(value: object) -> TypeGuard[DataInstance]:
@@ -92,6 +100,22 @@ def _by_label(result: Mapping[Any, Any], labels: list[str]) -> list[Any]:
             f"The task has the outputs {labels}; not returned: {missing}, unknown: {surplus}"
         )
     return [result[label] for label in labels]
+
+
+def small_output(
+    result: object, encodings: Sequence[str | None], kinds: Sequence[protocol.ObjectKindRow]
+) -> bytes | None:
+    """The commonest answer by the shortest way: one small plain value, pickled as was declared.
+
+    None for all others, which `split` and `Outputs` take.
+    """
+    if type(result) not in WITHOUT_BUFFERS or len(kinds) != 1 or encodings[0] != _PICKLE:
+        return None
+    (kind,) = kinds
+    if kind.content_type != _PICKLE or kind.data_type != _BLOB:
+        return None
+    data = pickle.dumps(result, PICKLE_PROTOCOL)
+    return data if len(data) <= protocol.INLINE_RESULT else None
 
 
 class Outputs:

@@ -328,3 +328,14 @@ def test_only_files_of_the_task_can_be_staged(executor: Child, path: str, compla
 def test_data_objects_cannot_be_unpickled_outside_of_a_task() -> None:
     with pytest.raises(RuntimeError, match="for a task that runs"):
         unpickle_input_object("a", 1, False, None)
+
+
+@pytest.mark.parametrize("value", [7, 0.5, True, "text", b"bytes", None, [7]])
+def test_a_value_comes_back_whatever_its_type_is(executor: Child, value: object) -> None:
+    assert executor.value(lambda ctx: value) == value
+
+
+def test_a_long_text_that_is_pickled_is_left_in_a_file(executor: Child) -> None:
+    ((what, path, *_),) = executor.call(lambda ctx: "long" * 20_000)[2]
+    assert what == protocol.FILE
+    assert pickle.loads(Path(path).read_bytes()) == "long" * 20_000
