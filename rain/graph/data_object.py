@@ -107,6 +107,15 @@ class DataObject:
         if governor not in self.assigned:
             self.assigned = _joined(self.assigned, governor)
 
+    def order_to(self, governor: Governor) -> None:
+        """Notes that a governor, which was not told of it before, is told to fetch it."""
+        if self.scheduled is self.assigned:  # as nearly always
+            self.scheduled = self.assigned = _joined(self.scheduled, governor)
+            governor.objects[self] = None
+        else:
+            self.schedule_on(governor)
+            self.assign_to(governor)
+
     def locate_on(self, governor: Governor) -> None:
         """Notes that a governor has all of it."""
         if governor not in self.located:

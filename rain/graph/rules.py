@@ -26,6 +26,9 @@ def suits(kind: TaskKind, governor: Governor) -> bool:
 
 def allows(task: Task, governor: Governor, governors: Iterable[Governor]) -> bool:
     """Whether the task may be planned there now."""
+    kind = task.kind
+    if kind.constraints is None and not kind.resources.others:  # as nearly always
+        return kind.resources.cpus <= governor.resources.cpus
     return broken_rule(task, governor, governors) is None
 
 

@@ -113,8 +113,9 @@ class Plan:
         graph = self.graph
         if graph.governors.get(governor.id) is not governor:
             raise PlanError("unknown governor", f"{governor!r} is not in the graph any more")
-        broken = rules.broken_rule(task, governor, graph.governors.values())
-        if broken is not None:
+        if not rules.allows(task, governor, graph.governors.values()):
+            broken = rules.broken_rule(task, governor, graph.governors.values())
+            assert broken is not None  # that is why it is not allowed
             raise PlanError(*broken)
 
     def take_back(self, task: Task) -> None:

@@ -36,8 +36,9 @@ def apply_plan(state: State, plan: Plan) -> None:
     for data_object, governor in plan.drops:
         state.drop(data_object, governor.alone)
     for data_object, governor in plan.copies:
-        if data_object.is_finished and governor in data_object.scheduled:
-            _bring(state, data_object, governor)
+        wanted = data_object.is_finished and governor in data_object.scheduled
+        if wanted and governor not in data_object.assigned:
+            _bring(state, state.orders(governor), data_object, governor)
     state.touched.update(plan.touched)
 
 
@@ -99,7 +100,10 @@ def _assign_ahead(state: State, governor: Governor) -> None:
 
 def place(state: State, data_object: DataObject, governor: Governor, tries: int = 0) -> None:
     """Tells a governor where to get an object; after failures another source takes its turn."""
-    orders = state.orders(governor)
+    _place(state.orders(governor), data_object, governor, tries)
+
+
+def _place(orders: Orders, data_object: DataObject, governor: Governor, tries: int = 0) -> None:
     _tell_object_kind(orders, governor, data_object.session, data_object.kind.id)
     placed = orders.objects
     placed.ids.append(data_object.id)
@@ -121,14 +125,12 @@ def place(state: State, data_object: DataObject, governor: Governor, tries: int 
         data_object.locate_on(governor)  # it arrives with this very message
 
 
-def _bring(state: State, data_object: DataObject, governor: Governor) -> None:
-    """Makes a governor fetch an object unless it was told before."""
-    if governor not in data_object.assigned:
-        data_object.schedule_on(governor)
-        data_object.assign_to(governor)
-        place(state, data_object, governor)
-        if data_object.size > INLINE_LIMIT:
-            state.estimates.ordered(governor, data_object, state.now)
+def _bring(state: State, orders: Orders, data_object: DataObject, governor: Governor) -> None:
+    """Makes a governor fetch an object that it was not told of before."""
+    data_object.order_to(governor)
+    _place(orders, data_object, governor)
+    if data_object.size > INLINE_LIMIT:
+        state.estimates.ordered(governor, data_object, state.now)
 
 
 def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
@@ -143,7 +145,7 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
         if task.inputs:
             for data_object in task.inputs:
                 if governor not in data_object.assigned:
-                    _bring(state, data_object, governor)
+                    _bring(state, orders, data_object, governor)
             columns.inputs += [data_object.id for data_object in task.inputs]
         columns.outputs += [output.id for output in task.outputs]
     columns.ids += [task.id for task in tasks]

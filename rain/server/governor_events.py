@@ -9,8 +9,8 @@ from __future__ import annotations
 from rain.base.errors import ProtocolError
 from rain.base.failures import FailureCause, SessionFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId, spell
-from rain.base.states import TaskRow
-from rain.base.wire import TaskFailure, Update
+from rain.base.states import ObjectState, TaskRow
+from rain.base.wire import INLINE_LIMIT, TaskFailure, Update
 from rain.graph import Governor, Task, loss, progress
 from rain.server import failing, feasibility, finishing, happenings
 from rain.server.messages import (
@@ -48,8 +48,7 @@ def apply(state: State, event: GovernorEvent) -> None:
 
 def apply_update(state: State, governor: Governor, update: Update) -> None:
     """All the news of one governor, in the order in which things happen to a task."""
-    for object_id in update.located:
-        _located(state, governor, object_id)
+    _located(state, governor, update.located)
     ahead = _started(state, governor, update)
     for task_note in update.task_notes:
         task = state.graph.tasks.get(task_note.task)
@@ -152,18 +151,28 @@ def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:
     failing.attempt_failed(state, governor, task, failure)
 
 
-def _located(state: State, governor: Governor, object_id: ObjectId) -> None:
-    data_object = state.graph.objects.get(object_id)
-    if data_object is None or governor not in data_object.assigned or not data_object.is_finished:
-        state.ignored += 1  # dropped, removed or made anew while the copy was on its way
-        return
-    if data_object.producer is not None and data_object.producer.assigned is governor:
-        state.ignored += 1  # made anew right there: it is the end of that which counts
-        return
-    data_object.locate_on(governor)
-    state.estimates.arrived(governor, data_object, state.now)
-    state.unfetched.pop((data_object, governor), None)
-    state.news.located.append((data_object, governor))
+def _located(state: State, governor: Governor, object_ids: list[ObjectId]) -> None:
+    """Copies have arrived."""
+    known, arrived = state.graph.objects, state.news.located
+    for object_id in object_ids:
+        data_object = known.get(object_id)
+        if (
+            data_object is None
+            or governor not in data_object.assigned
+            or data_object.state is not ObjectState.FINISHED
+        ):
+            state.ignored += 1  # dropped, removed or made anew while the copy was on its way
+            continue
+        producer = data_object.producer
+        if producer is not None and producer.assigned is governor:
+            state.ignored += 1  # made anew right there: it is the end of that which counts
+            continue
+        data_object.locate_on(governor)
+        if data_object.size > INLINE_LIMIT:
+            state.estimates.arrived(governor, data_object, state.now)
+        if state.unfetched:
+            state.unfetched.pop((data_object, governor), None)
+        arrived.append((data_object, governor))
 
 
 def _unfetched(state: State, governor: Governor, object_id: ObjectId) -> None:

@@ -179,7 +179,7 @@ class _Run:
             return []
         known = is_known(first)
         step = 1000.0 * estimates.duration(first) * first.cpus / self._cpus
-        together = known and _is_plain(first.kind) and len(tasks) >= len(self.loads.governors)
+        together = _is_plain(first.kind) and len(tasks) >= len(self.loads.governors)
         alike: list[Task] = []
         for place, task in enumerate(tasks):
             if not needs_plan(graph, task):
@@ -187,37 +187,48 @@ class _Run:
             if together and not task.inputs:
                 alike.append(task)
                 continue
-            if alike:
-                self._deal(line, alike, step)
-                alike = []
+            kept_back = self._deal(line, alike, step, known=known)
+            alike = []
+            if kept_back:
+                return [*kept_back, *tasks[place:]]
             governor = self.loads.choose(task) if _is_light(task) else None
             if governor is None:
                 self.refused.append(task)
             elif task.missing:
                 self._assign(task, governor, line.missing)
                 line.missing -= step
-            elif known or governor.active_cpus < FIRST * governor.cpus or not task.cpus:
+            elif known or not task.cpus or self._room(governor):
                 self._assign(task, governor, line.ready)
                 line.ready -= step
             else:
                 return tasks[place:]
-        if alike:
-            self._deal(line, alike, step)
-        return []
+        return self._deal(line, alike, step, known=known)
 
     def _assign(self, task: Task, governor: Governor, priority: float) -> None:
         self.plan.assign(task, governor, int(priority))
         self.planned.append(task)
 
-    def _deal(self, line: _Line, tasks: list[Task], step: float) -> None:
-        """Plans tasks of one kind that read nothing, together for each governor."""
-        dealt = self.loads.deal(tasks[0], len(tasks))
-        if not dealt:
+    def _deal(self, line: _Line, tasks: list[Task], step: float, *, known: bool) -> list[Task]:
+        """Plans tasks of one kind that read nothing, together for each governor.
+
+        Returns those that are kept back.
+        """
+        if not tasks:
+            return []
+        cpus = tasks[0].cpus
+        if known or not cpus:
+            count = len(tasks)
+        else:
+            fitting = [governor for governor in self.loads.governors if governor.cpus >= cpus]
+            rooms = sum([-(-self._room(governor) // cpus) for governor in fitting])
+            count = min(rooms, len(tasks)) if fitting else len(tasks)
+        dealt = self.loads.deal(tasks[0], count)
+        if count and not dealt:
             self.refused += tasks
-            return
+            return []
         shares: dict[Governor, tuple[list[Task], list[int]]] = {}
         priority = line.ready
-        for task, governor in zip(tasks, dealt, strict=True):
+        for task, governor in zip(tasks, dealt, strict=False):
             share = shares.get(governor)
             if share is None:
                 share = shares[governor] = ([], [])
@@ -227,7 +238,12 @@ class _Run:
         line.ready = priority
         for governor, (some, priorities) in shares.items():
             self.plan.assign_all(some, governor, priorities)
-        self.planned += tasks
+        self.planned += tasks[:count]
+        return tasks[count:]
+
+    def _room(self, governor: Governor) -> int:
+        """For how many cpus' worth of tasks of unknown duration there is room."""
+        return max(FIRST * governor.cpus - governor.active_cpus, 0)
 
 
 def _is_plain(kind: TaskKind) -> bool:
