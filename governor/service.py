@@ -6,7 +6,6 @@ A turn is a plain function in the host loop. All that has arrived before it is o
 from __future__ import annotations
 
 import time
-from math import inf
 from typing import Protocol
 
 from structlog.typing import FilteringBoundLogger
@@ -32,7 +31,8 @@ from rain.governor.messages import (
 from rain.governor.parting import Parting
 from rain.governor.reactor import Reactor
 from rain.governor.store import Store
-from rain.rpc.host import Pulse, Timer, call_later
+from rain.rpc.alarm import Alarm
+from rain.rpc.host import Pulse
 from rain.stream.holder import Held, InFile, InFolder, InMemory
 
 
@@ -57,8 +57,7 @@ class Service(Parting):
         self._log = log
         self._events: list[Event] = []
         self._pulse = Pulse(self._turn)
-        self._timer: Timer | None = None
-        self._wakes = inf  # when the timer does
+        self._alarm = Alarm(self._tick, time.monotonic)
         self._upstream: Upward | None = None
         self._carriers: tuple[Executors, Builtins, Fetcher] | None = None
         self._is_open = False
@@ -76,8 +75,7 @@ class Service(Parting):
         """No turns any more."""
         self._is_open = False
         self._pulse.stop()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._alarm.stop()
 
     def tell(self, event: Event) -> None:
         """Something has happened."""
@@ -111,23 +109,10 @@ class Service(Parting):
         now = time.monotonic()
         for effect in self._reactor.turn(now, events):
             self._carry(effect)
-        due = self._reactor.next_time()
-        if due < self._wakes:  # else it looks again when it wakes: most turns put off the next one
-            if self._timer is not None:
-                self._timer.cancel()
-            self._wake_at(due)
-
-    def _wake_at(self, due: float) -> None:
-        self._wakes = due
-        self._timer = call_later(max(due - time.monotonic(), 0.0), self._tick)
+        self._alarm.set(self._reactor.next_time())
 
     def _tick(self) -> None:
-        """Time for a turn, if none came meanwhile. What executors have answered comes before it."""
-        self._wakes = inf
-        due = self._reactor.next_time()
-        if due > time.monotonic():
-            self._wake_at(due)
-            return
+        """Time for a turn. What executors have answered by now comes before it."""
         if self._carriers is not None:
             self._carriers[0].look()
         self.tell(Tick())

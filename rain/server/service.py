@@ -1,7 +1,7 @@
 """The server's border: peers that join, the pulse of turns, and the effects carried out.
 
 A turn is a plain function in the host loop. Everything that arrives before it is one batch; the
-pulse beats as soon as something has arrived, and a timer beats when the reactor wants a turn for
+pulse beats as soon as something has arrived, and an alarm when the reactor wants a turn for
 the sake of time alone.
 """
 
@@ -14,6 +14,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import ClientId, ObjectId
+from rain.rpc.alarm import Alarm
 from rain.rpc.handlers import (
     ClientHandler,
     ClientLink,
@@ -21,7 +22,7 @@ from rain.rpc.handlers import (
     GovernorHello,
     GovernorLink,
 )
-from rain.rpc.host import Pulse, Timer, call_later
+from rain.rpc.host import Pulse
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock, TimedScheduler
 from rain.server.inbox import Inbox
@@ -51,7 +52,7 @@ class Service:
         self.log = log
         self.record = record
         self._pulse = Pulse(self._turn)
-        self._timer: Timer | None = None
+        self._alarm = Alarm(self._pulse.poke, clock.now)
         self._client_numbers = count(1)
         self.inbox = Inbox(self._pulse.poke)
         self.uploads = uploads
@@ -95,8 +96,7 @@ class Service:
     def stop(self, reason: str) -> None:
         """Ends all work: governors are stopped, and nobody waits any longer."""
         self._pulse.stop()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._alarm.stop()
         self.links.refuse_all(reason)
         for governor in self.links.governors.values():
             governor.stop(reason)
@@ -104,14 +104,10 @@ class Service:
             client.close(reason)
 
     def _turn(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        clock = self.clock
-        given = self.inbox.take(clock.now(), self.scheduler.take())
+        given = self.inbox.take(self.clock.now(), self.scheduler.take())
         if self.record is not None:
             self.record(given)
         output = self.reactor.turn(given)
         for effect in orders_first(output.effects):
             self.links.carry(effect)
-        pause = output.next_due - clock.now()
-        self._timer = call_later(max(pause, 0.0), self._pulse.poke)
+        self._alarm.set(output.next_due)
