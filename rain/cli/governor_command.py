@@ -10,13 +10,12 @@ import click
 from rain.base.errors import StartError
 from rain.cli.options import (
     PATH,
+    DaemonOptions,
     amount,
     daemon_options,
     file,
-    given_secret,
     listen,
     seconds,
-    secret_options,
     switch,
 )
 
@@ -78,9 +77,9 @@ def _cpus(text: str) -> int:
     is_flag=True,
     help="Run nothing and report every task as finished at once: measures the server alone.",
 )
-@secret_options
 @daemon_options
 def governor(
+    daemon: DaemonOptions,
     server: str,
     listen_at: str,
     cpus: str,
@@ -94,14 +93,6 @@ def governor(
     workdir: Path | None,
     share_store: bool,
     zero: bool,
-    secret_file: Path | None,
-    secret_fd: int | None,
-    insecure: bool,
-    logdir: Path | None,
-    log_level: str,
-    ready_file: Path | None,
-    ready_fd: int | None,
-    parent_fd: int | None,
 ) -> int:
     """Run a governor that works for the server at SERVER (HOST, PORT or HOST:PORT)."""
     from rain.daemon import garbage
@@ -109,7 +100,6 @@ def governor(
     garbage.pause()
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure
-    from rain.daemon.readiness import Readiness
     from rain.governor.machine import Machine
     from rain.governor.main import run_governor
     from rain.governor.offer import Share, read_offer
@@ -117,8 +107,8 @@ def governor(
 
     server_host, server_port = parse_address(server, "127.0.0.1", 7210)
     host, port = parse_address(listen_at, "127.0.0.1", 0)
-    secret = given_secret(secret_file, secret_fd, insecure=insecure)
-    check_exposure(host, secret, insecure=insecure, risk="read the data of all tasks")
+    secret = daemon.secret()
+    check_exposure(host, secret, insecure=daemon.insecure, risk="read the data of all tasks")
     offer = read_offer(_cpus(cpus), memory, gpus, named, Machine.this(), Share.read(share))
     settings = GovernorSettings(
         server_host=server_host,
@@ -134,9 +124,9 @@ def governor(
         work_folder=workdir,
         share_store=share_store,
         zero=zero,
-        log_folder=logdir,
-        log_level=log_level,
-        readiness=Readiness(ready_file, ready_fd),
-        parent_fd=parent_fd,
+        log_folder=daemon.log_folder,
+        log_level=daemon.log_level,
+        readiness=daemon.readiness,
+        parent_fd=daemon.parent_fd,
     )
     return run_governor(settings)

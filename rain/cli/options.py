@@ -7,13 +7,16 @@ daemon has.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import click
+from attrs import frozen
 
 from rain.base.admission import Secret
 from rain.base.sizes import parse_size
+from rain.daemon.readiness import Readiness
 
 F = TypeVar("F", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
@@ -86,8 +89,61 @@ def size(name: str, text: str) -> int:
         raise click.BadParameter(str(error), param_hint=name) from None
 
 
-def daemon_options(command: F) -> F:
-    """The options that every daemon has."""
+def secret_file(text: str) -> Option:
+    """The option that names the secret of the cluster."""
+    return click.option(
+        "--secret-file",
+        type=PATH,
+        metavar="FILE",
+        envvar="RAIN_SECRET_FILE",
+        help=f"{text}  [env: RAIN_SECRET_FILE]",
+    )
+
+
+@frozen
+class DaemonOptions:
+    """What every daemon can be told."""
+
+    secret_file: Path | None
+    secret_fd: int | None
+    insecure: bool
+    log_folder: Path | None
+    log_level: str
+    readiness: Readiness
+    parent_fd: int | None
+
+    def secret(self) -> Secret | None:
+        """What its peers must know, if they must."""
+        from rain.common.secret_file import read_secret, read_secret_from
+
+        if self.insecure:
+            return None
+        if self.secret_fd is not None:
+            return read_secret_from(self.secret_fd)
+        return None if self.secret_file is None else read_secret(self.secret_file)
+
+
+def daemon_options(run: Callable[..., int]) -> Callable[..., int]:
+    """The options that every daemon has; the command gets them as `daemon`, and its own by name."""
+
+    @wraps(run)
+    def command(
+        secret_file: Path | None,
+        secret_fd: int | None,
+        insecure: bool,
+        logdir: Path | None,
+        log_level: str,
+        ready_file: Path | None,
+        ready_fd: int | None,
+        parent_fd: int | None,
+        **own: object,
+    ) -> int:
+        readiness = Readiness(ready_file, ready_fd)
+        daemon = DaemonOptions(
+            secret_file, secret_fd, insecure, logdir, log_level, readiness, parent_fd
+        )
+        return run(daemon=daemon, **own)
+
     for option in (
         click.option("--logdir", type=PATH, help="Folder of the logs."),
         click.option(
@@ -100,22 +156,7 @@ def daemon_options(command: F) -> F:
         click.option(
             "--parent-fd", type=int, hidden=True, help="End when this descriptor reports its end."
         ),
-    ):
-        command = option(command)
-    return command
-
-
-def secret_options(command: F) -> F:
-    """Which secret the peers of a daemon must know, and that there need not be one."""
-    for option in (
-        click.option(
-            "--secret-file",
-            type=PATH,
-            metavar="FILE",
-            envvar="RAIN_SECRET_FILE",
-            help="The secret of the cluster, which all its members must have.  [env:"
-            " RAIN_SECRET_FILE]",
-        ),
+        secret_file("The secret of the cluster, which all its members must have."),
         click.option("--secret-fd", type=int, hidden=True, help="Read it from this descriptor."),
         click.option(
             "--insecure",
@@ -125,16 +166,3 @@ def secret_options(command: F) -> F:
     ):
         command = option(command)
     return command
-
-
-def given_secret(
-    file_given: Path | None, descriptor: int | None, *, insecure: bool
-) -> Secret | None:
-    """The secret that these options mean."""
-    from rain.common.secret_file import read_secret, read_secret_from  # as all
-
-    if insecure:
-        return None
-    if descriptor is not None:
-        return read_secret_from(descriptor)
-    return None if file_given is None else read_secret(file_given)

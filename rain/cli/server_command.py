@@ -9,15 +9,14 @@ import click
 
 from rain.cli.options import (
     PATH,
+    DaemonOptions,
     address,
     amount,
     count,
     daemon_options,
     file,
-    given_secret,
     listen,
     seconds,
-    secret_options,
     size,
     switch,
 )
@@ -73,9 +72,9 @@ from rain.scheduler import DEFAULT
     "Where to serve events and status over HTTP; port 0 picks a free one.",
 )
 @click.option("--no-http", is_flag=True, help="Serve no HTTP.")
-@secret_options
 @daemon_options
 def server(
+    daemon: DaemonOptions,
     listen_at: str,
     scheduler: str,
     scheduler_options: tuple[str, ...],
@@ -92,14 +91,6 @@ def server(
     event_log_limit: str,
     http_listen: str,
     no_http: bool,
-    secret_file: Path | None,
-    secret_fd: int | None,
-    insecure: bool,
-    logdir: Path | None,
-    log_level: str,
-    ready_file: Path | None,
-    ready_fd: int | None,
-    parent_fd: int | None,
 ) -> int:
     """Run the server.
 
@@ -111,7 +102,6 @@ def server(
     garbage.pause()
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure
-    from rain.daemon.readiness import Readiness
     from rain.server.history.retention import Keep
     from rain.server.http.listener import HttpSettings
     from rain.server.main import run_server
@@ -120,20 +110,20 @@ def server(
     from rain.server.state import ReactorSettings
 
     host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
-    secret = given_secret(secret_file, secret_fd, insecure=insecure)
-    check_exposure(host, secret, insecure=insecure, risk="run programs here")
+    secret = daemon.secret()
+    check_exposure(host, secret, insecure=daemon.insecure, risk="run programs here")
     http = None if no_http else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222))
     if http is not None:
-        check_exposure(http.host, secret, insecure=insecure, risk="read the event log")
+        check_exposure(http.host, secret, insecure=daemon.insecure, risk="read the event log")
     settings = ServerSettings(
         host=host,
         port=port,
         secret=secret,
         scheduler=with_options(scheduler, scheduler_options),
-        log_folder=logdir,
-        log_level=log_level,
-        readiness=Readiness(ready_file, ready_fd),
-        parent_fd=parent_fd,
+        log_folder=daemon.log_folder,
+        log_level=daemon.log_level,
+        readiness=daemon.readiness,
+        parent_fd=daemon.parent_fd,
         work_folder=workdir,
         record=record,
         event_log=event_log,

@@ -7,17 +7,11 @@ from pathlib import Path
 import click
 
 from rain.base.errors import StartError
-from rain.cli.options import PATH
+from rain.cli import options
 
 
 @click.command()
-@click.option(
-    "--secret-file",
-    type=PATH,
-    metavar="FILE",
-    envvar="RAIN_SECRET_FILE",
-    help="The secret of the cluster.  [env: RAIN_SECRET_FILE]",
-)
+@options.secret_file("The secret of the cluster.")
 def token(secret_file: Path | None) -> int:
     """Print the password of a server's HTTP side.
 

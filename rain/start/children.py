@@ -9,65 +9,19 @@ from __future__ import annotations
 
 import os
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
-from attrs import define
+from attrs import define, field
 
 from rain.base.errors import StartError
 from rain.start.plan import Daemon
 from rain.start.processes import ProcessMark
-from rain.start.remote import TAIL_LINES
+from rain.start.remote import TAIL_LINES, Report, read_report
 
 _TAIL_BYTES = 8192
-
-
-class Child(Protocol):
-    """A daemon that is being started."""
-
-    @property
-    def daemon(self) -> Daemon: ...
-
-    @property
-    def process(self) -> subprocess.Popen[bytes]: ...
-
-    @property
-    def reports(self) -> int:
-        """The descriptor of what it reports."""
-        ...
-
-    @property
-    def address(self) -> str:
-        """Where it serves, once it is ready."""
-        ...
-
-    @property
-    def http(self) -> str:
-        """Where it serves HTTP, if it does."""
-        ...
-
-    @property
-    def mark(self) -> ProcessMark | None:
-        """The daemon's process, once it is known."""
-        ...
-
-    @property
-    def ready(self) -> bool:
-        """Whether it serves, and is known well enough to be ended again."""
-        ...
-
-    def hear(self) -> bool:
-        """Takes in what it has reported; whether there may be more."""
-        ...
-
-    def why_ended(self) -> str:
-        """Why its process has ended."""
-        ...
-
-    def why_silent(self) -> str:
-        """What there is to say of one that is still not ready."""
-        ...
 
 
 @define(eq=False)
@@ -88,6 +42,45 @@ class Lines:
             *lines, self._rest = (self._rest + piece).split(b"\n")
             for line in lines:
                 yield line.decode("utf-8", "replace")
+
+
+@define(eq=False)
+class Child(ABC):
+    """A daemon that is being started."""
+
+    daemon: Daemon
+    process: subprocess.Popen[bytes]
+    reports: int  # the descriptor of what it reports
+    mark: ProcessMark | None = None  # the daemon's process, once it is known
+    address: str = field(default="", init=False)  # where it serves, once it is ready
+    http: str = field(default="", init=False)  # where it serves HTTP, if it does
+    lines: Lines = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.lines = Lines(self.reports)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it serves, and is known well enough to be ended again."""
+        return bool(self.address) and self.mark is not None
+
+    def hear(self) -> bool:
+        """Takes in what it has reported; whether there may be more."""
+        for line in self.lines.read():
+            self.note(read_report(line))
+        return not self.lines.ended
+
+    @abstractmethod
+    def note(self, report: Report | None) -> None:
+        """Takes in one report; None is something that nobody knows."""
+
+    @abstractmethod
+    def why_ended(self) -> str:
+        """Why its process has ended."""
+
+    @abstractmethod
+    def why_silent(self) -> str:
+        """What there is to say of one that is still not ready."""
 
 
 def popen(

@@ -5,41 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 
-from attrs import define, field
+from attrs import define
 
 from rain.base.errors import StartError
 from rain.start import processes
-from rain.start.children import Lines, end_status, how_ended, log_end, popen
+from rain.start.children import Child, end_status, how_ended, log_end, popen
 from rain.start.plan import Daemon
-from rain.start.processes import ProcessMark
-from rain.start.remote import Ready, read_report
+from rain.start.remote import Ready, Report
 
 
 @define(eq=False)
-class LocalChild:
+class LocalChild(Child):
     """A daemon of this machine."""
 
-    daemon: Daemon
-    process: subprocess.Popen[bytes]
-    mark: ProcessMark | None
-    reports: int
-    address: str = ""
-    http: str = ""
-    _lines: Lines = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._lines = Lines(self.reports)
-
-    @property
-    def ready(self) -> bool:
-        return bool(self.address) and self.mark is not None
-
-    def hear(self) -> bool:
-        for line in self._lines.read():
-            report = read_report(line)
-            if isinstance(report, Ready):
-                self.address, self.http = report.address, report.http
-        return not self._lines.ended
+    def note(self, report: Report | None) -> None:
+        if isinstance(report, Ready):
+            self.address, self.http = report.address, report.http
 
     def why_ended(self) -> str:
         how = how_ended(end_status(self))
@@ -48,7 +29,7 @@ class LocalChild:
 
     def why_silent(self) -> str:
         mute = ""
-        if self._lines.ended:
+        if self.lines.ended:
             mute = "nothing can be heard of it, for a --runprefix must pass descriptors on; "
         log = self.daemon.errors
         return f"{mute}the log of {self.daemon.name}, {log}, {log_end(log)}"
@@ -75,4 +56,4 @@ def spawn_local(daemon: Daemon) -> LocalChild:
     finally:
         os.close(ready)
     os.set_blocking(reports, False)
-    return LocalChild(daemon, process, processes.mark(process.pid), reports)
+    return LocalChild(daemon, process, reports, processes.mark(process.pid))

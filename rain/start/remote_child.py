@@ -7,12 +7,11 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from attrs import Factory, define, field
+from attrs import define, field
 
 from rain.base.errors import StartError
-from rain.start.children import Lines, end_status, how_ended, log_end, popen, quoted
+from rain.start.children import Child, end_status, how_ended, log_end, popen, quoted
 from rain.start.plan import Daemon
-from rain.start.processes import ProcessMark
 from rain.start.remote import (
     KEEP,
     Arrived,
@@ -21,54 +20,38 @@ from rain.start.remote import (
     LogLine,
     Ready,
     RemoteAccess,
+    Report,
     Started,
-    read_report,
     start_script,
 )
 
 
 @define(eq=False)
-class RemoteChild:
+class RemoteChild(Child):
     """A daemon of another machine, and the ssh session that it is started from."""
 
-    daemon: Daemon
-    process: subprocess.Popen[bytes]
-    reports: int
-    errors: Path  # what ssh and the remote shell complain of
-    address: str = ""
-    http: str = ""
-    mark: ProcessMark | None = None
-    arrived: bool = False
-    _lines: Lines = field(init=False)
-    _status: int | None = None
-    _failure: str = ""
-    _log: list[str] = Factory(list)
+    errors: Path = field(kw_only=True)  # what ssh and the remote shell complain of
+    arrived: bool = field(default=False, init=False)
+    _status: int | None = field(default=None, init=False)
+    _failure: str = field(default="", init=False)
+    _log: list[str] = field(factory=list, init=False)
 
-    def __attrs_post_init__(self) -> None:
-        self._lines = Lines(self.reports)
-
-    @property
-    def ready(self) -> bool:
-        return bool(self.address) and self.mark is not None
-
-    def hear(self) -> bool:
-        for line in self._lines.read():
-            match read_report(line):
-                case Arrived():
-                    self.arrived = True
-                case Started(mark):
-                    self.mark = mark
-                case Ready(address, http):
-                    self.address, self.http = address, http
-                case Ended(status):
-                    self._status = status
-                case Failed(reason):
-                    self._failure = reason
-                case LogLine(text):
-                    self._log.append(text)
-                case None:
-                    pass  # something that a login file says
-        return not self._lines.ended
+    def note(self, report: Report | None) -> None:
+        match report:
+            case Arrived():
+                self.arrived = True
+            case Started(mark):
+                self.mark = mark
+            case Ready(address, http):
+                self.address, self.http = address, http
+            case Ended(status):
+                self._status = status
+            case Failed(reason):
+                self._failure = reason
+            case LogLine(text):
+                self._log.append(text)
+            case None:
+                pass  # something that a login file says
 
     def keep(self) -> None:
         """The governor shall stay when the session ends, which it now does."""
@@ -135,4 +118,4 @@ def spawn_remote(
     os.set_blocking(reports, False)
     with suppress(BrokenPipeError):  # then the session has ended, which is seen elsewhere
         process.stdin.write(start_script(daemon, access, server_boot, grace).encode())
-    return RemoteChild(daemon, process, reports, log)
+    return RemoteChild(daemon, process, reports, errors=log)

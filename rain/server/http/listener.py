@@ -31,12 +31,9 @@ class HttpSettings:
 
 @asynccontextmanager
 async def serve_http(
-    settings: HttpSettings | None, answer: Answer, log: FilteringBoundLogger
-) -> AsyncGenerator[str | None]:
-    """Serves while the block runs and gives the address; without settings there is no HTTP."""
-    if settings is None:
-        yield None
-        return
+    settings: HttpSettings, answer: Answer, log: FilteringBoundLogger
+) -> AsyncGenerator[str]:
+    """Serves while the block runs, and gives the address."""
     listeners = await _listen(settings)
     host, port = listeners[0].socket.getsockname()[:2]
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
