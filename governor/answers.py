@@ -49,12 +49,13 @@ class AnswerReader:
         try:
             self._unpacker.feed(data)
             for row in self._unpacker:
-                task, seconds, result, *words = row
+                task, seconds, result = row[:3]
                 if type(task) is not int or type(seconds) is not float:
                     raise ProtocolError(f"the executor {self._executor} answers {row!r:.200}")
                 tasks.append(TaskId(task))
                 durations.append(seconds)
-                results.append(self._result(result, words))
+                words = row[3:]
+                results.append(result if _is_plain(result) else self._result(result, words))
                 if words and type(result) is not str:
                     done.notes.append(TaskNote(TaskId(task), str(words[1]), str(words[0])))
         except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
@@ -64,8 +65,6 @@ class AnswerReader:
         return done if tasks else None
 
     def _result(self, result: Any, words: list[Any]) -> Outputs | Failed | NotRun:
-        if _is_plain(result):
-            return result
         if result is None:
             return NOT_RUN
         if type(result) is str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rain.base.errors import ProtocolError
-from rain.base.ids import KindId, ObjectId, SessionId, session_of, spell
+from rain.base.ids import NUMBER_BITS, KindId, ObjectId, SessionId, session_of, spell
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.wire import AssignedTasks, PlacedObjects
@@ -13,7 +13,7 @@ from rain.governor.endings import Endings
 from rain.governor.messages import Failed
 from rain.governor.nodes import DataObject, KnownKind, Meter, Session, Task
 from rain.governor.objects import Objects
-from rain.governor.tables import ObjectRow, TaskMove
+from rain.governor.tables import TASK_MOVES, ObjectRow, TaskMove
 
 BUILTIN = "buildin"
 """The name before the slash in the types of tasks that run inside the governor."""
@@ -22,6 +22,7 @@ PYTHON = "py"
 """The name before the slash in the types of tasks that are Python functions."""
 
 _HELD = ObjectRow.HELD
+_INPUTS_HERE = TASK_MOVES[TaskMove.INPUTS_HERE]
 
 
 class Arrivals:
@@ -103,6 +104,7 @@ class Arrivals:
         """Tasks that are to run here."""
         inputs_from = outputs_from = 0
         flat_inputs, flat_outputs = tasks.inputs, tasks.outputs
+        session: Session | None = None  # mostly the same for all
         for task_id, attempt, kind_id, priority, config, input_count in zip(
             tasks.ids,
             tasks.attempts,
@@ -112,7 +114,8 @@ class Arrivals:
             tasks.input_counts,
             strict=True,
         ):
-            session = self._session(session_of(task_id))
+            if session is None or task_id >> NUMBER_BITS != session.id:
+                session = self._session(session_of(task_id))
             kind = session.task_kinds.get(kind_id)
             if kind is None:
                 raise ProtocolError(f"the kind {spell(kind_id)} of tasks was not told")
@@ -120,6 +123,7 @@ class Arrivals:
                 raise ProtocolError(f"the task {spell(task_id)} is already here")
             inputs_to = inputs_from + input_count
             outputs_to = outputs_from + len(kind.outputs)
+            output_ids = flat_outputs[outputs_from:outputs_to]
             self._arrivals += 1
             task = Task(
                 task_id,
@@ -130,11 +134,12 @@ class Arrivals:
                 self._arrivals,
                 config,
                 self._known_objects(session, flat_inputs[inputs_from:inputs_to]),
+                output_ids,
                 [],
                 kind.meter,
             )
             session.tasks[task_id] = task
-            self._begin(task, flat_outputs[outputs_from:outputs_to])
+            self._begin(task)
             inputs_from, outputs_from = inputs_to, outputs_to
         if outputs_from != len(flat_outputs):
             raise ProtocolError("assigned tasks: the kinds' outputs do not add up to the outputs")
@@ -142,7 +147,7 @@ class Arrivals:
     def _known_objects(self, session: Session, ids: list[ObjectId]) -> list[DataObject]:
         objects = session.objects
         try:
-            return [objects[object_id] for object_id in ids]
+            return list(map(objects.__getitem__, ids))
         except KeyError:
             return [self._known_object(session, object_id) for object_id in ids]
 
@@ -158,17 +163,17 @@ class Arrivals:
             )
         return self._objects.absent(session, object_id, kind)
 
-    def _begin(self, task: Task, output_ids: list[ObjectId]) -> None:
+    def _begin(self, task: Task) -> None:
         """A task is new: joins it to what it reads and makes."""
         kind = task.kind
-        if len(output_ids) != len(kind.outputs):
+        if len(task.output_ids) != len(kind.outputs):
             raise ProtocolError(f"the task {spell(task.id)} has too few outputs")
         for target in task.inputs:
             if target.row is _HELD:
                 target.consumers += 1
             else:
                 self._objects.read(target, task)
-        for output_id, output_kind in zip(output_ids, kind.outputs, strict=True):
+        for output_id, output_kind in zip(task.output_ids, kind.outputs, strict=True):
             target = self._objects.expect(task.session, output_id, output_kind)
             target.producer = task
             task.outputs.append(target)
@@ -181,7 +186,7 @@ class Arrivals:
         if kind.refusal:
             self._endings.fail(task, Failed(kind.refusal))
         elif not task.missing:
-            task.move(TaskMove.INPUTS_HERE)
+            task.row = _INPUTS_HERE.end(task.row, task)
             kind.group.push(task)
         else:
             following.propose(task)

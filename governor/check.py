@@ -31,7 +31,7 @@ def check(state: State) -> None:
 
 
 def _contradictions(state: State) -> Iterator[str]:
-    queued = Counter(entry[2] for group in state.dispatch.groups.values() for entry in group.heap)
+    queued = Counter(task for group in state.dispatch.groups.values() for task in group.entries())
     called = Counter(task for one in state.pool.executors.values() for task in one.calls)
     for session in state.sessions.values():
         yield from _session(state, session)
@@ -195,7 +195,7 @@ def _follower(executor: Executor, task: Task) -> Iterator[str]:
 
 
 def _group(state: State, group: Group) -> Iterator[str]:
-    ready = sum(entry[2].row is TaskRow.READY for entry in group.heap)
+    ready = sum(task.row is TaskRow.READY for task in group.entries())
     if ready != group.count:
         yield f"the group {group.runner!r} {group.resources} has {ready} ready, not {group.count}"
     if any(executor.group is not group for executor in group.leased):

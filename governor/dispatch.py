@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from rain.base.errors import InvariantError
 from rain.base.resources import Resources
+from rain.governor.calling import Calls, accepts
 from rain.governor.following import can_follow
 from rain.governor.gpus import Lent
 from rain.governor.messages import RunBuiltin
 from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Task
 from rain.governor.outbox import Outbox
-from rain.governor.pool import CALLS_AT_MOST, LONGEST_AHEAD, QUEUE_AIM, STUCK_AFTER, Pool
+from rain.governor.pool import Pool
+from rain.governor.progress import takes_more
 from rain.governor.rows import builtin_input
 from rain.governor.tables import TaskMove
 
@@ -22,8 +24,9 @@ from rain.governor.tables import TaskMove
 class Dispatch:
     """Groups of ready tasks, and the tasks that run inside the governor."""
 
-    def __init__(self, outbox: Outbox, pool: Pool) -> None:
+    def __init__(self, outbox: Outbox, pool: Pool, calls: Calls) -> None:
         self._outbox = outbox
+        self._calls = calls
         self._pool = pool
         self._free = pool.free
         self.groups: dict[tuple[str, Resources], Group] = {}
@@ -67,7 +70,7 @@ class Dispatch:
         for executor in pool.executors.values():
             if executor.followers and not executor.one_by_one:
                 self._follow(executor)
-        pool.send_calls()
+        self._calls.send()
 
     def _grant(self, active: list[Group]) -> Rank:
         """Gives free resources to the first tasks in rank; the rank of the first blocked group.
@@ -121,32 +124,28 @@ class Dispatch:
     def _deepen(self, group: Group, limit: Rank) -> None:
         """Gives the executors of a group more to do than what they run, each its share."""
         refill = group.rank() <= limit
+        call = self._calls.call
         takers = [
             executor
             for executor in group.leased
-            if (refill or executor.lease == self._pool.turn) and self._takes_more(executor)
+            if (refill or executor.lease == self._pool.turn)
+            and takes_more(executor, self._pool.now)
         ]
         for position, executor in enumerate(takers):
             share = -(-group.count // (len(takers) - position))
-            while share and _accepts(executor, group.first()):
-                self._pool.call(executor, group.pop())
+            while share and accepts(executor, group.first()):
+                call(executor, group.pop())
                 share -= 1
 
     def _follow(self, executor: Executor) -> None:
         """Sends what may follow; each follower may have others behind it."""
-        if not self._takes_more(executor):
+        if not takes_more(executor, self._pool.now):
             return
         followers = executor.followers
-        while followers and _accepts(executor, followers[0]):
+        while followers and accepts(executor, followers[0]):
             task = followers.popleft()
             if can_follow(task, executor):
-                self._pool.follow(executor, task)
-
-    def _takes_more(self, executor: Executor) -> bool:
-        """Whether calls may wait behind those that the executor has in hand."""
-        return self._pool.now - executor.progress < STUCK_AFTER and not (
-            executor.overdue or executor.recalling or executor.dying
-        )
+                self._calls.follow(executor, task)
 
     def _run(self, task: Task) -> None:
         """Starts a task inside the governor."""
@@ -177,12 +176,3 @@ class Dispatch:
         self._free.give_back(task.kind.group.resources)
         self._pool.gpus.give_back(self.gpus_of_runs.pop(run, ()))
         return task
-
-
-def _accepts(executor: Executor, task: Task) -> bool:
-    """Whether the task may wait behind what the executor has in hand."""
-    mean = task.meter.mean
-    calls = len(executor.calls)
-    if mean > LONGEST_AHEAD or executor.load > LONGEST_AHEAD or calls >= CALLS_AT_MOST:
-        return False
-    return calls == 1 or executor.load + mean <= QUEUE_AIM

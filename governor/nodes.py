@@ -59,8 +59,9 @@ class Group:
     runner: str  # "" for tasks that run inside the governor
     resources: Resources
     kinds: int = 0  # how many known kinds of tasks belong to it
-    count: int = 0  # the ready tasks in the heap; others there were stopped meanwhile
-    heap: list[tuple[int, int, Task]] = Factory(list)
+    count: int = 0  # the ready tasks in line and heap; others there were stopped meanwhile
+    line: deque[Task] = Factory(deque)  # in their order: most come that way
+    heap: list[tuple[int, int, Task]] = Factory(list)  # those that came before some of the line
     leased: list[Executor] = Factory(list)  # executors that work for this group now
     gpus: int = field(init=False)  # how many each task needs
 
@@ -69,37 +70,57 @@ class Group:
 
     def push(self, task: Task) -> None:
         """The task has become ready."""
-        heappush(self.heap, (-task.priority, task.arrival, task))
         self.count += 1
-
-    def _settle(self) -> None:
-        heap = self.heap
-        while heap and heap[0][2].row is not _READY:
-            heappop(heap)
+        if self.line:
+            last = self.line[-1]
+            priority = task.priority
+            if priority > last.priority or (
+                priority == last.priority and task.arrival < last.arrival
+            ):
+                heappush(self.heap, (-priority, task.arrival, task))
+                return
+        self.line.append(task)
 
     def first(self) -> Task:
         """The next task to run; there must be one."""
-        self._settle()
-        return self.heap[0][2]
+        line, heap = self.line, self.heap
+        while line and line[0].row is not _READY:
+            line.popleft()
+        if not heap:
+            return line[0]
+        while heap and heap[0][2].row is not _READY:
+            heappop(heap)
+        if not heap or (line and (-line[0].priority, line[0].arrival) < heap[0][:2]):
+            return line[0]
+        return heap[0][2]
 
     def rank(self) -> Rank:
         """Where the group stands among the others."""
         if not self.count:
             return LAST_RANK
-        self._settle()
-        return self.heap[0][:2]
+        task = self.first()
+        return -task.priority, task.arrival
 
     def pop(self) -> Task:
         """Takes the next task out; the caller moves it on at once."""
-        self._settle()
+        task = self.first() if self.heap or self.line[0].row is not _READY else self.line[0]
         self.count -= 1
-        return heappop(self.heap)[2]
+        if self.line and self.line[0] is task:
+            self.line.popleft()
+        else:
+            heappop(self.heap)
+        return task
 
     def leave(self) -> None:
         """A ready task was stopped or failed; its entry is skipped when it comes up."""
         self.count -= 1
         if not self.count:
+            self.line.clear()
             self.heap.clear()
+
+    def entries(self) -> list[Task]:
+        """All of line and heap."""
+        return [*self.line, *(task for _, _, task in self.heap)]
 
 
 @define(eq=False)
@@ -168,6 +189,7 @@ class Task:
     arrival: int  # counts all tasks of this governor; breaks every tie
     config: bytes
     inputs: list[DataObject]
+    output_ids: list[ObjectId]
     outputs: list[DataObject]
     meter: Meter
     row: TaskRow = TaskRow.WAITING

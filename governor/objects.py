@@ -25,6 +25,9 @@ LINGERING_AT_MOST = 100
 FETCHES_AT_ONCE = 8
 
 _MAKE = OBJECT_MOVES[ObjectMove.MAKE]
+_FORGET = OBJECT_MOVES[ObjectMove.FORGET]
+_LINGERING = ObjectRow.LINGERING
+_PULLING = ObjectRow.PULLING
 _READY = TaskRow.READY
 
 
@@ -289,11 +292,25 @@ class Objects:
 
     def forget(self, target: DataObject) -> None:
         """Not here and not known any more."""
-        self._end_fetch(target)
-        self.lingering.pop(target, None)
-        target.move(ObjectMove.FORGET)
         del target.session.objects[target.id]
-        if target.content is not None:
+        self._let_go(target)
+
+    def forget_all(self, session: Session) -> None:
+        """The whole session is not known any more."""
+        objects, session.objects = session.objects, {}
+        for target in objects.values():
+            self._let_go(target)
+
+    def _let_go(self, target: DataObject) -> None:
+        row = target.row
+        if row is _LINGERING:
+            self.lingering.pop(target, None)
+        elif row is _PULLING:
+            self._end_fetch(target)
+        target.row = _FORGET.end(row, target)
+        if type(target.content) is bytes:
+            target.content = None
+        elif target.content is not None:
             self.discard_content(target.content)
             target.content = None
         if target.cached_by is not None:

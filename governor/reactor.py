@@ -30,6 +30,7 @@ from rain.governor.messages import (
     Tick,
 )
 from rain.governor.nodes import DataObject
+from rain.governor.progress import is_queueing, next_telling, notice_stuck, tell_starts
 from rain.governor.reaping import IDLE_SECONDS
 from rain.governor.state import State
 
@@ -65,11 +66,11 @@ class Reactor:
         state.set_time(now)
         for event in events:
             self._apply(event)
-        state.pool.notice_stuck()
+        notice_stuck(state.pool)
         state.objects.expire()
         state.objects.start_fetches()
         state.dispatch.dispatch()
-        state.pool.tell_starts()
+        tell_starts(state.pool, state.outbox.update)
         state.pool.reap()
         if state.outbox.has_news() or now - self._last_update >= HEARTBEAT:
             self._last_update = now
@@ -81,8 +82,8 @@ class Reactor:
     def next_time(self) -> float:
         """When a turn is due even if nothing happens."""
         state = self.state
-        times = [self._last_update + HEARTBEAT, state.pool.next_telling()]
-        if state.pool.is_queueing():
+        times = [self._last_update + HEARTBEAT, next_telling(state.pool)]
+        if is_queueing(state.pool):
             times.append(state.now + GLANCE)
         if state.objects.lingering:
             times.append(next(iter(state.objects.lingering.values())))

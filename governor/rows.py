@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rain.base.errors import InvariantError
 from rain.base.kinds import ObjectKind
-from rain.governor.messages import BuiltinInput, CallExecutor, CallRow, InputRow
+from rain.governor.messages import BuiltinInput, CallExecutor, CallRow, FullInputRow, InputRow
 from rain.governor.nodes import DataObject, Executor, Task
 
 
@@ -16,21 +16,25 @@ def call_row(executor: Executor, task: Task, effect: CallExecutor) -> CallRow:
         executor.known_kinds.add(kind_id)
         effect.task_kinds.append(kind.kind)
         _tell_kinds(executor, kind.outputs, effect.object_kinds)
-    inputs = [_input_row(executor, target, effect) for target in task.inputs]
-    if kind.calls_function and task.inputs:
+    cached = executor.cached
+    inputs: list[InputRow] = []
+    for target in task.inputs:
+        if target.id in cached and not executor.one_by_one:
+            inputs.append(target.id)
+        else:
+            inputs.append(_input_row(executor, target, effect))
+    if kind.calls_function and inputs:
         target = task.inputs[0]
-        if target.id not in executor.cached:
+        if target.id not in cached:
             # Told apart from the call, because the call may be taken back before it is read.
             effect.remembered.append(inputs[0])
             executor.remember(target)
             inputs[0] = target.id
-    return task.id, kind_id, task.config, inputs, [target.id for target in task.outputs]
+    return task.id, kind_id, task.config, inputs, task.output_ids
 
 
-def _input_row(executor: Executor, target: DataObject, effect: CallExecutor) -> InputRow:
+def _input_row(executor: Executor, target: DataObject, effect: CallExecutor) -> FullInputRow:
     if target.id in executor.cached:
-        if not executor.one_by_one:
-            return target.id
         effect.held.append(target.id)
     content = target.content
     if content is None and (target.producer is None or target.producer.executor is not executor):

@@ -16,6 +16,7 @@ from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.resources import Resources
 from rain.base.wire import GovernorReport, Orders
 from rain.governor.arrivals import Arrivals
+from rain.governor.calling import Calls
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
 from rain.governor.gpus import Gpus
@@ -26,7 +27,6 @@ from rain.governor.messages import (
     Failed,
     NotRun,
     ObjectsCached,
-    Outputs,
     StopBuiltin,
 )
 from rain.governor.nodes import DataObject, Session, Task
@@ -54,8 +54,10 @@ class State:
         self.sessions: dict[SessionId, Session] = {}
         self.capacity = capacity
         self.objects = Objects(self.outbox, linger_seconds)
-        self.pool = Pool(self.outbox, capacity, Gpus.of(capacity, gpus), one_by_one, idle_seconds)
-        self.dispatch = Dispatch(self.outbox, self.pool)
+        lent = Gpus.of(capacity, gpus)
+        self._calls = Calls(self.outbox, lent)
+        self.pool = Pool(self.outbox, self._calls, capacity, lent, one_by_one, idle_seconds)
+        self.dispatch = Dispatch(self.outbox, self.pool, self._calls)
         self._endings = Endings(self.outbox, self.objects)
         self._arrivals = Arrivals(
             capacity,
@@ -104,13 +106,21 @@ class State:
         for task_id, duration, result in zip(
             event.tasks, event.durations, event.results, strict=True
         ):
-            if not calls or calls[0].id != task_id or _has_run_too_early(calls[0], result):
+            task = calls[0] if calls else None
+            if (
+                task is None
+                or task.id != task_id
+                # It says that it has run what could not be run.
+                or (task.row is TaskRow.FOLLOWING and not isinstance(result, NotRun))
+            ):
                 # The user's code has got at the executor's own descriptors.
                 pool.kill(executor)
                 break
-            task = pool.answered(executor)
+            calls.popleft()
+            task.executor = None
+            executor.load -= task.cost
             if isinstance(result, NotRun):
-                pool.not_run(task)
+                self._calls.not_run(task)
                 continue
             task.meter.add(duration)
             self._endings.end(task, duration, result)
@@ -185,8 +195,7 @@ class State:
         for task in session.tasks.values():
             self._halt(task)
         session.tasks.clear()
-        for target in list(session.objects.values()):
-            self.objects.forget(target)
+        self.objects.forget_all(session)
         for kind in session.task_kinds.values():
             self.dispatch.leave_group(kind.group)
         self.pool.forget_session(session_id)
@@ -215,8 +224,3 @@ class State:
         session = self.sessions.get(session_of(object_id))
         target = None if session is None else session.objects.get(object_id)
         return None if target is None or target.content is None else target
-
-
-def _has_run_too_early(task: Task, result: Outputs | Failed | NotRun) -> bool:
-    """Whether an executor says that it has run what could not be run."""
-    return task.row is TaskRow.FOLLOWING and not isinstance(result, NotRun)

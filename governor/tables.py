@@ -37,6 +37,8 @@ class TaskMove(enum.Enum):
     FAIL = "fail"
     STOP = "stop"
 
+    __hash__ = object.__hash__  # that of Enum is a Python function
+
 
 class ObjectRow(enum.IntEnum):
     """Where one data object stands on this governor."""
@@ -63,6 +65,8 @@ class ObjectMove(enum.Enum):
     UNMAKE = "unmake"  # the task that should have made it will not
     UNWANT = "unwant"  # nobody wants it: what is here lingers, the rest goes
     FORGET = "forget"
+
+    __hash__ = object.__hash__  # as above
 
 
 @frozen

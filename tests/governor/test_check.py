@@ -99,7 +99,7 @@ def empty_waiting(state: State) -> None:
 
 
 def ready_queue(state: State) -> None:
-    task(state, 112).kind.group.heap.clear()
+    task(state, 112).kind.group.line.clear()
 
 
 def ready_count(state: State) -> None:

@@ -3,6 +3,7 @@
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
 from rain.base.wire import Orders
+from rain.governor.calling import CALLS_AT_MOST
 from rain.governor.messages import (
     CallExecutor,
     DropCached,
@@ -11,7 +12,7 @@ from rain.governor.messages import (
     StartExecutor,
     TakeBackCalls,
 )
-from rain.governor.pool import CALLS_AT_MOST, STUCK_AFTER, TELL_AFTER
+from rain.governor.progress import STUCK_AFTER, TELL_AFTER
 from tests.governor.world import World, builtin_kind, object_id, python_kind, task_id
 
 FUNCTION = 10
