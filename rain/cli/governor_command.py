@@ -95,9 +95,9 @@ def governor(
     zero: bool,
 ) -> int:
     """Run a governor that works for the server at SERVER (HOST, PORT or HOST:PORT)."""
-    from rain.daemon import garbage
+    from rain.daemon import lean
 
-    garbage.pause()
+    lean.begin()
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure
     from rain.governor.machine import Machine

@@ -97,9 +97,9 @@ def server(
     It listens on this machine only; name an address to open it to others, and a secret that they
     must know, because whoever is let in can run programs here.
     """
-    from rain.daemon import garbage
+    from rain.daemon import lean
 
-    garbage.pause()
+    lean.begin()
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure
     from rain.server.history.retention import Keep

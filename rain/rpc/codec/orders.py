@@ -30,22 +30,23 @@ def write_orders(builder: Builder, orders: Orders) -> None:
 
 
 def read_orders(reader: Reader) -> Orders:
+    get, has = reader._get, reader._has  # by attributes it would take twice as long
     orders = Orders()
-    if reader._has("forgetSessions"):
-        orders.forget_sessions = list(reader.forgetSessions)
-    if reader._has("stopIds") or reader._has("stopAttempts"):
-        orders.stop_ids = list(reader.stopIds)
-        orders.stop_attempts = list(reader.stopAttempts)
-    if reader._has("drops"):
-        orders.drops = list(reader.drops)
-    if reader._has("taskKinds"):
-        orders.task_kinds = read_task_kinds(reader.taskKinds)
-    if reader._has("objectKinds"):
-        orders.object_kinds = read_object_kinds(reader.objectKinds)
-    if reader._has("objects"):
-        orders.objects = _read_objects(reader.objects)
-    if reader._has("tasks"):
-        orders.tasks = _read_tasks(reader.tasks)
+    if has("forgetSessions"):
+        orders.forget_sessions = list(get("forgetSessions"))
+    if has("stopIds") or has("stopAttempts"):
+        orders.stop_ids = list(get("stopIds"))
+        orders.stop_attempts = list(get("stopAttempts"))
+    if has("drops"):
+        orders.drops = list(get("drops"))
+    if has("taskKinds"):
+        orders.task_kinds = read_task_kinds(get("taskKinds"))
+    if has("objectKinds"):
+        orders.object_kinds = read_object_kinds(get("objectKinds"))
+    if has("objects"):
+        orders.objects = _read_objects(get("objects"))
+    if has("tasks"):
+        orders.tasks = _read_tasks(get("tasks"))
     orders.check()
     return orders
 
@@ -60,13 +61,14 @@ def _write_objects(builder: Builder, objects: PlacedObjects) -> None:
 
 
 def _read_objects(reader: Reader) -> PlacedObjects:
+    get = reader._get
     return PlacedObjects(
-        ids=list(reader.ids),
-        kinds=list(reader.kinds),
-        content_types=list(reader.contentTypes),
-        sizes=list(reader.sizes),
-        sources=list(reader.sources),
-        data=list(reader.data),
+        ids=list(get("ids")),
+        kinds=list(get("kinds")),
+        content_types=list(get("contentTypes")),
+        sizes=list(get("sizes")),
+        sources=list(get("sources")),
+        data=list(get("data")),
     )
 
 
@@ -82,13 +84,14 @@ def _write_tasks(builder: Builder, tasks: AssignedTasks) -> None:
 
 
 def _read_tasks(reader: Reader) -> AssignedTasks:
+    get = reader._get
     return AssignedTasks(
-        ids=list(reader.ids),
-        attempts=list(reader.attempts),
-        kinds=list(reader.kinds),
-        priorities=list(reader.priorities),
-        configs=list(reader.configs),
-        input_counts=list(reader.inputCounts),
-        inputs=list(reader.inputs),
-        outputs=list(reader.outputs),
+        ids=list(get("ids")),
+        attempts=list(get("attempts")),
+        kinds=list(get("kinds")),
+        priorities=list(get("priorities")),
+        configs=list(get("configs")),
+        input_counts=list(get("inputCounts")),
+        inputs=list(get("inputs")),
+        outputs=list(get("outputs")),
     )
