@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
 MILLION = 1_000_000
-SCHEDULED_SECONDS = 1.5  # by then the scheduler has heard of the end of a session, and let it go
 PAUSE_SECONDS = 0.01  # of the client that asks beside
 
 
@@ -88,18 +87,22 @@ def memory_of(tasks: int) -> Memory:
     """Of a fresh server, which has had no more tasks before."""
     with zero_cluster(1) as cluster, Client(HOST, cluster.port) as client:
         measure(merge(200), client, cluster.server, repeat=1)
-        before = _settled(cluster.server)
+        before = _settled(cluster.server, client)
         with client.new_session("memory") as session:
             build(merge(tasks))
             session.submit()
             session.wait_all()
             during = cluster.server.resident_bytes()
-        return Memory(tasks, before, during, _settled(cluster.server))
+        return Memory(tasks, before, during, _settled(cluster.server, client))
 
 
-def _settled(server: Daemon) -> int:
-    time.sleep(SCHEDULED_SECONDS)
-    return server.resident_bytes()
+def _settled(server: Daemon, client: Client) -> int:
+    """After one more task: to plan it, the scheduler has heard of the sessions that have ended."""
+    with client.new_session("settled") as session:
+        build(merge(1))
+        session.submit()
+        session.wait_all()
+        return server.resident_bytes()
 
 
 def ask_beside(port: int, stop: "Event", results: "Connection[Any, Any]") -> None:

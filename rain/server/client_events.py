@@ -6,12 +6,9 @@ does not exist, or belongs to somebody else, is refused with one line and change
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from attrs import evolve
 
 from rain.base.errors import RefusedError
-from rain.base.failures import SessionFailure
 from rain.base.ids import (
     FIRST_SHARED,
     LAST_SHARED,
@@ -26,11 +23,9 @@ from rain.base.ids import (
 )
 from rain.base.moments import rfc3339
 from rain.base.states import ObjectState
-from rain.base.wire import JoinedSession, ObjectReport, Submission, TaskReport
+from rain.base.wire import JoinedSession, ObjectReport, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
-from rain.graph.growth import grow
-from rain.graph.release import release
-from rain.server import failing, feasibility, happenings, test_mode, waiting
+from rain.server import happenings, submitting, waiting
 from rain.server.messages import (
     AnswerDone,
     AnswerJoined,
@@ -50,25 +45,39 @@ from rain.server.messages import (
     Unkept,
     WaitAsked,
 )
-from rain.server.sessions import close_session
+from rain.server.sessions import (
+    SessionFailedError,
+    close_session,
+    living_session,
+    session_for,
+)
 from rain.server.state import State
 
-
-class _SessionFailedError(Exception):
-    """Carries the failure of the session that a request concerns; never leaves this file."""
-
-    def __init__(self, failure: SessionFailure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
+Request = (
+    SessionOpened
+    | SessionJoined
+    | SessionClosed
+    | Submitted
+    | Unkept
+    | WaitAsked
+    | FetchAsked
+    | StatesAsked
+)
+"""What a client asks and gets an answer to."""
 
 
 def apply(state: State, event: ClientEvent) -> None:
-    """Applies one event."""
+    """Applies one event, unless its client has submitted what is not read yet: then it waits."""
+    growing = state.growing.get(event.client)
+    if growing is not None and not isinstance(event, ClientLeft):
+        growing.held.append(event)
+        return
     match event:
         case ClientJoined(client_id):
             state.graph.add_client(client_id)
             state.note(happenings.ClientNew(state.now, client_id))
         case ClientLeft(client_id, cause):
+            submitting.give_up(state, client_id)
             client = state.graph.clients[client_id]
             for session in list(client.sessions.values()):
                 close_session(state, session, f"the client has gone: {cause}")
@@ -83,25 +92,36 @@ def apply(state: State, event: ClientEvent) -> None:
         case _:
             try:
                 _grant(state, event)
-            except RefusedError as error:
-                state.refuse(event.request, str(error))
-                if state.happenings is not None:
-                    state.happenings.refused(state.now, event.client, str(error))
-            except _SessionFailedError as error:
-                state.emit(Refuse(event.request, error.failure))
+            except (RefusedError, SessionFailedError) as error:
+                _refuse(state, event, error)
 
 
-def _grant(
-    state: State,
-    event: SessionOpened
-    | SessionJoined
-    | SessionClosed
-    | Submitted
-    | Unkept
-    | WaitAsked
-    | FetchAsked
-    | StatesAsked,
-) -> None:
+def go_on(state: State) -> None:
+    """Reads one more part of the submission that came first; then comes what waits behind it."""
+    growing = next(iter(state.growing.values()), None)
+    if growing is None:
+        return
+    try:
+        done = submitting.read_part(state, growing)
+    except (RefusedError, SessionFailedError) as error:
+        _refuse(state, growing.event, error)
+        done = True
+    if done:
+        del state.growing[growing.event.client]
+        for event in growing.held:
+            apply(state, event)
+
+
+def _refuse(state: State, event: Request, error: RefusedError | SessionFailedError) -> None:
+    if isinstance(error, SessionFailedError):
+        state.emit(Refuse(event.request, error.failure))
+        return
+    state.refuse(event.request, str(error))
+    if state.happenings is not None:
+        state.happenings.refused(state.now, event.client, str(error))
+
+
+def _grant(state: State, event: Request) -> None:
     match event:
         case SessionOpened(client_id, request, name, user, on_failure):
             client = state.graph.clients[client_id]
@@ -114,9 +134,8 @@ def _grant(
         case SessionClosed(client_id, request, session_id):
             close_session(state, _own(state, client_id, session_id))
             state.emit(AnswerDone(request))
-        case Submitted(client_id, request, submission):
-            _submit(state, client_id, submission)
-            state.emit(AnswerDone(request))
+        case Submitted():
+            submitting.submit(state, event)
         case Unkept(client_id, request, object_ids):
             _unkeep(state, client_id, object_ids)
             if state.happenings is not None:
@@ -136,32 +155,8 @@ def _grant(
             state.emit(_states(state, client_id, request, task_ids, object_ids))
 
 
-def _submit(state: State, client_id: ClientId, submission: Submission) -> None:
-    session = _living(state, client_id, submission.session)
-    testing = state.settings.test_mode
-    if testing:
-        test_mode.check(state.graph, submission)
-    tasks = grow(state.graph, session, submission)
-    if testing:
-        test_mode.note(state, session, submission)
-    state.news.submitted += tasks
-    if state.happenings is not None:
-        state.happenings.submitted(state.now, session, submission)
-    feasibility.look_at(state, session, submission.task_kinds)
-    if session.first_failed is not None:
-        failing.skip_hopeless(state, tasks)
-    _release_unneeded(state, submission.constants.ids)
-
-
-def _session(state: State, client_id: ClientId, session_id: SessionId) -> Session:
-    session = state.graph.sessions.get(session_id)
-    if session is None or (session.client.id != client_id and client_id not in session.members):
-        raise RefusedError(f"the session {session_id} is not open, or it is another client's")
-    return session
-
-
 def _own(state: State, client_id: ClientId, session_id: SessionId) -> Session:
-    session = _session(state, client_id, session_id)
+    session = session_for(state, client_id, session_id)
     if session.client.id != client_id:
         raise RefusedError(f"the session {session_id} is closed by the client that has opened it")
     return session
@@ -180,7 +175,7 @@ def _join(state: State, event: SessionJoined) -> JoinedSession:
         raise RefusedError(f"{are} {what}")
     (session,) = found
     if session.failure is not None:
-        raise _SessionFailedError(session.failure)
+        raise SessionFailedError(session.failure)
     first = FIRST_SHARED + session.ranges * SHARED_RANGE
     if first + SHARED_RANGE > LAST_SHARED:
         raise RefusedError(f"the session {session.id} was joined too often: it has no numbers left")
@@ -190,15 +185,8 @@ def _join(state: State, event: SessionJoined) -> JoinedSession:
     return JoinedSession(session.id, session.name, session.on_failure, first)
 
 
-def _living(state: State, client_id: ClientId, session_id: SessionId) -> Session:
-    session = _session(state, client_id, session_id)
-    if session.failure is not None:
-        raise _SessionFailedError(session.failure)
-    return session
-
-
 def _task(state: State, client_id: ClientId, task_id: TaskId) -> Task:
-    _living(state, client_id, session_of(task_id))
+    living_session(state, client_id, session_of(task_id))
     task = state.graph.tasks.get(task_id)
     if task is None:
         raise RefusedError(f"the task {spell(task_id)} is unknown: it was never submitted")
@@ -206,16 +194,11 @@ def _task(state: State, client_id: ClientId, task_id: TaskId) -> Task:
 
 
 def _object(state: State, client_id: ClientId, object_id: ObjectId) -> DataObject:
-    _living(state, client_id, session_of(object_id))
+    living_session(state, client_id, session_of(object_id))
     data_object = state.graph.objects.get(object_id)
     if data_object is None:
         raise RefusedError(f"the data object {spell(object_id)} is unknown: it was never submitted")
     return data_object
-
-
-def _release_unneeded(state: State, object_ids: Iterable[ObjectId]) -> None:
-    """Constants that nobody reads and nobody keeps are gone as soon as they came."""
-    release(state.graph, [state.graph.objects[object_id] for object_id in object_ids])
 
 
 def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...]) -> None:
@@ -230,7 +213,7 @@ def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...])
 
 
 def _wait(state: State, event: WaitAsked) -> None:
-    session = _living(state, event.client, event.session)
+    session = living_session(state, event.client, event.session)
     tasks = tuple(_task(state, event.client, task_id) for task_id in event.tasks)
     objects = tuple(_object(state, event.client, object_id) for object_id in event.objects)
     wait = Wait(

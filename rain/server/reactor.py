@@ -49,6 +49,7 @@ class Reactor:
             self.scheduling.took(state, given.scheduling_took)
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
+        client_events.go_on(state)
         for client_event in given.from_clients:
             client_events.apply(state, client_event)
         self._dismiss_silent()
@@ -93,6 +94,8 @@ class Reactor:
 
     def _next_due(self) -> float:
         state = self.state
+        if state.growing:
+            return state.now  # at once, with whatever has come meanwhile
         due = self._scheduler_due()
         if state.graph.governors:
             due = min(due, self._silence_due)

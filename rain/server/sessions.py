@@ -1,13 +1,39 @@
-"""The end of sessions: closed by their client, or failed with their first failing task."""
+"""Who may ask about a session; its end: closed by its client, or failed with a failing task."""
 
 from __future__ import annotations
 
+from rain.base.errors import RefusedError
 from rain.base.failures import SessionFailure
+from rain.base.ids import ClientId, SessionId
 from rain.graph import Session
 from rain.graph.release import clear
 from rain.server import happenings, waiting
 from rain.server.happenings import CloseReason
 from rain.server.state import State
+
+
+class SessionFailedError(Exception):
+    """Carries the failure of the session that a request concerns, as the answer to that request."""
+
+    def __init__(self, failure: SessionFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def session_for(state: State, client_id: ClientId, session_id: SessionId) -> Session:
+    """The session, if this client takes part in it."""
+    session = state.graph.sessions.get(session_id)
+    if session is None or (session.client.id != client_id and client_id not in session.members):
+        raise RefusedError(f"the session {session_id} is not open, or it is another client's")
+    return session
+
+
+def living_session(state: State, client_id: ClientId, session_id: SessionId) -> Session:
+    """The same, if it has not failed."""
+    session = session_for(state, client_id, session_id)
+    if session.failure is not None:
+        raise SessionFailedError(session.failure)
+    return session
 
 
 def fail_session(state: State, session: Session, failure: SessionFailure) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from attrs import Factory, define, frozen
 
-from rain.base.ids import GovernorId, KindId, RequestId
+from rain.base.ids import ClientId, GovernorId, KindId, RequestId
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.release import release
@@ -14,6 +14,7 @@ from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Thresholds, Throttle
 from rain.server.collector import Happenings
+from rain.server.growing import Growing
 from rain.server.happenings import Happening
 from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
 
@@ -24,6 +25,7 @@ class ReactorSettings:
 
     overbooking: int = 1024  # ready tasks that a governor may be told of at once, at most
     overbooking_ahead: int = 512  # and tasks that follow them there
+    grown_at_once: int = 10_000  # tasks of a submission that one turn reads
     governor_silence: float = 20.0  # seconds without a word until a governor counts as lost
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
@@ -63,6 +65,7 @@ class State:
     unfetched: dict[tuple[DataObject, Governor], int] = Factory(dict)  # failed fetches so far
     to_place: dict[tuple[DataObject, Governor], int] = Factory(dict)  # those to be tried again
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
+    growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
     happenings: Happenings | None = None  # what happened, when somebody keeps the event log
     ignored: int = 0  # late or stale reports that were recognised as such

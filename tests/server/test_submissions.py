@@ -12,6 +12,7 @@ from rain.base.states import ObjectState, TaskState
 from rain.base.wire import Submission
 from rain.graph import Task
 from rain.server.messages import AnswerDone, Refuse
+from rain.server.state import ReactorSettings
 from tests.support.scenes import Scene, scene
 from tests.support.snapshot import snapshot
 from tests.support.submissions import Draft
@@ -187,10 +188,14 @@ FAULTS: dict[Fault, str] = {
 }
 
 
+@pytest.mark.parametrize("at_once", [10_000, 1])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_an_inconsistent_submission_is_refused_whole_and_leaves_no_trace(fault: Fault) -> None:
+def test_an_inconsistent_submission_is_refused_whole_and_leaves_no_trace(
+    fault: Fault, at_once: int
+) -> None:
     # given: a session with some history, and a submission that is in order
-    s = scene(1)
+    settings = ReactorSettings(grown_at_once=at_once, governor_silence=1e9, debug=True)
+    s = scene(1, settings=settings)
     earlier(s)
     kind = KindId(s.draft.next_id())
     assert s.draft.object_kind is not None

@@ -91,4 +91,6 @@ class FakeClient:
 
     def _ask(self, event: Submitted | SessionClosed | Unkept | StatesAsked) -> Answer:
         self.world.turn(event)
+        while self.id in self.world.state.growing:  # a large submission takes several turns
+            self.world.turn()
         return self.world.answers[event.request]

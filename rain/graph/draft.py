@@ -1,0 +1,256 @@
+"""The nodes of a submission before they are linked into the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rain.base.errors import RefusedError
+from rain.base.ids import KindId, ObjectId, TaskId, session_of, spell
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.states import ObjectMove, ObjectState, TaskMove
+from rain.base.wire import Submission
+from rain.graph.data_object import DataObject, move_objects
+from rain.graph.graph import Graph
+from rain.graph.session import Session
+from rain.graph.task import Task, move_tasks
+
+_ONCE = {"data object": ": it needs exactly one producer, or its own bytes"}
+
+
+class Draft:
+    """The nodes of a submission before they are linked into the graph."""
+
+    def __init__(self, graph: Graph, session: Session, submission: Submission) -> None:
+        self.graph = graph
+        self.session = session
+        self.submission = submission
+        self.task_kinds: dict[KindId, TaskKind] = {}
+        self.object_kinds: dict[KindId, ObjectKind] = {}
+        self.objects: dict[ObjectId, DataObject] = {}
+        self.constants: list[DataObject] = []
+        self.tasks: list[Task] = []
+        self.kept: list[DataObject] = []
+        self.creation_order = True  # every input was made before its consumer was named
+        self._kinds: dict[KindId, tuple[TaskKind, list[ObjectKind]]] = {}  # those of the tasks
+        self._outputs_read = 0
+        self._inputs_read = 0
+        self._earlier: dict[ObjectId, Task] = {}  # what is read of earlier submits, and by whom
+
+    def read_kinds(self) -> None:
+        known_tasks, known_objects = self.session.task_kinds, self.session.object_kinds
+        for kind in self.submission.object_kinds:
+            self._check_session("data object kind", kind.id)
+            self._check_new_kind("data object kind", kind.id, known_objects, self.object_kinds)
+            self.object_kinds[kind.id] = kind
+        for task_kind in self.submission.task_kinds:
+            self._check_session("task kind", task_kind.id)
+            self._check_new_kind("task kind", task_kind.id, known_tasks, self.task_kinds)
+            for output in task_kind.outputs:
+                self._object_kind(output)
+            self.task_kinds[task_kind.id] = task_kind
+
+    def read_constants(self) -> None:
+        constants = self.submission.constants
+        for object_id, kind, data, size in zip(
+            constants.ids, constants.kinds, constants.data, constants.lengths(), strict=True
+        ):
+            new = DataObject(object_id, self.session, self._object_kind(kind))
+            self.objects[object_id] = new
+            self.constants.append(new)
+            new.size = size
+            if len(data) == size:
+                new.data = data
+            else:
+                new.spooled = True
+
+    def read_tasks(self, first: int, last: int) -> None:
+        """Makes nodes of tasks. Inputs come later: a task may read what one after it makes."""
+        columns, outputs = self.submission.tasks, self.submission.tasks.outputs
+        session, objects, tasks, kinds = self.session, self.objects, self.tasks, self._kinds
+        start = self._outputs_read
+        for order, (task_id, kind_id, config) in enumerate(
+            zip(
+                columns.ids[first:last],
+                columns.kinds[first:last],
+                columns.configs[first:last],
+                strict=True,
+            ),
+            first,
+        ):
+            found = kinds.get(kind_id)
+            if found is None:
+                found = kinds[kind_id] = self._task_kind(kind_id, task_id)
+            kind, output_kinds = found
+            end = start + len(output_kinds)
+            if end > len(outputs):
+                raise RefusedError(f"the task {spell(task_id)} names too few outputs")
+            task = Task(task_id, order, session, kind, config, ())
+            if len(output_kinds) == 1:
+                object_id = outputs[start]
+                made = objects[object_id] = DataObject(object_id, session, output_kinds[0], task)
+                task.outputs = (made,)
+            else:
+                task.outputs = self._outputs(task, outputs[start:end], output_kinds)
+            start = end
+            tasks.append(task)
+        self._outputs_read = start
+
+    def end_tasks(self) -> None:
+        if self._outputs_read != len(self.submission.tasks.outputs):
+            raise RefusedError("the submission names more outputs than its tasks have")
+
+    def _outputs(
+        self, task: Task, ids: Sequence[ObjectId], kinds: Sequence[ObjectKind]
+    ) -> tuple[DataObject, ...]:
+        made = [
+            DataObject(object_id, self.session, kind, task)
+            for object_id, kind in zip(ids, kinds, strict=True)
+        ]
+        self.objects |= {new.id: new for new in made}
+        return tuple(made)
+
+    def read_inputs(self, first: int, last: int) -> None:
+        columns = self.submission.tasks
+        position = self._inputs_read
+        inputs = columns.inputs
+        mine, theirs = self.objects, self.graph.objects
+        for task, count in zip(
+            self.tasks[first:last], columns.input_counts[first:last], strict=True
+        ):
+            if not count:
+                continue
+            found: list[DataObject] = []
+            for object_id in inputs[position : position + count]:
+                data_object = mine.get(object_id)
+                if data_object is None:
+                    data_object = theirs.get(object_id)
+                    self._check_earlier_input(task, object_id, data_object)
+                    assert data_object is not None  # or it was refused
+                    self._earlier[object_id] = task
+                else:
+                    producer = data_object.producer
+                    if producer is not None and producer.order >= task.order:
+                        self.creation_order = False
+                found.append(data_object)
+            position += count
+            task.inputs = tuple(found)
+        self._inputs_read = position
+
+    def read_kept(self) -> None:
+        for object_id in self.submission.kept:
+            data_object = self.objects.get(object_id)
+            if data_object is None:
+                raise RefusedError(
+                    f"the data object {spell(object_id)} cannot be kept:"
+                    " it is not new in this submission"
+                )
+            self.kept.append(data_object)
+
+    def verify(self) -> None:
+        """Nothing of it may be in the graph already, and all that it rests on must be there."""
+        columns, known = self.submission.tasks, self.graph.objects
+        self._check_new("data object", self.submission.constants.ids, known)
+        self._check_new("task", columns.ids, self.graph.tasks)
+        constants = {constant.id: constant for constant in self.constants}
+        self._check_new("data object", columns.outputs, known, constants)
+        for kind in self.object_kinds:
+            self._check_new_kind("data object kind", kind, self.session.object_kinds)
+        for task_kind in self.task_kinds:
+            self._check_new_kind("task kind", task_kind, self.session.task_kinds)
+        for object_id, task in self._earlier.items():
+            self._check_earlier_input(task, object_id, known.get(object_id))
+
+    def link(self, tasks: list[Task]) -> list[Task]:
+        """Applies the verified draft; nothing below may fail."""
+        graph, session = self.graph, self.session
+        session.task_kinds |= self.task_kinds
+        session.object_kinds |= self.object_kinds
+        for kind in self.task_kinds.values():
+            session.learned[kind.id] = graph.learned_of(kind)
+        graph.objects |= self.objects
+        session.objects += self.objects.values()
+        for data_object in self.kept:
+            data_object.kept = True
+        move_objects(self.constants, ObjectMove.FINISH)
+        graph.tasks |= {task.id: task for task in tasks}
+        order = graph.last_order
+        ready: list[Task] = []
+        for task in tasks:
+            order += 1
+            task.order = order
+            if task.inputs:
+                task.missing = _connect(task)
+            if not task.missing:
+                ready.append(task)
+        move_tasks(ready, TaskMove.INPUTS_FINISHED)
+        graph.last_order = order
+        session.tasks += tasks
+        session.unfinished += len(tasks)
+        return tasks
+
+    def _check_new(self, what: str, ids: Sequence[int], *known: Mapping[Any, object]) -> None:
+        """Whole columns at once; only when something is wrong it is looked for."""
+        distinct = set(ids)
+        prefix = self.session.id
+        if not ids or (
+            len(distinct) == len(ids)
+            and all(nodes.keys().isdisjoint(distinct) for nodes in known)
+            and session_of(min(ids)) == prefix == session_of(max(ids))
+        ):
+            return
+        seen: set[int] = set()
+        for one in ids:
+            self._check_session(what, one)
+            if one in seen or any(one in nodes for nodes in known):
+                raise RefusedError(f"the {what} {spell(one)} is defined twice{_ONCE.get(what, '')}")
+            seen.add(one)
+
+    def _check_new_kind(self, what: str, kind: KindId, *known: Mapping[KindId, object]) -> None:
+        if any(kind in kinds for kinds in known):
+            raise RefusedError(f"the {what} {spell(kind)} is defined twice")
+
+    def _task_kind(self, kind_id: KindId, task_id: TaskId) -> tuple[TaskKind, list[ObjectKind]]:
+        kind = self.task_kinds.get(kind_id) or self.session.task_kinds.get(kind_id)
+        if kind is None:
+            raise RefusedError(f"the task {spell(task_id)} is of the unknown kind {spell(kind_id)}")
+        return kind, [self._object_kind(output) for output in kind.outputs]
+
+    def _object_kind(self, kind_id: KindId) -> ObjectKind:
+        kind = self.object_kinds.get(kind_id) or self.session.object_kinds.get(kind_id)
+        if kind is None:
+            raise RefusedError(f"the data object kind {spell(kind_id)} is unknown")
+        return kind
+
+    def _check_session(self, what: str, packed: int) -> None:
+        if session_of(packed) != self.session.id:
+            raise RefusedError(
+                f"the {what} {spell(packed)} does not belong to the session {self.session.id}"
+            )
+
+    def _check_earlier_input(
+        self, task: Task, object_id: ObjectId, data_object: DataObject | None
+    ) -> None:
+        where = f"the input {spell(object_id)} of the task {spell(task.id)}"
+        if session_of(object_id) != self.session.id:
+            raise RefusedError(
+                f"{where} belongs to another session; objects of different sessions cannot be"
+                " combined"
+            )
+        if data_object is None:
+            raise RefusedError(f"{where} is unknown")
+        if not data_object.kept:
+            raise RefusedError(
+                f"{where} is from an earlier submit and was not kept; keep it before that submit"
+            )
+
+
+def _connect(task: Task) -> int:
+    """Hangs a new task on its inputs; how many of them it misses."""
+    missing = 0
+    for data_object in task.unique_inputs():
+        data_object.consumers.append(task)
+        data_object.needed_by += 1
+        if data_object.state is not ObjectState.FINISHED:
+            missing += 1
+    return missing

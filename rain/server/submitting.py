@@ -1,0 +1,74 @@
+"""Submissions: read at once or, when they are large, part by part in several turns.
+
+A submission is accepted whole or refused whole, with its last part. Until then nothing of it is in
+the graph, and what its client has asked after it waits; all others are heard in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rain.base.ids import ClientId, ObjectId
+from rain.graph import Task
+from rain.graph.growth import grow_in_parts
+from rain.graph.release import release
+from rain.server import failing, feasibility, test_mode
+from rain.server.growing import Growing
+from rain.server.messages import AnswerDone, ClientJoined, ClientLeft, Submitted
+from rain.server.sessions import living_session
+from rain.server.state import State
+
+
+def submit(state: State, event: Submitted) -> None:
+    """Reads the first part, which mostly is the last one, too."""
+    submission = event.submission
+    session = living_session(state, event.client, submission.session)
+    if state.settings.test_mode:
+        test_mode.check(state.graph, submission)
+    parts = grow_in_parts(state.graph, session, submission, state.settings.grown_at_once)
+    growing = Growing(event, parts)
+    if not read_part(state, growing):
+        state.growing[event.client] = growing
+
+
+def read_part(state: State, growing: Growing) -> bool:
+    """Reads one more part; whether that was the last one, and the submission is granted.
+
+    Its session may have ended or failed meanwhile.
+    """
+    event = growing.event
+    living_session(state, event.client, event.submission.session)
+    tasks = growing.read_part()
+    if tasks is None:
+        return False
+    _granted(state, event, tasks)
+    return True
+
+
+def give_up(state: State, client_id: ClientId) -> None:
+    """A client has gone: what it has submitted in part, and asked since, comes to nothing."""
+    growing = state.growing.pop(client_id, None)
+    if growing is not None:
+        for event in (growing.event, *growing.held):
+            if not isinstance(event, ClientJoined | ClientLeft):
+                state.refuse(event.request, "the client has gone")
+
+
+def _granted(state: State, event: Submitted, tasks: list[Task]) -> None:
+    submission = event.submission
+    session = state.graph.sessions[submission.session]
+    if state.settings.test_mode:
+        test_mode.note(state, session, submission)
+    state.news.submitted += tasks
+    if state.happenings is not None:
+        state.happenings.submitted(state.now, session, submission)
+    feasibility.look_at(state, session, submission.task_kinds)
+    if session.first_failed is not None:
+        failing.skip_hopeless(state, tasks)
+    _release_unneeded(state, submission.constants.ids)
+    state.emit(AnswerDone(event.request))
+
+
+def _release_unneeded(state: State, object_ids: Iterable[ObjectId]) -> None:
+    """Constants that nobody reads and nobody keeps are gone as soon as they came."""
+    release(state.graph, [state.graph.objects[object_id] for object_id in object_ids])

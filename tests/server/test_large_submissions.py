@@ -1,0 +1,187 @@
+"""A large submission is read in several turns; everybody else is heard in between."""
+
+from __future__ import annotations
+
+from rain.base.failures import SessionFailure
+from rain.base.ids import RequestId
+from rain.base.states import TaskState
+from rain.base.wire import Update
+from rain.server.messages import (
+    AnswerDone,
+    AnswerSession,
+    AnswerStates,
+    AnswerWait,
+    GovernorUpdated,
+    Refuse,
+    SessionJoined,
+    SessionOpened,
+    StatesAsked,
+    Submitted,
+    TurnInput,
+    Unkept,
+    WaitAsked,
+)
+from rain.server.state import ReactorSettings
+from tests.support.scenes import Scene, scene
+from tests.support.snapshot import snapshot
+from tests.support.submissions import Draft
+
+PART = 10
+
+
+def in_parts() -> Scene:
+    settings = ReactorSettings(grown_at_once=PART, debug=True, governor_silence=1e9)
+    return scene(1, settings=settings)
+
+
+def begin(s: Scene, draft: Draft) -> RequestId:
+    """Submits without waiting for the answer."""
+    request = s.world.request()
+    s.world.turn(Submitted(s.client.id, request, draft.fill(draft.take())))
+    return request
+
+
+def turns_until(s: Scene, request: RequestId) -> int:
+    turns = 0
+    while request not in s.world.answers:
+        s.world.turn()
+        turns += 1
+        assert turns < 100
+    return turns
+
+
+def test_a_turn_reads_so_many_tasks_and_the_next_one_is_due_at_once() -> None:
+    # given
+    s = in_parts()
+    made = [s.draft.task()[1][0] for _ in range(5 * PART - 1)]
+    last, _ = s.draft.task(*made)
+
+    # when
+    request = begin(s, s.draft)
+    output = s.world.reactor.turn(TurnInput(s.world.now))
+
+    # then: nothing of it is there yet
+    assert output.next_due == s.world.now
+    assert not s.world.state.graph.tasks
+    # when: five turns read the tasks, and four more what they need
+    assert turns_until(s, request) == 5 + 4 - 2
+    # then
+    assert isinstance(s.world.answers[request], AnswerDone)
+    assert len(s.world.state.graph.tasks) == 5 * PART
+    assert s.world.task(last).missing == 5 * PART - 1
+    assert not s.world.state.growing
+
+
+def test_meanwhile_other_clients_are_answered_and_governors_are_heard() -> None:
+    # given
+    s = in_parts()
+    other = s.world.client()
+    for _ in range(3 * PART):
+        s.draft.task()
+    request = begin(s, s.draft)
+
+    # when
+    opened = s.world.request()
+    (governor,) = s.governors
+    s.world.turn(
+        SessionOpened(other.id, opened, "other", ""), GovernorUpdated(governor.id, Update())
+    )
+
+    # then
+    assert isinstance(s.world.answers[opened], AnswerSession)
+    assert governor.node.heard == s.world.now
+    assert request not in s.world.answers
+
+
+def test_what_its_client_asks_meanwhile_comes_after_it_in_order() -> None:
+    # given
+    s = in_parts()
+    task, (made,) = s.draft.task(keep=True)
+    for _ in range(3 * PART):
+        s.draft.task()
+    large = begin(s, s.draft)
+
+    # when: it waits, submits again in parts, and asks how things stand
+    wait, states = s.world.request(), s.world.request()
+    s.world.turn(WaitAsked(s.client.id, wait, s.draft.session, (task,), (), "all"))
+    second, _ = s.draft.task(made)
+    for _ in range(3 * PART):
+        s.draft.task(made)
+    more = begin(s, s.draft)
+    s.world.turn(StatesAsked(s.client.id, states, (second,), ()))
+    assert states not in s.world.answers
+    turns_until(s, states)
+
+    # then
+    answers = [one for one in s.world.answers if one in (large, more, states, wait)]
+    assert answers == [large, more, states]
+    answer = s.world.answers[states]
+    assert isinstance(answer, AnswerStates)
+    assert answer.tasks[0].state is TaskState.NOT_ASSIGNED
+    # when
+    s.run(task)
+    # then
+    assert isinstance(s.world.answers[wait], AnswerWait)
+
+
+def test_it_is_refused_when_what_it_reads_is_not_kept_any_more() -> None:
+    # given: somebody else takes part in the session
+    s = in_parts()
+    _, (made,) = s.draft.task(keep=True)
+    s.submit()
+    other = s.world.client()
+    s.world.turn(SessionJoined(other.id, s.world.request(), s.draft.session, ""))
+    for _ in range(3 * PART):
+        s.draft.task(made)
+    request = begin(s, s.draft)
+
+    # when
+    s.world.turn(Unkept(other.id, s.world.request(), (made,)))
+    before = snapshot(s.world.state.graph)
+    turns_until(s, request)
+
+    # then
+    answer = s.world.answers[request]
+    assert isinstance(answer, Refuse)
+    assert "was not kept" in str(answer.reason)
+    assert snapshot(s.world.state.graph) == before
+
+
+def test_it_is_refused_when_its_session_has_failed_meanwhile() -> None:
+    # given
+    s = in_parts()
+    task, _ = s.draft.task()
+    s.submit()
+    s.assign(task, to=0)
+    for _ in range(3 * PART):
+        s.draft.task()
+    request = begin(s, s.draft)
+
+    # when
+    s.governors[0].fail(task, "no luck")
+    turns_until(s, request)
+
+    # then
+    answer = s.world.answers[request]
+    assert isinstance(answer, Refuse)
+    assert isinstance(answer.reason, SessionFailure)
+    assert "no luck" in answer.reason.message
+
+
+def test_it_comes_to_nothing_when_its_client_leaves() -> None:
+    # given
+    s = in_parts()
+    for _ in range(3 * PART):
+        s.draft.task()
+    request = begin(s, s.draft)
+    wait = s.world.request()
+    s.world.turn(WaitAsked(s.client.id, wait, s.draft.session, (), (), "session"))
+
+    # when
+    s.client.leave()
+
+    # then
+    assert not s.world.state.growing
+    assert not s.world.state.graph.tasks
+    assert isinstance(s.world.answers[request], Refuse)
+    assert isinstance(s.world.answers[wait], Refuse)
