@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from sortedcontainers import SortedList
 
 if TYPE_CHECKING:
+    from rain.graph.session import Session
     from rain.graph.task import Task
 
 Entry = tuple[int, int, "Task"]
@@ -68,6 +69,12 @@ class ReadyQueue:
             self._others.remove(entry)
         else:
             del self._line[place]
+
+    def forget(self, session: Session) -> None:
+        """Takes out all tasks of a session."""
+        self._line = deque([entry for entry in self._line if entry[2].session is not session])
+        others = [entry for entry in self._others if entry[2].session is not session]
+        self._others = SortedList(others)
 
     def pop(self) -> Task:
         """Takes the best one out."""

@@ -15,7 +15,7 @@ from rain.graph.data_object import DataObject, move_objects
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
 from rain.graph.session import Session
-from rain.graph.task import DONE
+from rain.graph.task import DONE, Task
 
 
 def release(graph: Graph, objects: Iterable[DataObject]) -> dict[Governor, list[ObjectId]]:
@@ -47,9 +47,8 @@ def release(graph: Graph, objects: Iterable[DataObject]) -> dict[Governor, list[
 
 
 def _unspool(graph: Graph, data_object: DataObject) -> None:
-    if data_object.spooled:
-        data_object.spooled = False
-        graph.unspooled.append(data_object.id)
+    data_object.spooled = False
+    graph.unspooled.append(data_object.id)
 
 
 def clear(graph: Graph, session: Session) -> list[Governor]:
@@ -58,19 +57,14 @@ def clear(graph: Graph, session: Session) -> list[Governor]:
     Whatever refers to each other in a circle is taken apart, so that the memory comes back at once.
     """
     concerned: dict[Governor, None] = {}
+    queues: dict[Governor, None] = {}
     for task in session.tasks:
         governor = task.scheduled
         if governor is not None:
-            del governor.scheduled[task]
-            rules.leave_groups(task, governor)
-            if task.row is TaskRow.AHEAD:
-                governor.ahead -= 1
-            elif task.row is not TaskRow.PLANNED:
-                governor.active_cpus -= task.cpus
+            _leave(task, governor)
             if task.row is TaskRow.QUEUED:
-                governor.queue.remove(task)
-            if task.assigned is not None:
-                del governor.assigned[task]
+                queues[governor] = None
+            elif task.assigned is not None:
                 concerned[governor] = None
         task.scheduled = task.assigned = task.waits = task.sched = None
         task.inputs = task.outputs = ()
@@ -78,19 +72,35 @@ def clear(graph: Graph, session: Session) -> list[Governor]:
     for data_object in session.objects:
         for governor in data_object.assigned:
             concerned[governor] = None
-        for governor in (*data_object.scheduled, *data_object.assigned):
             governor.objects.pop(data_object, None)
+        if data_object.scheduled is not data_object.assigned:
+            for governor in data_object.scheduled:
+                governor.objects.pop(data_object, None)
         data_object.scheduled = data_object.assigned = data_object.located = ()
         data_object.data = data_object.waits = data_object.sched = data_object.producer = None
         data_object.consumers.clear()
-        _unspool(graph, data_object)
+        if data_object.spooled:
+            _unspool(graph, data_object)
         del graph.objects[data_object.id]
+    for governor in queues:
+        governor.queue.forget(session)
     _forget_kinds(graph, session, concerned)
     session.tasks, session.objects = [], []
     session.undelivered, session.waits, session.idle_waits = {}, {}, []
     session.unfinished = 0
     _give_tables_back(graph)
     return sorted(concerned, key=lambda governor: governor.number)
+
+
+def _leave(task: Task, governor: Governor) -> None:
+    """The governor's sums go without a task that is gone."""
+    del governor.scheduled[task]
+    governor.assigned.pop(task, None)
+    rules.leave_groups(task, governor)
+    if task.row is TaskRow.AHEAD:
+        governor.ahead -= 1
+    elif task.row is not TaskRow.PLANNED:
+        governor.active_cpus -= task.cpus
 
 
 def _give_tables_back(graph: Graph) -> None:

@@ -36,6 +36,7 @@ from rain.server.messages import (
     ClientLeft,
     FetchAsked,
     Refuse,
+    Request,
     RequestAbandoned,
     SessionClosed,
     SessionJoined,
@@ -52,18 +53,6 @@ from rain.server.sessions import (
     session_for,
 )
 from rain.server.state import State
-
-Request = (
-    SessionOpened
-    | SessionJoined
-    | SessionClosed
-    | Submitted
-    | Unkept
-    | WaitAsked
-    | FetchAsked
-    | StatesAsked
-)
-"""What a client asks and gets an answer to."""
 
 
 def apply(state: State, event: ClientEvent) -> None:

@@ -158,10 +158,8 @@ class RequestAbandoned:
 
 
 GovernorEvent = GovernorJoined | GovernorUpdated | GovernorLeft
-ClientEvent = (
-    ClientJoined
-    | ClientLeft
-    | SessionOpened
+Request = (
+    SessionOpened
     | SessionJoined
     | SessionClosed
     | Submitted
@@ -169,8 +167,8 @@ ClientEvent = (
     | WaitAsked
     | FetchAsked
     | StatesAsked
-    | RequestAbandoned
 )
+ClientEvent = ClientJoined | ClientLeft | Request | RequestAbandoned
 
 
 @define

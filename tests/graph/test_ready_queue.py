@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rain.base.ids import ClientId, SessionId
 from rain.base.states import TaskRow
-from rain.graph import Task
+from rain.graph import Client, Session, Task
 from rain.graph.ready_queue import ReadyQueue
 from tests.graph.test_moves import task_in
 
@@ -73,3 +74,16 @@ def test_a_task_can_leave_from_anywhere() -> None:
     assert tasks[1] not in queue
     assert tasks[0] in queue
     assert list(queue) == [tasks[2], tasks[0]]
+
+
+def test_a_session_takes_all_of_its_tasks_with_it() -> None:
+    # given: tasks of two sessions, in their order and out of it
+    tasks = tasks_of([3, 1, 2, 0])
+    other = Session(SessionId(2), Client(ClientId(1)))
+    tasks[0].session = tasks[2].session = other
+    queue = ReadyQueue()
+    queue.add_all(tasks)
+    # when
+    queue.forget(other)
+    # then
+    assert list(queue) == [tasks[1], tasks[3]]

@@ -187,10 +187,11 @@ class _Run:
             if together and not task.inputs:
                 alike.append(task)
                 continue
-            kept_back = self._deal(line, alike, step, known=known)
-            alike = []
-            if kept_back:
-                return [*kept_back, *tasks[place:]]
+            if alike:
+                kept_back = self._deal(line, alike, step, known=known)
+                alike = []
+                if kept_back:
+                    return [*kept_back, *tasks[place:]]
             governor = self.loads.choose(task) if _is_light(task) else None
             if governor is None:
                 self.refused.append(task)
@@ -202,7 +203,7 @@ class _Run:
                 line.ready -= step
             else:
                 return tasks[place:]
-        return self._deal(line, alike, step, known=known)
+        return self._deal(line, alike, step, known=known) if alike else []
 
     def _assign(self, task: Task, governor: Governor, priority: float) -> None:
         self.plan.assign(task, governor, int(priority))
@@ -213,8 +214,6 @@ class _Run:
 
         Returns those that are kept back.
         """
-        if not tasks:
-            return []
         cpus = tasks[0].cpus
         if known or not cpus:
             count = len(tasks)
