@@ -49,7 +49,8 @@ class Reactor:
             self.scheduling.took(state, given.scheduling_took)
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
-        client_events.go_on(state)
+        if state.growing:
+            client_events.go_on(state)
         for client_event in given.from_clients:
             client_events.apply(state, client_event)
         self._dismiss_silent()

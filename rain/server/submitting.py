@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rain.base.ids import ClientId, ObjectId
-from rain.graph import Task
-from rain.graph.growth import grow_in_parts
+from rain.graph import Session, Task
+from rain.graph.growth import grow, grow_in_parts
 from rain.graph.release import release
 from rain.server import failing, feasibility, test_mode
 from rain.server.growing import Growing
@@ -20,15 +20,18 @@ from rain.server.state import State
 
 
 def submit(state: State, event: Submitted) -> None:
-    """Reads the first part, which mostly is the last one, too."""
+    """Takes a submission in or, if it is large, reads the first part of it."""
     submission = event.submission
     session = living_session(state, event.client, submission.session)
     if state.settings.test_mode:
         test_mode.check(state.graph, submission)
-    parts = grow_in_parts(state.graph, session, submission, state.settings.grown_at_once)
-    growing = Growing(event, parts)
-    if not read_part(state, growing):
-        state.growing[event.client] = growing
+    at_once = state.settings.grown_at_once
+    if len(submission.tasks.ids) <= at_once:
+        _granted(state, event, session, grow(state.graph, session, submission))
+        return
+    growing = Growing(event, grow_in_parts(state.graph, session, submission, at_once))
+    growing.read_part()  # there are more
+    state.growing[event.client] = growing
 
 
 def read_part(state: State, growing: Growing) -> bool:
@@ -37,11 +40,11 @@ def read_part(state: State, growing: Growing) -> bool:
     Its session may have ended or failed meanwhile.
     """
     event = growing.event
-    living_session(state, event.client, event.submission.session)
+    session = living_session(state, event.client, event.submission.session)
     tasks = growing.read_part()
     if tasks is None:
         return False
-    _granted(state, event, tasks)
+    _granted(state, event, session, tasks)
     return True
 
 
@@ -54,9 +57,8 @@ def give_up(state: State, client_id: ClientId) -> None:
                 state.refuse(event.request, "the client has gone")
 
 
-def _granted(state: State, event: Submitted, tasks: list[Task]) -> None:
+def _granted(state: State, event: Submitted, session: Session, tasks: list[Task]) -> None:
     submission = event.submission
-    session = state.graph.sessions[submission.session]
     if state.settings.test_mode:
         test_mode.note(state, session, submission)
     state.news.submitted += tasks
