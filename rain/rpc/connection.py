@@ -8,6 +8,7 @@ thread of its loop, because its objects must not outlive either.
 from __future__ import annotations  # what pycapnp lacks when it is missing, is named elsewhere
 
 import asyncio
+import errno
 import os
 import socket
 from collections.abc import Callable
@@ -221,7 +222,9 @@ async def dial(
             await _introduce(connected, role, secret)
             return Connection(connected, *await _stream_of(connected))
     except TimeoutError:
-        raise UnreachableError(f"{where}: no answer within {timeout:g} seconds") from None
+        raise UnreachableError(
+            f"{where}: no answer within {timeout:g} seconds; is that the port of a server of Rain?"
+        ) from None
     except NotAdmittedError as error:
         raise NotLetInError(str(error)) from None
     except OSError as error:
@@ -281,7 +284,9 @@ async def _connect(host: str, port: int) -> socket.socket:
             raise
         else:
             return attempt
-    raise UnreachableError(f"{where}: {', '.join(dict.fromkeys(reasons))}")
+    refused = os.strerror(errno.ECONNREFUSED)
+    hint = "; is the server running?" if refused in reasons else ""
+    raise UnreachableError(f"{where}: {', '.join(dict.fromkeys(reasons))}{hint}")
 
 
 async def _resolve(host: str, port: int) -> list[Any]:

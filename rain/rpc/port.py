@@ -51,7 +51,9 @@ def bind(host: str, port: int) -> socket.socket:
             raise
     except OSError as error:
         where = spell_address(host, port)
-        raise StartError(f"cannot listen on {where}: {error.strerror}") from None
+        raise StartError(
+            f"cannot listen on {where}: {error.strerror}; choose another address with --listen"
+        ) from None
     return listening
 
 

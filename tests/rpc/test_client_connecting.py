@@ -29,7 +29,9 @@ def closed_port() -> int:
 
 def test_a_server_that_is_not_there_is_named() -> None:
     port = closed_port()
-    expected = f"cannot reach the server at 127.0.0.1:{port}: Connection refused"
+    expected = (
+        f"cannot reach the server at 127.0.0.1:{port}: Connection refused; is the server running?"
+    )
     with pytest.raises(StartError, match=f"^{re.escape(expected)}$"):
         ClientConnection("127.0.0.1", port)
 
@@ -68,7 +70,9 @@ def test_a_server_of_something_else_is_named() -> None:
 def test_a_server_that_says_nothing_is_given_up() -> None:
     with (
         somebody_else(b"") as port,
-        pytest.raises(StartError, match=r"no answer within 0\.05 seconds"),
+        pytest.raises(
+            StartError, match=r"no answer within 0\.05 seconds; is that the port of a server"
+        ),
     ):
         ClientConnection("127.0.0.1", port, connect_timeout=0.05)
 

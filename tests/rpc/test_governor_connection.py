@@ -212,7 +212,8 @@ def test_a_governor_without_a_data_port_is_refused() -> None:
 def test_a_server_that_is_not_there_is_named() -> None:
     async def scene(server: FakeServer, listener: Listener) -> None:
         listener.close()
-        expected = f"cannot reach the server at 127.0.0.1:{listener.port}: Connection refused"
+        where = f"127.0.0.1:{listener.port}"
+        expected = f"cannot reach the server at {where}: Connection refused; is the server running?"
         await turns_of_the_host()
         with pytest.raises(StartError, match=re.escape(expected)):
             await join(listener, FakeControl())
@@ -301,7 +302,7 @@ def test_a_connection_that_never_registers_is_closed() -> None:
 
 def test_a_port_in_use_is_named() -> None:
     async def scene(server: FakeServer, listener: Listener) -> None:
-        expected = f"cannot listen on 127.0.0.1:{listener.port}: Address already in use"
+        expected = f"cannot listen on 127.0.0.1:{listener.port}: Address already in use; choose"
         with pytest.raises(StartError, match=re.escape(expected)):
             listen("127.0.0.1", listener.port, server)
 

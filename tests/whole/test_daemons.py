@@ -95,7 +95,10 @@ def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
         where = f"127.0.0.1:{taken.getsockname()[1]}"
         finished = rain("server", "--listen", where, "--no-http", folder=tmp_path)
     assert finished.returncode == 1
-    assert last_line(finished) == f"rain: cannot listen on {where}: Address already in use"
+    assert last_line(finished) == (
+        f"rain: cannot listen on {where}: Address already in use; choose another address with"
+        " --listen"
+    )
 
 
 def test_a_server_that_others_reach_needs_a_secret_and_says_so_in_one_line(tmp_path: Path) -> None:
@@ -150,7 +153,9 @@ def test_an_unreachable_server_is_told_in_one_line(tmp_path: Path) -> None:
         where = f"127.0.0.1:{free.getsockname()[1]}"
     finished = rain("governor", where, "--workdir", str(tmp_path / "work"), folder=tmp_path)
     assert finished.returncode == 1
-    assert last_line(finished) == f"rain: cannot reach the server at {where}: Connection refused"
+    assert last_line(finished) == (
+        f"rain: cannot reach the server at {where}: Connection refused; is the server running?"
+    )
 
 
 def test_a_log_folder_that_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> None:
