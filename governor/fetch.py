@@ -19,9 +19,9 @@ from rain.governor.messages import Event, Fetch, FetchFailed, ObjectFetched, Sto
 from rain.governor.store import MEMORY_LIMIT, Store, StoreError
 from rain.rpc.threads import in_thread
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
+from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.reading import StreamReader, Transfer
-from rain.stream.sockets import BrokenError, receive_into
 
 ATTEMPTS = 2
 
@@ -42,10 +42,7 @@ class _Incoming:
 
     def take(self, connected: socket.socket, length: int) -> None:
         if length < MEMORY_LIMIT:
-            data = bytearray(length)
-            if receive_into(connected, memoryview(data)) < length:
-                raise BrokenError("the stream was cut")
-            self.content = bytes(data)
+            self.content = receive_bytes(connected, length)
         elif self._is_folder:
             self.content = self._store.receive_folder(connected, length)
         else:

@@ -6,13 +6,13 @@ Everything is read below a root folder and from a given environment, so that tes
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 
 from attrs import frozen
 
 from rain.governor.gpus import VISIBLE
+from rain.stream.room import amount_in, lines, memory_groups
 
 _CONTAINER = "NVIDIA_VISIBLE_DEVICES"
 _NO_GPUS = frozenset({"", "none", "void", "NoDevFiles", "-1"})
@@ -32,32 +32,15 @@ class Machine:
 
     def memory(self) -> int:
         """Bytes of memory that processes here may use; 0 when nothing tells."""
-        limits = [self._physical_memory(), *self._memory_limits()]
+        groups = [amount_in(group.limit) for group in memory_groups(self.root)]
+        limits = [self._physical_memory(), *groups]
         return min((limit for limit in limits if limit), default=0)
 
     def _physical_memory(self) -> int:
-        for line in _lines(self.root / "proc/meminfo"):
+        for line in lines(self.root / "proc/meminfo"):
             if line.startswith("MemTotal:"):
                 return int(line.split()[1]) * 1024
         return 0
-
-    def _memory_limits(self) -> Iterable[int]:
-        """The limits of the control group of this process and of all groups around it."""
-        for line in _lines(self.root / "proc/self/cgroup"):
-            _, controllers, path = line.split(":", 2)
-            if not controllers:  # version 2
-                base, name = self.root / "sys/fs/cgroup", "memory.max"
-            elif "memory" in controllers.split(","):
-                base, name = self.root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
-            else:
-                continue
-            group = base / path.lstrip("/")
-            for folder in (group, *group.parents):
-                for limit in _lines(folder / name):
-                    if limit.isdigit():  # else it is "max"
-                        yield int(limit)
-                if folder == base:
-                    break
 
     def gpus(self) -> tuple[str, ...]:
         """The gpus that programs here may use, as CUDA names them."""
@@ -93,10 +76,3 @@ def _named_gpus(text: str) -> tuple[str, ...]:
 
 def _numbers(count: int) -> tuple[str, ...]:
     return tuple(str(number) for number in range(count))
-
-
-def _lines(path: Path) -> list[str]:
-    """The lines of a file; none when this machine does not have it."""
-    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return []

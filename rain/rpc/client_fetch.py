@@ -18,15 +18,16 @@ from rain.base.ids import ObjectId
 from rain.base.wire import SERVER
 from rain.stream.errors import UnreachableError
 from rain.stream.machine import machine_id
+from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.reading import StreamReader, Taker
-from rain.stream.sockets import BrokenError, receive_file, receive_into
-
-BYTES_BELOW = 256 * 1024
-"""Smaller data becomes plain bytes."""
+from rain.stream.room import memory_left
+from rain.stream.sockets import receive_file
 
 FILE_FROM = 64 * 1024 * 1024
-"""Larger data is kept in a file without a name, which the system may put out of memory."""
+MEMORY_SHARE = 4
+"""From that size on, data that would take more than a fourth of the memory that is left is kept in
+a file without a name, which the system may put out of memory. All other data becomes bytes."""
 
 CONNECT_TIMEOUT = 3.0
 """Seconds to reach a governor; one that is out of reach is not tried again."""
@@ -50,13 +51,8 @@ class InMemory:
         return True
 
     def take(self, connected: socket.socket, length: int) -> None:
-        if length < FILE_FROM:
-            target = memoryview(
-                bytearray(length) if length < BYTES_BELOW else mmap.mmap(-1, length)
-            )
-            if receive_into(connected, target) < length:
-                raise BrokenError("the stream was cut")
-            self.data = bytes(target) if length < BYTES_BELOW else target.toreadonly()
+        if length < FILE_FROM or length <= memory_left() // MEMORY_SHARE:
+            self.data = receive_bytes(connected, length)
             return
         with tempfile.TemporaryFile() as file:
             _fill(file.fileno(), connected, length)

@@ -15,10 +15,10 @@ from rain.base.states import ObjectState
 from rain.base.wire import INLINE_LIMIT, ConstantColumns, Fetched, ObjectReport, Submission
 from rain.rpc import client_fetch, host
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.client_fetch import BYTES_BELOW
 from rain.rpc.handlers import Reply
 from rain.rpc.server_endpoint import listen
 from rain.stream.machine import machine_id
+from rain.stream.memory import AHEAD_FROM
 from tests.rpc.fakes import FakeServer
 from tests.support.streams import Holding, listen_streams
 
@@ -71,7 +71,7 @@ def play(
     host.run(main)
 
 
-@pytest.mark.parametrize("size", [INLINE_LIMIT + 1, BYTES_BELOW, 3_000_000])
+@pytest.mark.parametrize("size", [INLINE_LIMIT + 1, 3_000_000, AHEAD_FROM + 1])
 def test_a_client_reads_from_the_governor_itself(size: int) -> None:
     data = os.urandom(size)
 
@@ -79,15 +79,16 @@ def test_a_client_reads_from_the_governor_itself(size: int) -> None:
         here.server.holders.clear()  # so that the server could not pass it on
         found = here.client.fetch(OBJECT).data
         assert found == data
-        assert isinstance(found, bytes if size < BYTES_BELOW else memoryview)
+        assert isinstance(found, bytes), "they would be copied when somebody wants bytes"
 
     play(data, scene)
 
 
-def test_what_is_very_large_is_kept_in_a_file_without_a_name(
+def test_what_is_large_for_the_memory_that_is_left_is_kept_in_a_file_without_a_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_fetch, "FILE_FROM", BYTES_BELOW)
+    monkeypatch.setattr(client_fetch, "FILE_FROM", 3_000_000)
+    monkeypatch.setattr(client_fetch, "memory_left", lambda: 4 * 3_000_000 - 1)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     data = os.urandom(3_000_000)
 
@@ -97,6 +98,21 @@ def test_what_is_very_large_is_kept_in_a_file_without_a_name(
         assert found.readonly
         assert found == data
         assert not [path for path in tmp_path.iterdir() if path.is_file()]
+
+    play(data, scene)
+
+
+def test_what_fits_into_the_memory_that_is_left_needs_no_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client_fetch, "FILE_FROM", 3_000_000)
+    monkeypatch.setattr(client_fetch, "memory_left", lambda: 4 * 3_000_000)
+    data = os.urandom(3_000_000)
+
+    def scene(here: Scene) -> None:
+        found = here.client.fetch(OBJECT).data
+        assert isinstance(found, bytes)
+        assert found == data
 
     play(data, scene)
 

@@ -1,0 +1,88 @@
+"""Bytes that a socket fills before anybody else sees them.
+
+A program that fetches data wants `bytes`. Read into other memory they would have to be copied once
+more, which takes longer than the socket does: a new page of 4 KiB costs more than its content. So
+the bytes object is made first, without content, as Cap'n Proto's and Python's own readers do in C;
+it lies in large pages where the system has them, and a second thread asks for these ahead of the
+socket, since the system has to clear each page before it may be written.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import socket
+import threading
+from typing import Final, Self
+
+from rain.stream.sockets import BrokenError, receive_into
+
+AHEAD_FROM = 32 * 1024 * 1024
+"""From this length on bytes are a mapping of their own, and worth a second thread."""
+
+_STEP = 16 * 1024 * 1024
+"""So much is asked for at once: between two steps the thread can be ended."""
+
+_HUGE_PAGES: Final = getattr(mmap, "MADV_HUGEPAGE", 14)
+_POPULATE_WRITE: Final = 23  # since Linux 5.14
+_WRITABLE: Final = 0x200  # PyBUF_WRITE
+
+# What C programs use to make bytes that they fill themselves.
+_make_blank = ctypes.pythonapi.PyBytes_FromStringAndSize
+_make_blank.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t]
+_make_blank.restype = ctypes.py_object
+_address_of = ctypes.pythonapi.PyBytes_AsString
+_address_of.argtypes = [ctypes.py_object]
+_address_of.restype = ctypes.c_void_p
+_view_of = ctypes.pythonapi.PyMemoryView_FromMemory
+_view_of.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
+_view_of.restype = ctypes.py_object
+_madvise = ctypes.CDLL(None).madvise
+_madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+
+def receive_bytes(connected: socket.socket, length: int) -> bytes:
+    """So many bytes of a socket; `BrokenError` when it ends before."""
+    if not length:
+        return b""  # which is one object for all
+    data: bytes = _make_blank(None, length)
+    address: int = _address_of(data)
+    view: memoryview = _view_of(address, length, _WRITABLE)
+    with view, _Ahead(address, length):
+        if receive_into(connected, view) < length:
+            raise BrokenError("the stream was cut")
+    return data
+
+
+class _Ahead:
+    """Gets the pages of some memory, so that whoever writes into it finds them there.
+
+    All of this is advice: where the system does not follow it, pages come as they are written.
+    """
+
+    def __init__(self, address: int, length: int) -> None:
+        page = mmap.PAGESIZE
+        self._first = -(-address // page) * page
+        self._end = (address + length) // page * page
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+        if length >= AHEAD_FROM:
+            _madvise(self._first, self._end - self._first, _HUGE_PAGES)
+            self._thread = threading.Thread(target=self._run, name="rain-pages", daemon=True)
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # The memory may be given back after this, and then belongs to somebody else.
+        self._stopped = True
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        for start in range(self._first, self._end, _STEP):
+            size = min(_STEP, self._end - start)
+            if self._stopped or _madvise(start, size, _POPULATE_WRITE):
+                return

@@ -1,0 +1,66 @@
+"""How much memory may be used: that of the machine, and that of the control groups around us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import frozen
+
+
+@frozen
+class MemoryGroup:
+    """The files in which a control group tells how much its processes may have, and have."""
+
+    limit: Path
+    used: Path
+
+
+def memory_groups(root: Path) -> Iterator[MemoryGroup]:
+    """The control group of this process and all groups around it."""
+    for line in lines(root / "proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if not controllers:  # version 2
+            base, limit, used = root / "sys/fs/cgroup", "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):
+            base = root / "sys/fs/cgroup/memory"
+            limit, used = "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        group = base / path.lstrip("/")
+        for folder in (group, *group.parents):
+            yield MemoryGroup(folder / limit, folder / used)
+            if folder == base:
+                break
+
+
+def amount_in(file: Path) -> int | None:
+    """The number in a file; None when there is no such file, or it holds "max"."""
+    return next((int(line) for line in lines(file) if line.isdigit()), None)
+
+
+def memory_left(root: Path = Path("/")) -> int:
+    """Bytes that may be used without taking them from others; 0 when nothing tells.
+
+    What a control group has includes what it could give back, so it may be more than is told.
+    """
+    left = [
+        int(line.split()[1]) * 1024
+        for line in lines(root / "proc/meminfo")
+        if line.startswith("MemAvailable:")
+    ]
+    if not left:
+        return 0
+    for group in memory_groups(root):
+        limit, used = amount_in(group.limit), amount_in(group.used)
+        if limit is not None and used is not None:
+            left.append(limit - used)
+    return max(0, min(left))
+
+
+def lines(path: Path) -> list[str]:
+    """The lines of a file; none when this machine does not have it."""
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return []
