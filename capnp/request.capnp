@@ -8,6 +8,7 @@ struct Request {
     submit :group {
       part @1 :Common.Submission;
       last @2 :Bool;        # a submission is applied whole with its last part, and answered then
+      quiet @8 :Bool;       # it needs no answer unless it is refused
     }
     wait :group {
       session @3 :Int64;

@@ -45,6 +45,12 @@ class Connection(Protocol):
 
     def submit_soon(self, submission: Submission) -> None: ...
 
+    def submit_and_wait(
+        self, submission: Submission, objects: Sequence[ObjectId]
+    ) -> Callable[[], WaitAnswer]:
+        """Sends both at once; what it gives waits for all of the objects."""
+        ...
+
     def unkeep(self, objects: Sequence[ObjectId]) -> None: ...
 
     def wait(

@@ -1,21 +1,21 @@
 """Sessions: what a program builds, submits, waits for and fetches belongs to one."""
 
-import threading
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import FIRST_NUMBER, NUMBER_MASK, ObjectId, SessionId, pack
-from rain.base.wire import Fetched, WaitAnswer
+from rain.base.ids import FIRST_NUMBER, ObjectId, SessionId, pack
+from rain.base.wire import Fetched, Submission, WaitAnswer
 from rain.client import active
 from rain.client.active import get_active_session
 from rain.client.connection import Asking, Connection
-from rain.client.data import DataObject, submitted_object
+from rain.client.data import DataObject, submitted_object, to_dataobj
 from rain.client.download import download
 from rain.client.failure import failure_exception, noting_failure
 from rain.client.graph import Graph, graph_of
@@ -28,13 +28,12 @@ from rain.client.items import (
     mark_finished,
     submitted_items,
 )
-from rain.client.pending import Pending
+from rain.client.outgoing import Outgoing
 from rain.client.reports import object_info
 from rain.client.results import ResultStore, delivered
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
 from rain.client.shared import SharedNumbers
-from rain.client.submission import Batch, KindTable, SubmittedTasks, build
 from rain.client.task import Task
 from rain.common.attributes import SessionSpec
 from rain.common.data_instance import DataInstance
@@ -44,6 +43,8 @@ if TYPE_CHECKING:
     from rain.client.client import Client
 
 __all__ = ["Session", "get_active_session"]
+
+T = TypeVar("T")
 
 
 class Session:
@@ -74,13 +75,8 @@ class Session:
         self._lent: set[int] = set()  # objects that were kept here in a session of somebody else
         self.finished_submissions = 0  # all of these submits are known to be finished
         self.functions: dict[Any, tuple[DataObject]] = {}  # remote functions, uploaded once
-        self._submissions = 0
-        self._pending = Pending()
-        # Counted down from the last number, so that tasks and objects have numbers without gaps.
-        self._kinds = KindTable(numbers or count(pack(session_id, NUMBER_MASK), -1).__next__)
-        self._history: list[SubmittedTasks] = []
+        self._outgoing = Outgoing(session_id, numbers)
         self._results = ResultStore()
-        self._submitting = threading.Lock()
         self._asking = Asking(self._explain)
         if default:
             self.set_as_default()
@@ -121,8 +117,7 @@ class Session:
             return
         self.active = False
         active.drop_default(self)
-        self._pending.clear()
-        self._history.clear()
+        self._outgoing.clear()
         self._results.clear()
         self.functions.clear()
         if self.client is None:
@@ -137,11 +132,11 @@ class Session:
 
     def add_task(self, task: Task) -> None:
         self._expect_active()
-        self._pending.add_task(task)
+        self._outgoing.pending.add_task(task)
 
     def add_object(self, obj: DataObject) -> None:
         self._expect_active()
-        self._pending.add_object(obj)
+        self._outgoing.pending.add_object(obj)
 
     def drop(self, packed_id: ObjectId) -> None:
         """The last handle of a kept object was collected. Called by a finalizer."""
@@ -155,21 +150,21 @@ class Session:
     @property
     def task_count(self) -> int:
         """The number of tasks that were not submitted yet."""
-        return len(self._pending.tasks)
+        return len(self._outgoing.pending.tasks)
 
     @property
     def dataobj_count(self) -> int:
         """The number of data objects that were not submitted yet."""
-        return len(self._pending.objects())
+        return len(self._outgoing.pending.objects())
 
     def keep_all(self) -> None:
         """Keeps all data objects that were not submitted yet."""
-        for obj in self._pending.objects():
+        for obj in self._outgoing.pending.objects():
             obj.keep()
 
     def make_graph(self, show_ids: bool = True) -> Graph:
         """A drawing of what was not submitted yet."""
-        return graph_of(self._pending.tasks, self._pending.objects(), show_ids)
+        return graph_of(self._outgoing.pending.tasks, self._outgoing.pending.objects(), show_ids)
 
     def submit(self, *, soon: bool = False) -> None:
         """Sends all tasks and objects that were not submitted yet; a refusal changes nothing.
@@ -178,37 +173,22 @@ class Session:
         is then raised by the next call that concerns the session, which is best closed.
         """
         connection = self._connection()
-        with self._submitting:
-            batch = self._pending.take()
-            if not batch.items():
-                return
-            accepted = False
-            try:
-                message = build(self.session_id, batch, self._kinds)
-                with self._asking:
-                    (connection.submit_soon if soon else connection.submit)(message)
-                accepted = True
-            finally:
-                if not accepted:
-                    self._kinds.forget_untold()
-                    self._pending.put_back(batch)
-            self._kinds.told()
-            self._note_submitted(batch)
-            if not self._owned:
-                self._lent.update(message.kept)
+        self._submit(connection.submit_soon if soon else connection.submit)
 
-    def _note_submitted(self, batch: Batch) -> None:
-        number = self._submissions + 1
-        for task in batch.tasks:
-            task.submission = number
-            for obj in task.output_objects:
-                obj.submission = number
-        for obj in batch.objects:
-            obj.submission = number
-            obj.constant = None
-        if batch.tasks:
-            self._history.append(SubmittedTasks.of(batch.tasks))
-        self._submissions = number
+    def _submit(self, send: Callable[[Submission], T]) -> T | None:
+        """Gives what sending has given, None if there was nothing to send."""
+
+        def asking(submission: Submission) -> T:
+            with self._asking:
+                return send(submission)
+
+        submitted = self._outgoing.submit(asking)
+        if submitted is None:
+            return None
+        submission, sent = submitted
+        if not self._owned:
+            self._lent.update(submission.kept)
+        return sent
 
     def data_object(self, object_id: Sequence[int]) -> DataObject:
         """A handle of an object that somebody has submitted to this session, by its id.
@@ -272,10 +252,10 @@ class Session:
     def wait_all(self, timeout: float | None = None) -> None:
         """Waits until every submitted task of the session is finished."""
         self._connection()
-        submissions = self._submissions
-        if self.finished_submissions < submissions:
+        submits = self._outgoing.submits
+        if self.finished_submissions < submits:
             self._wait((), (), "session", timeout)
-            self.finished_submissions = max(self.finished_submissions, submissions)
+            self.finished_submissions = max(self.finished_submissions, submits)
 
     def _wait(
         self,
@@ -323,6 +303,32 @@ class Session:
         wanted = list(objects)
         for obj in wanted:
             expect_fetchable(obj)
+        return self._bring(connection, wanted)
+
+    def compute(self, item: Task | DataObject) -> DataInstance:
+        """The data of an object, or of the single output of a task, from its description on.
+
+        Keeps it, submits all that was not submitted yet, waits, and fetches: in one round trip if
+        the data is small. A refusal is told as after `submit(soon=True)`.
+        """
+        return self.compute_all([item])[0]
+
+    def compute_all(self, items: Iterable[Task | DataObject]) -> list[DataInstance]:
+        """The same for several."""
+        named = list(items)
+        wanted = [to_dataobj(item) for item in named]
+        for obj in wanted:
+            if not obj.kept:
+                obj.keep()
+        connection = self._connection()
+        waiting = self._submit(
+            partial(connection.submit_and_wait, objects=[obj.packed_id for obj in wanted])
+        )
+        if waiting is not None:
+            with noting_failure([one for one in named if isinstance(one, Task)]), self._asking:
+                answer = waiting()
+            self._results.take_in(answer.delivery)
+            mark_finished((), wanted)
         return self._bring(connection, wanted)
 
     def _bring(self, connection: Connection, objects: list[DataObject]) -> list[DataInstance]:
@@ -383,7 +389,7 @@ class Session:
         return self._asking
 
     def _explain(self, failure: SessionFailure) -> RainException:
-        return failure_exception(failure, self._history)
+        return failure_exception(failure, self._outgoing.history)
 
     def _expect_active(self) -> None:
         if not self.active:

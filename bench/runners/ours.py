@@ -73,10 +73,7 @@ class RainRunner:
         with self.client.new_session("calls") as session:
 
             def call(number: int) -> object:
-                output = inc(number).output
-                output.keep()
-                session.submit(soon=True)
-                return output.fetch().load()
+                return session.compute(inc(number)).load()
 
             yield call
 

@@ -5,7 +5,7 @@ interrupted; the interrupted call is cancelled on the server as well.
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -36,7 +36,7 @@ from rain.rpc.client_calls import connect_client
 from rain.rpc.client_fetch import Downloads, InMemory, OnDisk
 from rain.rpc.client_requests import Box, Put
 from rain.rpc.client_session import ClientSession
-from rain.rpc.client_submit import encode_submission
+from rain.rpc.client_submit import Upload, encode_submission
 from rain.rpc.codec.requests import Wait, write_request
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.reading import StreamReader
@@ -137,6 +137,25 @@ class ClientConnection:
         """
         self._send(submission, partial(self._calls.note_failure, submission.session))
 
+    def submit_and_wait(
+        self, submission: Submission, objects: Sequence[ObjectId]
+    ) -> Callable[[], WaitAnswer]:
+        """Sends a submission, and a wait for all of these objects with it; gives what waits.
+
+        If the submission is refused, that is what the wait raises.
+        """
+        session = submission.session
+        number, refused = next(self._numbers), partial(self._calls.note_failure, session)
+        messages, uploads = encode_submission(number, submission, quiet=True)
+        asked, box = next(self._numbers), Box()
+        wait = write_request(asked, Wait(session, [], objects, "all"))
+        if uploads or len(messages) > 1:
+            self._ask(number, messages, uploads, refused)
+            self._calls.requests.ask(asked, [wait], box.put)
+        else:
+            self._calls.requests.ask_both((number, refused), (asked, box.put), (messages[0], wait))
+        return partial(self._take, session, asked, box, None)
+
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         """Gives up objects of one session."""
         self._thread.run(self._calls.unkeep, objects)
@@ -156,8 +175,11 @@ class ClientConnection:
         self._calls.raise_failure(session)
         number, box = next(self._numbers), Box()
         message = write_request(number, Wait(session, tasks, objects, mode))
+        self._calls.requests.ask(number, [message], box.put)
+        return self._take(session, number, box, timeout)
+
+    def _take(self, session: SessionId, number: int, box: Box, timeout: float | None) -> WaitAnswer:
         try:
-            self._calls.requests.ask(number, [message], box.put)
             answer = box.take(timeout)
         except (RefusedError, SessionFailedError):
             self._calls.raise_failure(session)  # most likely it was refused because of that
@@ -201,6 +223,16 @@ class ClientConnection:
         """Bytes of large objects that have come through sockets until now."""
         return self._downloads.reader.received
 
+    @property
+    def unanswered(self) -> int:
+        """How many requests may still be answered."""
+        return self._calls.requests.open_count
+
+    @property
+    def messages_received(self) -> int:
+        """How many answers have come until now."""
+        return self._calls.requests.heard_count
+
     def _with_bytes(self, fetched: Fetched, into: Path | None) -> Fetched:
         """The bytes of a finished object, from whoever has them by now."""
         object_id = fetched.report.id
@@ -224,7 +256,9 @@ class ClientConnection:
 
     def _send(self, submission: Submission, put: Put) -> None:
         number = next(self._numbers)
-        messages, uploads = encode_submission(number, submission)
+        self._ask(number, *encode_submission(number, submission), put)
+
+    def _ask(self, number: int, messages: list[bytes], uploads: list[Upload], put: Put) -> None:
         if uploads:
             self._calls.upload_and_ask(number, messages, uploads, put)
         else:

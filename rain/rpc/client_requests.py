@@ -58,14 +58,21 @@ class Requests:
         self._lost = lost
         self._thread = thread
         self._open: dict[int, Put] = {}
+        self._quiet: dict[int, int] = {}  # requests that were accepted if these are answered
         self._gate = asyncio.Lock()  # held while a submission is being sent
         self._counting = threading.Lock()
         self._indirect = 0  # how many requests are on their way through the loop
         self._sending: set[asyncio.Task[None]] = set()  # the loop alone would not keep them alive
         self._over = False
+        self.heard_count = 0  # answers
         self.is_silent = False  # the program ends: who waits now waits for that
         connection.hear(self._heard)
         connection.tell_end(self._ended)
+
+    @property
+    def open_count(self) -> int:
+        """How many requests may still be answered."""
+        return len(self._open)
 
     # From the thread that asks.
 
@@ -84,6 +91,24 @@ class Requests:
         if self._over and self._open.pop(number, None) is not None:
             raise self._lost()
         self._connection.say_now(messages[0])
+
+    def ask_both(
+        self, quiet: tuple[int, Put], asked: tuple[int, Put], messages: tuple[bytes, bytes]
+    ) -> None:
+        """Sends two requests, in one piece if possible.
+
+        The first is answered only if it is refused; the answer to the second says that it was not.
+        """
+        self._quiet[asked[0]] = quiet[0]
+        if self._indirect or not self._thread.is_usable:
+            for (number, put), message in zip((quiet, asked), messages, strict=True):
+                self.ask(number, [message], put)
+            return
+        for number, put in (quiet, asked):
+            self._open[number] = put
+        if self._over and self._open.pop(asked[0], None) is not None:
+            raise self._lost()
+        self._connection.say_now(*messages)
 
     def ask_after(self, number: int, messages: Sequence[bytes], put: Put, prepare: Prepare) -> None:
         """Sends a request after what it needs; if that is refused, the last message says so."""
@@ -131,8 +156,11 @@ class Requests:
             self._connection.say(write_request(number, Abandon()))
 
     def _heard(self, message: bytes) -> None:
+        self.heard_count += 1
         number, answer = read_answer(message)
         put = self._open.pop(number, None)
+        if self._quiet:
+            self._open.pop(self._quiet.pop(number, 0), None)
         if put is not None:
             put(answer)
 

@@ -17,9 +17,12 @@ from rain.stream.reading import StreamReader
 Upload = tuple[ObjectId, bytes]
 
 
-def encode_submission(number: int, submission: Submission) -> tuple[list[bytes], list[Upload]]:
+def encode_submission(
+    number: int, submission: Submission, *, quiet: bool = False
+) -> tuple[list[bytes], list[Upload]]:
     """The messages of a submission, and what is to be uploaded before them.
 
+    A quiet one is answered only if it is refused, provided that it is a single message.
     Raises `RefusedError` when it cannot be sent.
     """
     constants = submission.constants
@@ -38,6 +41,7 @@ def encode_submission(number: int, submission: Submission) -> tuple[list[bytes],
                     part,
                     [object_id for object_id in part.constants.ids if object_id in gone_ahead],
                     part is parts[-1],
+                    quiet and not uploads and len(parts) == 1,
                 ),
             )
             for part in parts

@@ -46,11 +46,14 @@ class PlainReply(Generic[T]):
     def refuse(self, reason: str | SessionFailure, /) -> None:
         self._say(write_refused, reason)
 
-    def _say(self, write: Callable[[int, V], bytes], value: V) -> None:
+    def _tell_once(self) -> None:
         if self.told:
             raise InvariantError("a request was answered twice")
         self.told = True
         self._on_told(self._number)
+
+    def _say(self, write: Callable[[int, V], bytes], value: V) -> None:
+        self._tell_once()
         if self._connection.is_open:
             self._connection.say(write(self._number, value))
 

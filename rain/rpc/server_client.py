@@ -168,7 +168,9 @@ class ServedClient:
         if not request.last:
             return
         whole, uploaded = self._pending.take()
-        reply = SubmissionReply(self._connection, number, self._uploads, uploaded)
+        reply = SubmissionReply(
+            self._connection, number, self._uploads, uploaded, quiet=request.quiet
+        )
         if isinstance(whole, str):
             reply.refuse(whole)
         else:
@@ -250,14 +252,20 @@ class SubmissionReply(PlainReply[None]):
         number: int,
         uploads: Uploads,
         uploaded: Sequence[ObjectId],
+        *,
+        quiet: bool,
     ) -> None:
         super().__init__(connection, number, write_done)
+        self._quiet = quiet
         self._uploads = uploads
         self._uploaded = uploaded
 
     def answer(self, value: None, /) -> None:
         self._uploads.accept(self._uploaded)
-        super().answer(value)
+        if self._quiet:
+            self._tell_once()
+        else:
+            super().answer(value)
 
     def refuse(self, reason: str | SessionFailure, /) -> None:
         self._uploads.discard(self._uploaded)

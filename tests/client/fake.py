@@ -95,6 +95,13 @@ class FakeConnection:
         self.calls.append("submit_soon")
         self.submit(submission)
 
+    def submit_and_wait(
+        self, submission: Submission, objects: Sequence[ObjectId]
+    ) -> Callable[[], WaitAnswer]:
+        self.calls.append("submit_and_wait")
+        self.submit(submission)
+        return lambda: self.wait(submission.session, (), objects, "all")
+
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         self._called("unkeep", session_of(objects[0]))
         self.unkept.append(list(objects))

@@ -127,6 +127,7 @@ class Path:
         self._executors: dict[int, PlayedExecutor] = {}
         self._answers: dict[RequestId, Any] = {}
         self._unread: list[RequestId] = []  # answers that the client looks at with its next call
+        self._quiet: set[RequestId] = set()  # these are answered only if they are refused
         self._last_request = 0
         self._inbox.from_governors.append(GovernorJoined(GOVERNOR, "127.0.0.1:1", Resources(CPUS)))
         self._inbox.from_clients.append(ClientJoined(CLIENT))
@@ -154,6 +155,12 @@ class Path:
             (part,) = split_submission(submission)  # what is counted here fits into one message
             arrived = self._sent("client to server", part)
             return self._ask(lambda number: Submitted(CLIENT, number, arrived), told=True)
+
+    def submit_and_wait(
+        self, submission: Submission, objects: Sequence[ObjectId]
+    ) -> Callable[[], WaitAnswer]:
+        self._quiet.add(self._submit(submission))
+        return lambda: self.wait(submission.session, (), objects, "all")
 
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         self._answer(self._ask(lambda number: Unkept(CLIENT, number, tuple(objects))))
@@ -287,6 +294,8 @@ class Path:
                 report = self._sent("server to client", fetched.report)
                 self.counted["bytes server to client"] += len(fetched.data or b"")
                 self._answers[request] = Fetched(report, fetched.data)
+            case AnswerDone(request) if request in self._quiet:
+                self._quiet.discard(request)
             case AnswerDone(request) | Refuse(request):
                 self.counted["messages server to client"] += 1
                 self._answers[request] = effect if isinstance(effect, Refuse) else None

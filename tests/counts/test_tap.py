@@ -15,8 +15,8 @@ MESSAGES = [CALL, NEWS, NEWS, CALL]
 
 @pytest.mark.parametrize("size", [1, 3, 8, 1000])
 def test_messages_are_counted_however_they_are_cut(size: int) -> None:
-    counter = MessageCounter()
-    stream = b"".join(MESSAGES)
+    counter = MessageCounter(introduction=5)
+    stream = b"hello" + b"".join(MESSAGES)
 
     for start in range(0, len(stream), size):
         counter.feed(stream[start : start + size])

@@ -11,6 +11,7 @@ from rain.base.wire import (
     ConstantColumns,
     Submission,
     TaskColumns,
+    WaitAnswer,
 )
 from rain.rpc.client_endpoint import ClientConnection
 from tests.rpc.client_scenes import OBJECT, SESSION, play
@@ -119,3 +120,50 @@ def test_the_refusal_of_a_submission_that_nobody_waited_for_is_told_by_the_next_
         server.rules["wait"] = lambda reply: reply.refuse("unknown task")
 
     play(scene, prepare)
+
+
+def test_a_submission_and_a_wait_leave_together_and_only_the_wait_is_answered() -> None:
+    answers: list[WaitAnswer] = []
+
+    def scene(client: ClientConnection) -> None:
+        before = client.messages_received
+        answers.append(client.submit_and_wait(Submission(SESSION), [OBJECT])())
+        assert client.messages_received == before + 1
+
+    server = play(scene, lambda server: server.data.update({OBJECT: b"x"}))
+
+    assert server.journal.named("submit") == [(Submission(SESSION),)]
+    assert server.journal.named("wait") == [(SESSION, [], [OBJECT], "all")]
+    assert [answer.objects for answer in answers] == [[OBJECT]]
+
+
+def test_what_does_not_fit_into_one_message_is_waited_for_as_well() -> None:
+    submission = large_submission()
+
+    def scene(client: ClientConnection) -> None:
+        client.submit_and_wait(submission, [OBJECT])()
+
+    entries = play(scene).journal.entries
+    assert [entry[0] for entry in entries] == ["client joined", "submit", "wait", "client left"]
+
+
+def test_the_refusal_of_a_submission_is_what_its_wait_raises() -> None:
+    def scene(client: ClientConnection) -> None:
+        for _ in range(2):
+            with pytest.raises(RefusedError, match="two producers"):
+                client.submit_and_wait(Submission(SESSION), [OBJECT])()
+
+    def prepare(server: FakeServer) -> None:
+        server.rules["submit"] = lambda reply: reply.refuse("two producers")
+        server.rules["wait"] = lambda reply: reply.refuse("unknown object")
+
+    play(scene, prepare)
+
+
+def test_nothing_remains_of_submissions_that_were_accepted_in_silence() -> None:
+    def scene(client: ClientConnection) -> None:
+        for _ in range(5):
+            client.submit_and_wait(Submission(SESSION), [OBJECT])()
+        assert client.unanswered == 0
+
+    play(scene)

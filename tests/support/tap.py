@@ -12,10 +12,15 @@ from collections import Counter
 from types import TracebackType
 from typing import Self
 
+from rain.base.admission import HELLO, MAGIC
+
 WORD = 8
 SEGMENT_WORD = 4
 PLAIN, FAREWELL = 0xFFFFFFFF, 0xFFFFFFFE
 PIECE = 1 << 20
+
+THERE, BACK = len(MAGIC) + HELLO, 1
+"""What both sides say before their first message, where no secret is asked for."""
 
 
 class MessageCounter:
@@ -26,14 +31,17 @@ class MessageCounter:
     with a number that no call has, and its length in bytes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, introduction: int = 0) -> None:
         self.messages = 0
         self.bytes = 0
+        self._introduction = introduction  # so many bytes come before the first message
         self._rest = b""
 
     def feed(self, piece: bytes) -> None:
         self.bytes += len(piece)
-        rest = self._rest + piece
+        introduction = min(self._introduction, len(piece))
+        self._introduction -= introduction
+        rest = self._rest + piece[introduction:]
         start = 0
         while (length := _message_length(rest, start)) is not None and start + length <= len(rest):
             self.messages += 1
@@ -73,8 +81,8 @@ class Tap:
         self._woken, self._waker = socket.socketpair()
         self._selector = selectors.DefaultSelector()
         self._peers: dict[socket.socket, tuple[socket.socket, MessageCounter]] = {}
-        self.there = MessageCounter()  # towards the address, of all connections together
-        self.back = MessageCounter()
+        self._there: list[MessageCounter] = []  # towards the address, one for each connection
+        self._back: list[MessageCounter] = []
         self._thread = threading.Thread(target=self._run, name="tap")
 
     @property
@@ -88,14 +96,10 @@ class Tap:
 
     def seen(self) -> Counter[str]:
         """Messages and bytes of both directions so far."""
-        there, back = self.there, self.back
+        ways = {"there": self._there, "back": self._back}
         return Counter(
-            {
-                "messages there": there.messages,
-                "messages back": back.messages,
-                "bytes there": there.bytes,
-                "bytes back": back.bytes,
-            }
+            {f"messages {way}": sum(one.messages for one in all_) for way, all_ in ways.items()}
+            | {f"bytes {way}": sum(one.bytes for one in all_) for way, all_ in ways.items()}
         )
 
     def __enter__(self) -> Self:
@@ -131,7 +135,10 @@ class Tap:
     def _connect(self) -> None:
         caller, _ = self._listener.accept()
         called = socket.create_connection(self._behind)
-        for one, other, counter in ((caller, called, self.there), (called, caller, self.back)):
+        there, back = MessageCounter(THERE), MessageCounter(BACK)
+        self._there.append(there)
+        self._back.append(back)
+        for one, other, counter in ((caller, called, there), (called, caller, back)):
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._peers[one] = (other, counter)
             self._selector.register(one, selectors.EVENT_READ)

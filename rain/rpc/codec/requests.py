@@ -30,6 +30,7 @@ class SubmitPart:
     part: Submission
     uploaded: Sequence[ObjectId]  # constants of the part whose bytes went ahead
     last: bool
+    quiet: bool = False  # only a refusal is answered
 
 
 @frozen
@@ -56,10 +57,11 @@ def write_request(number: int, request: Request) -> bytes:
     message = schema.request.Request.new_message()
     message.number = number
     match request:
-        case SubmitPart(part, uploaded, last):
+        case SubmitPart(part, uploaded, last, quiet):
             submit = message.init("submit")
             write_submission(submit.init("part"), part, uploaded)
             submit.last = last
+            submit.quiet = quiet
             check_length("a part of the submission", message)
         case Wait(session, tasks, objects, mode):
             wait = message.init("wait")
@@ -82,7 +84,9 @@ def _read_request(message: Reader) -> tuple[int, Request]:
         case "submit":
             submit = message.submit
             part = submit.part
-            return number, SubmitPart(read_submission(part), read_uploaded(part), submit.last)
+            return number, SubmitPart(
+                read_submission(part), read_uploaded(part), submit.last, submit.quiet
+            )
         case "wait":
             wait = message.wait
             mode: int = wait.mode.raw
