@@ -41,8 +41,7 @@ def test_a_lost_object_that_another_governor_holds_too_is_not_made_again() -> No
     task, (a,) = s.draft.task(keep=True)
     s.submit()
     s.run(task, on=0)
-    s.copy(a, to=1)
-    s.governors[1].locate(a)
+    s.copied(a, to=1)
 
     # when
     s.governors[0].leave()

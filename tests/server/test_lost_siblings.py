@@ -35,8 +35,7 @@ def test_a_sibling_that_is_still_there_stays_and_gains_a_copy() -> None:
     task, (a, b) = s.draft.task(outputs=2, keep=True)
     s.submit()
     s.run(task, on=0)
-    s.copy(b, to=1)
-    s.governors[1].locate(b)
+    s.copied(b, to=1)
 
     # when: the first governor leaves, and a third one makes it again
     s.governors[0].leave()
@@ -55,8 +54,7 @@ def test_a_sibling_that_is_lost_while_its_producer_runs_again_is_made_with_it() 
     task, (a, b) = s.draft.task(outputs=2, keep=True)
     s.submit()
     s.run(task, on=0)
-    s.copy(b, to=1)
-    s.governors[1].locate(b)
+    s.copied(b, to=1)
     s.governors[0].leave()
     s.assign(task, to=2)
 
@@ -77,8 +75,7 @@ def test_a_sibling_that_is_unkept_while_its_producer_runs_again_goes_when_it_is_
     task, (a, b) = s.draft.task(outputs=2, keep=True)
     s.submit()
     s.run(task, on=0)
-    s.copy(b, to=1)
-    s.governors[1].locate(b)
+    s.copied(b, to=1)
     s.governors[0].leave()
     s.assign(task, to=2)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rain.base.ids import GovernorId, RequestId
 from rain.base.wire import AssignedTasks, Orders, PlacedObjects
-from rain.scheduler.throttle import Thresholds
 from rain.server.distribution import ENOUGH, PACES
 from rain.server.messages import (
     AnswerDone,
@@ -16,9 +15,6 @@ from rain.server.state import ReactorSettings
 from tests.support.scenes import orders_in, scene
 
 LARGE = 100_000
-SELDOM = ReactorSettings(
-    debug=True, governor_silence=1e9, thresholds=Thresholds(submits=1e6, updates=1e6, nothing=1e6)
-)
 
 
 def test_a_copy_that_has_arrived_is_located() -> None:

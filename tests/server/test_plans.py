@@ -85,8 +85,7 @@ def test_a_dropped_copy_is_told_and_the_others_stay() -> None:
     task, (a,) = s.draft.task(keep=True)
     s.submit()
     s.run(task, on=0)
-    s.copy(a, to=1)
-    s.governors[1].locate(a)
+    s.copied(a, to=1)
     assert s.drop(a, at=0) == [OrderGovernor(GovernorId(1), Orders(drops=[a]))]
     assert s.world.object(a).located == (s.node(1),)
 
@@ -110,8 +109,7 @@ def test_a_copy_that_is_ordered_again_after_its_maker_was_stopped_is_told_again(
     task, (a, b) = s.draft.task(outputs=2, keep=True)
     s.submit()
     s.run(task, on=0)
-    s.copy(a, to=1)
-    s.governors[1].locate(a)
+    s.copied(a, to=1)
     s.governors[0].leave()
     s.assign(task, to=2)
     s.copy(a, to=2)

@@ -17,13 +17,9 @@ from rain.server.messages import (
     TurnInput,
     WaitAsked,
 )
-from rain.server.state import ReactorSettings
-from tests.support.scenes import orders_in, scene
+from tests.support.scenes import SELDOM, orders_in, scene
 
 LARGE = 100_000
-SELDOM = ReactorSettings(
-    debug=True, governor_silence=1e9, thresholds=Thresholds(submits=1e6, updates=1e6, nothing=1e6)
-)
 
 
 def test_a_finished_task_vacates_its_governors_resources() -> None:

@@ -16,8 +16,7 @@ def test_unkeeping_a_finished_object_removes_it_and_its_holders_drop_it() -> Non
     task, (a,) = s.draft.task(keep=True)
     s.submit()
     s.run(task)
-    s.copy(a, to=1)
-    s.governors[1].locate(a)
+    s.copied(a, to=1)
 
     # when
     request = s.world.request()

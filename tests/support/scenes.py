@@ -12,6 +12,7 @@ from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.wire import Orders
 from rain.graph import Governor, Graph
 from rain.scheduler.api import News, Plan, Scheduler
+from rain.scheduler.throttle import Thresholds
 from rain.server.messages import Effect, OrderGovernor
 from rain.server.state import ReactorSettings
 from tests.support.fake_client import FakeClient
@@ -20,6 +21,11 @@ from tests.support.submissions import Draft
 from tests.support.world import World, new_world
 
 Step = Callable[[Plan], None]
+
+SELDOM = ReactorSettings(
+    debug=True, governor_silence=1e9, thresholds=Thresholds(submits=1e6, updates=1e6, nothing=1e6)
+)
+"""The scheduler is due only when a test asks for it."""
 
 
 @define(eq=False)
@@ -80,6 +86,11 @@ class Scene:
     def take_back(self, *tasks: TaskId) -> list[Effect]:
         """One turn in which the scheduler withdraws these tasks."""
         return self.plan(*[self.taking_back(task) for task in tasks])
+
+    def copied(self, object_id: ObjectId, to: int) -> None:
+        """A governor has got a copy that the scheduler wanted there."""
+        self.copy(object_id, to)
+        self.governors[to].locate(object_id)
 
     def copy(self, object_id: ObjectId, to: int) -> list[Effect]:
         """One turn in which the scheduler wants a copy on a governor."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-from contextlib import closing
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
 import trio
+from structlog.testing import LogCapture
 from trio.testing import MockClock
 
 from rain.base.errors import RefusedError, StartError
@@ -45,6 +47,16 @@ def _new(state: State) -> None:
     state.note(SessionNew(1000.0, SessionId(state.graph.last_session), ClientId(1), "", ""))
 
 
+@asynccontextmanager
+async def _noting(folder: Path) -> AsyncGenerator[tuple[State, EventReader, LogCapture]]:
+    """A server's state whose events are kept in the folder, their reader, and the program's log."""
+    state = State()
+    log, entries = capturing_logger()
+    async with open_history(HistorySettings(folder), state, _now, log) as reader:
+        assert reader is not None
+        yield state, reader, entries
+
+
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[trio.Process]:
     """The writers that were started."""
@@ -62,11 +74,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[trio.Process]:
 
 def test_an_event_can_be_read_while_the_server_runs(tmp_path: Path) -> None:
     async def main() -> None:
-        state = State()
-        log, _ = capturing_logger()
         with trio.fail_after(60):
-            async with open_history(HistorySettings(tmp_path), state, _now, log) as reader:
-                assert reader is not None
+            async with _noting(tmp_path) as (state, reader, _):
                 _new(state)
                 await until(lambda: _types(reader))
                 assert _types(reader) == ["SessionNew"]
@@ -78,10 +87,7 @@ def test_what_happened_last_is_written_at_the_end_and_open_sessions_get_theirs(
     tmp_path: Path, started: list[trio.Process]
 ) -> None:
     async def main() -> EventReader:
-        state = State()
-        log, entries = capturing_logger()
-        async with open_history(HistorySettings(tmp_path), state, _now, log) as reader:
-            assert reader is not None
+        async with _noting(tmp_path) as (state, reader, entries):
             _new(state)
         assert state.happenings is None
         assert entries.entries == []
@@ -93,9 +99,7 @@ def test_what_happened_last_is_written_at_the_end_and_open_sessions_get_theirs(
 
 def test_sessions_are_counted_on_from_the_log(tmp_path: Path) -> None:
     async def main() -> int:
-        state = State()
-        log, _ = capturing_logger()
-        async with open_history(HistorySettings(tmp_path), state, _now, log):
+        async with _noting(tmp_path) as (state, _, _):
             _new(state)
             return state.graph.last_session
 
@@ -117,18 +121,14 @@ def test_without_settings_nothing_is_noted(tmp_path: Path) -> None:
 
 def test_the_log_is_finished_when_the_server_is_cancelled_or_breaks(tmp_path: Path) -> None:
     async def cancelled() -> None:
-        state = State()
-        log, _ = capturing_logger()
         with trio.CancelScope() as scope:
-            async with open_history(HistorySettings(tmp_path), state, _now, log):
+            async with _noting(tmp_path) as (state, _, _):
                 _new(state)
                 scope.cancel()
                 await trio.sleep_forever()
 
     async def broken() -> None:
-        state = State()
-        log, _ = capturing_logger()
-        async with open_history(HistorySettings(tmp_path), state, _now, log):
+        async with _noting(tmp_path) as (state, _, _):
             _new(state)
             raise RefusedError("not like this")
 
@@ -143,9 +143,7 @@ def test_a_writer_that_is_stuck_holds_up_neither_the_server_nor_its_end(
     tmp_path: Path, started: list[trio.Process]
 ) -> None:
     async def main() -> None:
-        state = State()
-        log, entries = capturing_logger()
-        async with open_history(HistorySettings(tmp_path), state, _now, log):
+        async with _noting(tmp_path) as (state, _, entries):
             os.kill(started[0].pid, signal.SIGSTOP)
             happenings = state.happenings
             assert happenings is not None
@@ -170,9 +168,7 @@ def test_a_writer_that_is_killed_ends_the_log_and_not_the_server(
     monkeypatch.setattr(keeper, "INTERVAL", 0.01)
 
     async def main() -> None:
-        state = State()
-        log, entries = capturing_logger()
-        async with open_history(HistorySettings(tmp_path), state, _now, log):
+        async with _noting(tmp_path) as (state, _, entries):
             os.kill(started[0].pid, signal.SIGKILL)
             await started[0].wait()
             _new(state)
@@ -188,11 +184,8 @@ def test_the_writer_hears_no_signals_for_the_whole_group(
     tmp_path: Path, started: list[trio.Process]
 ) -> None:
     async def main() -> EventReader:
-        state = State()
-        log, _ = capturing_logger()
         with trio.fail_after(60):
-            async with open_history(HistorySettings(tmp_path), state, _now, log) as reader:
-                assert reader is not None
+            async with _noting(tmp_path) as (state, reader, _):
                 _new(state)
                 await until(lambda: _types(reader))
                 assert os.getsid(started[0].pid) != os.getsid(0)

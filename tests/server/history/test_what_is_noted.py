@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from rain.base.failures import FailureCause, OnFailure
-from rain.base.ids import TaskId, unpack
+from rain.base.ids import SessionId, TaskId, unpack
 from rain.base.wire import TaskNote, Update
 from tests.support.events import Logged, listen, logged, types
-from tests.support.world import new_world
+from tests.support.fake_client import FakeClient
+from tests.support.fake_governor import FakeGovernor
+from tests.support.world import World, new_world
+
+
+@frozen
+class Work:
+    """A governor that has been given the tasks of a session."""
+
+    world: World
+    governor: FakeGovernor
+    client: FakeClient
+    session: SessionId
+    tasks: list[TaskId]
+
+
+def work(tasks: int = 1) -> Work:
+    """So many tasks, all of which may run at once."""
+    world = new_world()
+    governor, client = world.governor(cpus=tasks), world.client()
+    draft = client.session()
+    made = [draft.task()[0] for _ in range(tasks)]
+    client.submit(draft)
+    return Work(world, governor, client, draft.session, made)
 
 
 def test_nothing_is_noted_when_nobody_listens() -> None:
@@ -85,17 +110,12 @@ def test_the_life_of_a_session_is_noted_from_its_beginning_to_its_end() -> None:
 
 
 def test_a_task_whose_start_was_never_told_is_noted_as_started_before_it_is_finished() -> None:
-    world = new_world()
-    governor, client = world.governor(cpus=3), world.client()
-    draft = client.session()
-    told, _ = draft.task()
-    first, _ = draft.task()
-    second, _ = draft.task()
-    client.submit(draft)
-    governor.start(told)
-    happenings = listen(world)
+    w = work(3)
+    told, first, second = w.tasks
+    w.governor.start(told)
+    happenings = listen(w.world)
 
-    governor.finish(told, first, second)
+    w.governor.finish(told, first, second)
 
     rows = logged(happenings)
     assert [(row.type, row.event["task"]) for row in rows] == [
@@ -126,18 +146,14 @@ def test_tasks_of_several_sessions_stay_apart() -> None:
 
 
 def test_what_a_task_said_about_itself_is_noted_with_its_end() -> None:
-    world = new_world()
-    governor, client = world.governor(cpus=2), world.client()
-    draft = client.session()
-    silent, _ = draft.task()
-    talking, _ = draft.task()
-    client.submit(draft)
-    governor.start(silent, talking)
-    happenings = listen(world)
+    w = work(2)
+    silent, talking = w.tasks
+    w.governor.start(silent, talking)
+    happenings = listen(w.world)
 
-    update = governor.finished(silent, talking)
+    update = w.governor.finished(silent, talking)
     update.task_notes.append(TaskNote(talking, '{"words": [1, 2]}', 'it said "ä"'))
-    governor.send(update)
+    w.governor.send(update)
 
     infos = [row.event["info"] for row in logged(happenings)]
     assert "user" not in infos[0]
@@ -147,16 +163,12 @@ def test_what_a_task_said_about_itself_is_noted_with_its_end() -> None:
 
 
 def test_a_failing_task_is_noted_as_finished_with_its_error_and_ends_its_session_once() -> None:
-    world = new_world()
-    governor, client = world.governor(), world.client()
-    draft = client.session()
-    task, _ = draft.task()
-    client.submit(draft)
-    governor.start(task)
-    happenings = listen(world)
+    w = work()
+    w.governor.start(*w.tasks)
+    happenings = listen(w.world)
 
-    governor.fail(task, "division by zero")
-    client.close(draft.session)
+    w.governor.fail(w.tasks[0], "division by zero")
+    w.client.close(w.session)
 
     finished, closed = logged(happenings)
     assert finished.type == "TaskFinished"
@@ -171,14 +183,10 @@ def test_a_failing_task_is_noted_as_finished_with_its_error_and_ends_its_session
 
 
 def test_a_task_that_fails_before_its_start_was_told_has_both_events() -> None:
-    world = new_world()
-    governor, client = world.governor(), world.client()
-    draft = client.session()
-    task, _ = draft.task()
-    client.submit(draft)
-    happenings = listen(world)
+    w = work()
+    happenings = listen(w.world)
 
-    governor.fail(task)
+    w.governor.fail(w.tasks[0])
 
     assert types(logged(happenings)) == ["TaskStarted", "TaskFinished", "SessionClosed"]
 
@@ -270,30 +278,22 @@ def test_finished_objects_are_noted_only_when_it_was_asked_for() -> None:
 
 
 def test_many_tasks_of_one_update_are_one_happening() -> None:
-    world = new_world()
-    governor, client = world.governor(cpus=100), world.client()
-    draft = client.session()
-    tasks = [draft.task()[0] for _ in range(100)]
-    client.submit(draft)
-    happenings = listen(world)
+    w = work(100)
+    happenings = listen(w.world)
 
-    governor.start(*tasks)
-    governor.finish(*tasks)
+    w.governor.start(*w.tasks)
+    w.governor.finish(*w.tasks)
 
     assert len(happenings.take().happenings) == 2
 
 
 def test_beyond_the_limit_tasks_are_counted_and_the_ends_of_sessions_are_still_noted() -> None:
-    world = new_world()
-    governor, client = world.governor(cpus=10), world.client()
-    draft = client.session()
-    tasks = [draft.task()[0] for _ in range(10)]
-    client.submit(draft)
-    happenings = listen(world, limit=1500)
+    w = work(10)
+    happenings = listen(w.world, limit=1500)
 
-    governor.start(*tasks)  # a turn is noted whole
-    governor.finish(*tasks)
-    client.close(draft.session)
+    w.governor.start(*w.tasks)  # a turn is noted whole
+    w.governor.finish(*w.tasks)
+    w.client.close(w.session)
     taken = happenings.take()
 
     assert taken.lost == 10
@@ -349,15 +349,11 @@ def test_tries_that_fail_and_tasks_that_are_skipped_are_noted() -> None:
 
 
 def test_what_ran_on_a_lost_governor_is_noted_as_a_try_that_failed() -> None:
-    world = new_world()
-    governor, client = world.governor(), world.client()
-    draft = client.session()
-    task, _ = draft.task()
-    client.submit(draft)
-    governor.start(task)
-    happenings = listen(world)
+    w = work()
+    w.governor.start(*w.tasks)
+    happenings = listen(w.world)
 
-    governor.leave()
+    w.governor.leave()
 
     rows = logged(happenings)
     assert types(rows) == ["GovernorRemoved", "TaskAttemptFailed"]
