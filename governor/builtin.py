@@ -1,21 +1,20 @@
 """The tasks that run inside the governor: `buildin/` and a method.
 
 Each run is a trio task with a scope of its own, so that it can be stopped; what is quick and needs
-no file is done at once. Whatever way a run ends, `BuiltinDone` is told.
+no file is done at once. Whatever way a run ends, `BuiltinDone` is told. What the tasks do is loaded
+with the first one, since many governors never see any.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
 from rain.base.kinds import DataType
-from rain.governor import builtin_files as files
-from rain.governor.builtin_files import Job
-from rain.governor.builtin_run import run
 from rain.governor.messages import (
     BuiltinDone,
     Event,
@@ -25,19 +24,12 @@ from rain.governor.messages import (
     PassedOn,
     RunBuiltin,
 )
-from rain.governor.sandbox import BuiltinError
 from rain.governor.store import MEMORY_LIMIT, Store, StoreError, remove
 from rain.governor.warden import Warden
 from rain.rpc.host import in_trio
 
-_IN_A_THREAD: dict[str, Callable[[Job], Outputs]] = {
-    "concat": files.concat,
-    "open": files.open_file,
-    "open_dir": files.open_directory,
-    "export": files.export,
-    "make_directory": files.make_directory,
-    "slice_directory": files.slice_directory,
-}
+if TYPE_CHECKING:
+    from rain.governor.builtin_files import Job
 
 
 class Builtins:
@@ -57,15 +49,13 @@ class Builtins:
         self._nursery = nursery
         self._tell = tell
         self._scopes: dict[int, trio.CancelScope] = {}
-        self._methods: dict[str, Callable[[Job], Awaitable[Outputs]]] = {
-            "sleep": _sleep,
-            "run": self._run_program,
-        }
 
     def start(self, effect: RunBuiltin) -> None:
         """Begins; called in the host loop."""
         if _method(effect) == "concat" and _is_quick(effect):
-            job = Job(effect, self._store, self._folder)
+            from rain.governor import builtin_files as files  # noqa: PLC0415 # see the top
+
+            job = files.Job(effect, self._store, self._folder)
             self._tell(BuiltinDone(effect.run, 0.0, files.concat(job)))
             return
         self._scopes[effect.run] = trio.CancelScope()
@@ -88,15 +78,20 @@ class Builtins:
             self._tell(BuiltinDone(effect.run, time.monotonic() - started, result))
 
     async def _work(self, effect: RunBuiltin) -> Outputs | Failed:
+        from rain.governor.builtin_files import IN_A_THREAD, Job  # noqa: PLC0415 # see the top
+        from rain.governor.sandbox import BuiltinError  # noqa: PLC0415 # see the top
+
         folder = self._folder / str(effect.run)
         job = Job(effect, self._store, folder)
         method = _method(effect)
         try:
             folder.mkdir()
-            if method in self._methods:
-                return await self._methods[method](job)
-            if method in _IN_A_THREAD:
-                return await trio.to_thread.run_sync(_IN_A_THREAD[method], job)
+            if method == "sleep":
+                return await _sleep(job)
+            if method == "run":
+                return await self._run_program(job)
+            if method in IN_A_THREAD:
+                return await trio.to_thread.run_sync(IN_A_THREAD[method], job)
             return Failed(f"there is no task type {effect.kind.task_type!r}")
         except (BuiltinError, StoreError) as error:
             return Failed(str(error))
@@ -107,15 +102,20 @@ class Builtins:
             remove(folder)
 
     async def _run_program(self, job: Job) -> Outputs:
+        from rain.governor.builtin_run import run  # noqa: PLC0415 # see the top
+
         return await run(job, self._warden)
 
 
 async def _sleep(job: Job) -> Outputs:
     """Passes its input on after some time."""
+    from rain.governor.builtin_files import inputs_of  # noqa: PLC0415 # see the top
+    from rain.governor.sandbox import BuiltinError  # noqa: PLC0415 # see the top
+
     seconds = job.config()
     if not isinstance(seconds, int | float) or seconds < 0:
         raise BuiltinError(f"sleep needs a number of seconds, not {seconds!r}")
-    (source,) = files.inputs_of(job, 1)
+    (source,) = inputs_of(job, 1)
     await trio.sleep(seconds)
     return [Made(PassedOn(source.id))]
 

@@ -6,6 +6,7 @@ They run in a thread, since a copy of gigabytes must not hold up the governor.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -165,3 +166,14 @@ def inputs_of(job: Job, count: int) -> tuple[BuiltinInput, ...]:
         what = job.effect.kind.task_type
         raise BuiltinError(f"a {what!r} task has {len(inputs)} inputs instead of {count}")
     return inputs
+
+
+IN_A_THREAD: dict[str, Callable[[Job], Outputs]] = {
+    "concat": concat,
+    "open": open_file,
+    "open_dir": open_directory,
+    "export": export,
+    "make_directory": make_directory,
+    "slice_directory": slice_directory,
+}
+"""By the names of their methods."""

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -26,6 +25,8 @@ class ConfigError(RainError):
 
 def parse_executors(text: str) -> Commands:
     """The executors that a configuration names; `ConfigError` in one line for any mistake."""
+    import tomllib  # noqa: PLC0415 # most governors have no configuration
+
     try:
         config = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -4,7 +4,6 @@ A bare letter and the units with an `i` count by 1024, the units that end in a p
 """
 
 import re
-from decimal import Decimal
 
 _WRITTEN = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(ib|b)?", re.IGNORECASE | re.ASCII)
 _POWERS = {letter: power for power, letter in enumerate(("", "k", "m", "g", "t", "p"))}
@@ -19,6 +18,8 @@ def parse_size(text: str) -> int:
     if unit == "ib" and not letter:
         raise ValueError(f"{text!r} is not a size; write for instance 4G, 512MiB or 100000")
     base = 1000 if unit == "b" else 1024
+    from decimal import Decimal  # noqa: PLC0415 # all programs load this module, few parse
+
     amount = Decimal(number) * base ** _POWERS[letter]
     if amount != int(amount):
         raise ValueError(f"{text!r} is not a whole number of bytes")
