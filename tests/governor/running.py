@@ -33,7 +33,7 @@ from rain.rpc import host
 from rain.rpc.codec import through_the_wire
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
-from tests.governor.world import add_task, object_id, task_id
+from tests.governor.words import add_task, object_id, task_id
 from tests.support.streams import bytes_of
 
 # Functions of tasks, as lambdas with no types get them: Any, whatever their number of arguments.

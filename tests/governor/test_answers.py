@@ -12,7 +12,7 @@ from rain.base.wire import TaskNote
 from rain.governor.answers import AnswerReader
 from rain.governor.messages import Failed, Made, PassedOn, Stored
 from rain.governor.store import StoreError
-from tests.governor.world import object_id, task_id
+from tests.governor.words import object_id, task_id
 
 STAGE = Path("/there/stage")
 

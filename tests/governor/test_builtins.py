@@ -11,7 +11,7 @@ import pytest
 from rain.common.fs import pack_tree
 from rain.governor.store import MEMORY_LIMIT
 from tests.governor.running import BLOB, FOLDER, Running, governed, is_alive
-from tests.governor.world import task_id
+from tests.governor.words import task_id
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.whole

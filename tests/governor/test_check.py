@@ -12,7 +12,8 @@ from rain.governor.messages import TakeBackCalls
 from rain.governor.nodes import DataObject, Executor, Session, Task
 from rain.governor.state import State
 from rain.governor.tables import ObjectRow, TaskRow
-from tests.governor.world import World, builtin_kind, object_id, python_kind, stored, task_id
+from tests.governor.words import builtin_kind, object_id, python_kind, task_id
+from tests.governor.world import World, stored
 
 
 def a_rich_state() -> State:

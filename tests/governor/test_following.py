@@ -5,7 +5,8 @@ from rain.base.resources import Resources
 from rain.base.wire import Orders
 from rain.governor.messages import CallExecutor, Failed
 from rain.governor.tables import TaskRow
-from tests.governor.world import World, python_kind, task_id
+from tests.governor.words import python_kind, task_id
+from tests.governor.world import World
 
 FUNCTION = 10
 

@@ -9,7 +9,7 @@ from rain.common.fs import pack_tree
 from rain.governor.store import MEMORY_LIMIT
 from tests.governor.foreign import program, wild
 from tests.governor.running import BLOB, FOLDER, PICKLED, Running, governed
-from tests.governor.world import object_id, task_id
+from tests.governor.words import object_id, task_id
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.whole

@@ -12,7 +12,8 @@ from rain.base.resources import Resources
 from rain.base.wire import Orders
 from rain.governor.gpus import Gpus, Lent
 from rain.governor.messages import CallExecutor, KillExecutor, RunBuiltin, StartExecutor
-from tests.governor.world import World, builtin_kind, python_kind, task_id
+from tests.governor.words import builtin_kind, python_kind, task_id
+from tests.governor.world import World
 
 ONE = Resources(0, (("gpus", 1),))
 TWO = Resources(0, (("gpus", 2),))

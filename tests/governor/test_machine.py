@@ -13,16 +13,9 @@ from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.wire import Orders
 from rain.governor.messages import Failed, Made, Outputs, PassedOn
-from tests.governor.world import (
-    PlayedExecutor,
-    World,
-    add_task,
-    builtin_kind,
-    object_id,
-    python_kind,
-    stored,
-    task_id,
-)
+from tests.governor.played_executor import PlayedExecutor
+from tests.governor.words import add_task, builtin_kind, object_id, python_kind, task_id
+from tests.governor.world import World, stored
 
 CAPACITY = Resources(3, (("gpus", 2),))
 NEEDS = (

@@ -9,7 +9,8 @@ from rain.base.wire import INLINE_LIMIT, Orders
 from rain.governor.messages import DeleteFiles, Fetch, Made, PassedOn, StopFetch, Stored
 from rain.governor.objects import FETCHES_AT_ONCE, LINGERING_AT_MOST
 from rain.governor.tables import ObjectRow
-from tests.governor.world import World, builtin_kind, object_id, stored, task_id
+from tests.governor.words import builtin_kind, object_id, task_id
+from tests.governor.world import World, stored
 
 
 def located(world: World) -> list[ObjectId]:

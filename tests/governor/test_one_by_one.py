@@ -3,7 +3,8 @@
 from rain.base.resources import Resources
 from rain.base.wire import Orders
 from rain.governor.messages import CallExecutor, DropCached, ObjectsCached
-from tests.governor.world import World, object_id, python_kind
+from tests.governor.words import object_id, python_kind
+from tests.governor.world import World
 
 KIND = python_kind(task_type="cpp/hello")
 

@@ -8,7 +8,8 @@ from rain.base.wire import Orders
 from rain.governor.messages import Effect, KillExecutor
 from rain.governor.nodes import Executor
 from rain.governor.reaping import IDLE_SECONDS, surplus
-from tests.governor.world import World, python_kind
+from tests.governor.words import python_kind
+from tests.governor.world import World
 
 FUNCTION = 10
 

@@ -1,6 +1,5 @@
 """A governor with real executors, from orders to updates."""
 
-import errno
 import gc
 import os
 import subprocess
@@ -12,12 +11,9 @@ from typing import Any
 
 import pytest
 
-from rain.base.ids import ObjectId, session_of
+from rain.base.ids import session_of
 from rain.base.wire import INLINE_LIMIT, Orders
-from rain.common.fs import pack_tree
-from rain.governor import store as store_module
 from rain.governor.store import MEMORY_LIMIT
-from rain.stream.holder import Held, InFile, InFolder
 from tests.governor.running import (
     BLOB,
     FOLDER,
@@ -25,14 +21,11 @@ from tests.governor.running import (
     governed,
     is_alive,
 )
-from tests.governor.world import object_id, task_id
+from tests.governor.words import object_id, task_id
 from tests.support.pipes import NamedPipe, named_pipe
-from tests.support.streams import Holding, bytes_of, listen_streams
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.whole
-
-MACHINE = bytes(range(16))
 
 
 def test_functions_run_and_their_small_results_travel_with_the_news(tmp_path: Path) -> None:
@@ -221,84 +214,6 @@ def test_an_answer_does_not_wait_for_a_long_task_behind_it(tmp_path: Path, go: N
     governed(tmp_path, scenario, cpus=1)
 
 
-def test_copies_are_fetched_from_other_holders(tmp_path: Path) -> None:
-    async def scenario(governor: Running) -> None:
-        # Given another holder (it is this governor itself, under its data address)
-        there = listen_streams(governor.service)
-        try:
-            make = governor.function(lambda ctx, size: b"x" * size)
-            sizes = (10, MEMORY_LIMIT * 6)
-            calls = [governor.call(make, size, outputs=(BLOB,)) for size in sizes]
-            for call in calls:
-                await governor.outputs(call)
-            # When copies of unknown objects are ordered from there
-            governor.place(500, BLOB, there.address)
-            await governor.until(lambda: governor.server.unfetched)
-            assert governor.server.unfetched == [object_id(500)]
-        finally:
-            await there.close()
-
-    governed(tmp_path, scenario)
-
-
-def test_a_source_that_does_not_answer_is_tried_twice_and_reported(tmp_path: Path) -> None:
-    async def scenario(governor: Running) -> None:
-        governor.place(500, BLOB, "127.0.0.1:1")
-        await governor.until(lambda: governor.server.unfetched)
-        assert governor.server.unfetched == [object_id(500)]
-
-    governed(tmp_path, scenario)
-
-
-def test_fetched_copies_are_in_memory_or_in_the_store_as_they_are_large(tmp_path: Path) -> None:
-    async def scenario(governor: Running) -> None:
-        small, large = b"small", bytes(range(256)) * 12_000
-        little_folder = pack_tree({"a": {"b": "text"}})
-        large_folder = pack_tree({"a": b"x" * MEMORY_LIMIT, "b": "text"})
-        contents = (small, large, little_folder, large_folder)
-        kinds = (BLOB, BLOB, FOLDER, FOLDER)
-        holding = Holding({object_id(500 + i): data for i, data in enumerate(contents)})
-        there = listen_streams(holding)
-        try:
-            for i, kind in enumerate(kinds):
-                governor.place(500 + i, kind, there.address)
-            await governor.until(lambda: len(governor.server.located) == 4)
-            assert [governor.read(500 + i) for i in range(4)] == list(contents)
-            assert len(list(governor.folder.data.iterdir())) == 2
-        finally:
-            await there.close()
-
-    governed(tmp_path, scenario)
-
-
-def test_a_broken_archive_is_not_a_directory(tmp_path: Path) -> None:
-    async def scenario(governor: Running) -> None:
-        there = listen_streams(Holding({object_id(500): b"x" * MEMORY_LIMIT}))
-        try:
-            governor.place(500, FOLDER, there.address)
-            await governor.until(lambda: governor.server.unfetched)
-            assert list(governor.folder.data.iterdir()) == []
-        finally:
-            await there.close()
-
-    governed(tmp_path, scenario)
-
-
-def test_a_copy_that_is_not_wanted_any_more_is_not_fetched_to_its_end(tmp_path: Path) -> None:
-    async def scenario(governor: Running) -> None:
-        there = listen_streams(Holding({object_id(500): b"x" * (64 << 20)}))
-        try:
-            governor.place(500, BLOB, there.address)
-            await until(lambda: list(governor.folder.data.iterdir()))
-            governor.order(Orders(drops=[object_id(500)]))
-            await until(lambda: not list(governor.folder.data.iterdir()))
-            assert not governor.server.located
-        finally:
-            await there.close()
-
-    governed(tmp_path, scenario)
-
-
 def test_directories_go_through_functions(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
         def make(ctx: Any) -> Any:
@@ -352,134 +267,5 @@ def test_a_forgotten_session_is_over_at_once(tmp_path: Path) -> None:
         await until(lambda: not is_alive(child))
         report = governor.service.report()
         assert (report.tasks, report.objects) == ((), ())
-
-    governed(tmp_path, scenario)
-
-
-def test_governors_of_one_machine_share_their_files_and_copy_nothing(tmp_path: Path) -> None:
-    # given: another governor's stored file and folder, on this machine
-    theirs = tmp_path / "theirs"
-    (theirs / "folder" / "deep").mkdir(parents=True)
-    (theirs / "folder" / "deep" / "file").write_bytes(b"y" * MEMORY_LIMIT)
-    (theirs / "folder" / "link").symlink_to("deep/file")
-    (theirs / "file").write_bytes(b"x" * MEMORY_LIMIT)
-    holding = Holding({object_id(500): theirs / "file", object_id(501): theirs / "folder"})
-
-    async def scenario(governor: Running) -> None:
-        there = listen_streams(holding, MACHINE)
-        try:
-            # when
-            governor.place(500, BLOB, there.address)
-            governor.place(501, FOLDER, there.address)
-            await governor.until(lambda: len(governor.server.located) == 2)
-        finally:
-            await there.close()
-
-        # then: not one byte was copied, neither through a socket nor from file to file
-        assert (governor.reader.received, governor.store.copied) == (0, 0)
-        found = governor.service.find(object_id(500))
-        assert isinstance(found, InFile)
-        found.close()
-        assert found.path.samefile(theirs / "file")
-        assert governor.read(501) == bytes_of(InFolder(theirs / "folder"))
-        # And it stays when the other one lets it go
-        (theirs / "file").unlink()
-        assert governor.read(500) == b"x" * MEMORY_LIMIT
-        governor.order(Orders(drops=[object_id(500), object_id(501)]))
-        await until(lambda: not list(governor.folder.data.iterdir()))
-        assert (theirs / "folder" / "deep" / "file").exists()
-
-    governed(tmp_path, scenario, machine=MACHINE)
-
-
-def test_an_archive_is_no_directory_that_could_be_shared(tmp_path: Path) -> None:
-    # given: a client's directory, which the server keeps as the archive that it got
-    archive = tmp_path / "archive"
-    archive.write_bytes(pack_tree({"a": b"x" * MEMORY_LIMIT}))
-
-    async def scenario(governor: Running) -> None:
-        there = listen_streams(Holding({object_id(500): archive}), MACHINE)
-        try:
-            governor.place(500, FOLDER, there.address)
-            await governor.until(lambda: governor.server.located)
-        finally:
-            await there.close()
-        assert isinstance(governor.service.find(object_id(500)), InFolder)
-        assert governor.read(500) == archive.read_bytes()
-
-    governed(tmp_path, scenario, machine=MACHINE)
-
-
-def test_what_cannot_be_shared_is_read(tmp_path: Path) -> None:
-    # given: a place that another program on the same machine sees, and this one does not
-    theirs = tmp_path / "theirs"
-    theirs.write_bytes(b"x" * MEMORY_LIMIT)
-
-    class Hidden(Holding):
-        def find(self, object_id: ObjectId) -> Held | None:
-            found = super().find(object_id)
-            assert isinstance(found, InFile)
-            return InFile(found.descriptor, tmp_path / "hidden")
-
-    async def scenario(governor: Running) -> None:
-        there = listen_streams(Hidden({object_id(500): theirs}), MACHINE)
-        try:
-            governor.place(500, BLOB, there.address)
-            await governor.until(lambda: governor.server.located)
-        finally:
-            await there.close()
-        assert governor.reader.received == MEMORY_LIMIT
-        assert governor.read(500) == theirs.read_bytes()
-
-    governed(tmp_path, scenario, machine=MACHINE)
-
-
-def test_a_file_of_another_filesystem_is_copied_by_the_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # given: a link that would lead to another filesystem
-    def refuse(path: Path, target: object) -> None:
-        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-
-    monkeypatch.setattr(Path, "hardlink_to", refuse)
-    theirs = tmp_path / "theirs"
-    theirs.write_bytes(b"x" * MEMORY_LIMIT)
-
-    async def scenario(governor: Running) -> None:
-        there = listen_streams(Holding({object_id(500): theirs}), MACHINE)
-        try:
-            governor.place(500, BLOB, there.address)
-            await governor.until(lambda: governor.server.located)
-        finally:
-            await there.close()
-        assert (governor.reader.received, governor.store.copied) == (0, MEMORY_LIMIT)
-        assert governor.read(500) == theirs.read_bytes()
-
-    governed(tmp_path, scenario, machine=MACHINE)
-
-
-def test_a_disk_that_is_full_gives_up_the_copy_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(descriptor: int, length: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(store_module, "reserve", full)
-
-    async def scenario(governor: Running) -> None:
-        contents: dict[int, bytes | Path] = {
-            object_id(500): b"x" * MEMORY_LIMIT,
-            object_id(501): b"small",
-        }
-        there = listen_streams(Holding(contents))
-        try:
-            governor.place(500, BLOB, there.address)
-            await governor.until(lambda: governor.server.unfetched)
-            assert governor.server.unfetched == [object_id(500)]
-            assert list(governor.folder.data.iterdir()) == []
-            governor.place(501, BLOB, there.address)
-            await governor.until(lambda: governor.server.located)
-        finally:
-            await there.close()
 
     governed(tmp_path, scenario)

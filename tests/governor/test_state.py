@@ -17,17 +17,16 @@ from rain.governor.messages import (
     StopBuiltin,
 )
 from rain.governor.reactor import HEARTBEAT
-from tests.governor.world import (
+from tests.governor.words import (
     PLAIN,
-    World,
     add_task,
     builtin_kind,
     kind_id,
     object_id,
     python_kind,
-    stored,
     task_id,
 )
+from tests.governor.world import World, stored
 
 
 def test_a_task_of_an_unregistered_type_fails_by_name() -> None:

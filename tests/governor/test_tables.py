@@ -13,7 +13,7 @@ from rain.governor.tables import (
     TaskMove,
     TaskRow,
 )
-from tests.governor.world import PLAIN, kind_id, object_id, python_kind, task_id
+from tests.governor.words import PLAIN, kind_id, object_id, python_kind, task_id
 
 
 def a_task(row: TaskRow) -> Task:

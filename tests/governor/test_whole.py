@@ -23,7 +23,7 @@ from rain.governor.work_folder import WorkFolder
 from rain.governor.zero import ZeroService
 from rain.rpc import host
 from tests.governor.running import PlayedServer, is_alive
-from tests.governor.world import add_task, object_id, python_kind, task_id
+from tests.governor.words import add_task, object_id, python_kind, task_id
 from tests.support.waiting import until_now
 
 pytestmark = pytest.mark.whole

@@ -5,20 +5,15 @@ order (a call of an unknown kind, a deleted file, a second run of one attempt) f
 message of the server and to it goes through the wire.
 """
 
-from collections import Counter, deque
+from collections import Counter
 
-from attrs import Factory, define
-
-from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack, session_of
+from rain.base.ids import KindId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
-from rain.base.wire import AssignedTasks, Orders, TaskFailure, Update
+from rain.base.wire import Orders, TaskFailure, Update
 from rain.governor.messages import (
-    NOT_RUN,
     BuiltinDone,
     CallExecutor,
-    CallRow,
-    CallsDone,
     CallsTakenBack,
     DeleteFiles,
     DropCached,
@@ -45,43 +40,8 @@ from rain.governor.messages import (
 )
 from rain.governor.reactor import Reactor
 from rain.rpc.codec import through_the_wire
-
-PLAIN = 1  # the number of the kind of objects that every session of these tests has
-
-
-def task_id(number: int, session: int = 1) -> TaskId:
-    return TaskId(pack(session, number))
-
-
-def object_id(number: int, session: int = 1) -> ObjectId:
-    return ObjectId(pack(session, number))
-
-
-def kind_id(number: int, session: int = 1) -> KindId:
-    return KindId(pack(session, number))
-
-
-@define
-class PlayedExecutor:
-    """An executor process as the governor meets it."""
-
-    runner: str
-    ready: bool = False
-    killed: bool = False
-    tokens: int = 0
-    calls: deque[CallRow] = Factory(deque)  # not started; of these, the first `tokens` are live
-    running: CallRow | None = None
-    unread: CallsDone | None = None  # answers that nobody has collected yet
-    kinds: set[KindId] = Factory(set)
-    remembered: set[ObjectId] = Factory(set)
-    gpus: tuple[str, ...] = ()  # of the calls that it got last
-    made: set[ObjectId] = Factory(set)  # what it has made lately
-
-    def lacks(self, call: CallRow) -> bool:
-        """Whether an input of the call came without content, and is not there."""
-        return any(
-            isinstance(row, tuple) and row[5] is None and row[0] not in self.made for row in call[3]
-        )
+from tests.governor.played_executor import PlayedExecutor
+from tests.governor.words import PLAIN, add_task, kind_id, object_id, task_id
 
 
 class World:
@@ -258,26 +218,10 @@ class World:
     ) -> None:
         """What the executor runs ends; the answer lies in its pipe until it is collected."""
         executor = self.executors[number]
-        call = executor.running
-        assert call is not None
-        executor.running = None
-        if executor.unread is None:
-            executor.unread = CallsDone(number, [], [], [])
-        executor.unread.tasks.append(call[0])
-        executor.unread.durations.append(duration)
-        executor.made.difference_update(call[4])
-        if executor.lacks(call):
-            self.starts[call[0]] -= 1
-            executor.unread.results.append(NOT_RUN)
-            return
-        made: Outputs | Failed = [b"x" for _ in call[4]] if result is None else result
-        executor.unread.results.append(made)
-        if isinstance(made, list) and len(made) == len(call[4]):
-            executor.made.update(
-                output
-                for output, what in zip(call[4], made, strict=True)
-                if isinstance(what, bytes) or isinstance(what.content, bytes)
-            )
+        running = self.running_on(number)
+        assert running is not None
+        if not executor.answer(number, result, duration):
+            self.starts[running] -= 1
 
     def collect(self, number: int) -> list[Effect]:
         self._collect(number)
@@ -340,10 +284,7 @@ class World:
             case KillExecutor(number):
                 self.executors[number].killed = True
             case DropCached(number, objects, sessions):
-                executor = self.executors[number]
-                assert executor.remembered.issuperset(objects)
-                executor.remembered.difference_update(objects)
-                executor.kinds = {k for k in executor.kinds if session_of(k) not in sessions}
+                self.executors[number].drop(objects, sessions)
             case RunBuiltin():
                 self._check_content(*(one.content for one in effect.inputs))
                 self.runs[effect.run] = effect
@@ -362,25 +303,9 @@ class World:
                 self._hear(through_the_wire(update))
 
     def _call(self, effect: CallExecutor) -> None:
-        executor = self.executors[effect.executor]
-        assert executor.ready
-        assert not executor.killed
-        executor.kinds.update(kind.id for kind in effect.task_kinds)
-        executor.kinds.update(kind.id for kind in effect.object_kinds)
-        for row in effect.remembered:
-            assert isinstance(row, tuple)
-            executor.remembered.add(row[0])
+        self.executors[effect.executor].get(effect)
         for call in effect.calls:
-            assert call[1] in executor.kinds
-            for row in call[3]:
-                if isinstance(row, tuple):
-                    assert row[1] in executor.kinds
-                    self._check_content(row[5])
-                else:
-                    assert row in executor.remembered
-        executor.gpus = effect.gpus or ()
-        executor.calls.extend(effect.calls)
-        executor.tokens += len(effect.calls)
+            self._check_content(*(row[5] for row in call[3] if isinstance(row, tuple)))
 
     def lent_gpus(self) -> list[str]:
         """The gpus of everything that runs."""
@@ -418,54 +343,6 @@ class World:
         for failure in update.failed:
             assert self.assigned.pop(failure.task) == failure.attempt
             self.failed[failure.task] = failure
-
-
-def add_task(
-    tasks: AssignedTasks,
-    task: TaskId,
-    kind: TaskKind,
-    inputs: list[ObjectId],
-    outputs: list[ObjectId],
-    attempt: int = 1,
-    priority: int = 0,
-) -> None:
-    tasks.ids.append(task)
-    tasks.attempts.append(attempt)
-    tasks.kinds.append(kind.id)
-    tasks.priorities.append(priority)
-    tasks.configs.append(b"")
-    tasks.input_counts.append(len(inputs))
-    tasks.inputs.extend(inputs)
-    tasks.outputs.extend(outputs)
-
-
-def python_kind(
-    number: int = 2,
-    *,
-    outputs: int = 1,
-    session: int = 1,
-    resources: Resources = ONE_CPU,
-    task_type: str = "py/",
-) -> TaskKind:
-    plain = kind_id(PLAIN, session)
-    return TaskKind(kind_id(number, session), task_type, "f", resources, outputs=(plain,) * outputs)
-
-
-def builtin_kind(
-    number: int = 3,
-    *,
-    outputs: int = 1,
-    session: int = 1,
-    resources: Resources = ONE_CPU,
-    method: str = "concat",
-) -> TaskKind:
-    return python_kind(
-        number,
-        outputs=outputs,
-        session=session,
-        resources=resources,
-        task_type=f"buildin/{method}",
-    )
 
 
 def stored(world: World, size: int = 300_000) -> Made:

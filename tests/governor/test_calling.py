@@ -1,0 +1,117 @@
+"""What calls an executor has in hand, and what it is told with them."""
+
+from rain.base.resources import Resources
+from rain.governor.calling import CALLS_AT_MOST
+from rain.governor.messages import (
+    CallExecutor,
+    DropCached,
+    KillExecutor,
+)
+from tests.governor.busy import FUNCTION, a_busy_world, a_world, assign_calls, in_hand
+from tests.governor.words import object_id, task_id
+from tests.governor.world import World
+
+
+def test_the_first_call_of_a_function_is_alone() -> None:
+    world = a_world(cpus=1)
+    assign_calls(world, range(100, 150))
+    world.ready(1)
+    assert in_hand(world, 1) == 1
+
+
+def test_short_calls_are_queued_until_they_last_five_milliseconds() -> None:
+    # Given a function that lasts a tenth of a millisecond
+    world = a_busy_world(calls=100)
+    # Then fifty calls of it are in hand
+    assert in_hand(world, 1) == 50
+
+
+def test_never_too_many_calls_are_in_hand() -> None:
+    world = a_world(cpus=1)
+    assign_calls(world, range(100, 100 + 2 * CALLS_AT_MOST))
+    world.ready(1)
+    world.start_next(1)
+    world.answer(1, duration=1e-7)
+    world.collect(1)
+    assert in_hand(world, 1) == CALLS_AT_MOST
+
+
+def test_nothing_waits_behind_a_long_call() -> None:
+    world = a_world(cpus=1)
+    assign_calls(world, range(100, 110))
+    world.ready(1)
+    world.start_next(1)
+    world.answer(1, duration=0.5)
+    world.collect(1)
+    assert in_hand(world, 1) == 1
+
+
+def test_one_call_waits_behind_one_that_lasts_some_milliseconds() -> None:
+    world = a_world(cpus=1)
+    assign_calls(world, range(100, 110))
+    world.ready(1)
+    world.start_next(1)
+    world.answer(1, duration=0.008)
+    world.collect(1)
+    assert in_hand(world, 1) == 2
+
+
+def test_calls_are_shared_evenly() -> None:
+    # Given two executors and a known function
+    world = a_world(cpus=2)
+    assign_calls(world, range(100, 102))
+    world.ready(1, 2)
+    world.work(1)
+    world.work(2)
+    # When ten short calls come
+    assign_calls(world, range(200, 210))
+    # Then each executor has five
+    assert (in_hand(world, 1), in_hand(world, 2)) == (5, 5)
+
+
+def test_all_calls_for_an_executor_leave_in_one_effect() -> None:
+    world = a_busy_world()
+    assert len([effect for effect in world.effects if isinstance(effect, CallExecutor)]) == 1
+
+
+def test_kinds_and_functions_are_told_once_to_each_executor() -> None:
+    world = a_world(cpus=1)
+    assign_calls(world, range(100, 101))
+    world.ready(1)
+    (first,) = [effect for effect in world.effects if isinstance(effect, CallExecutor)]
+    world.work(1)
+    assign_calls(world, range(101, 103))
+    (second,) = [effect for effect in world.effects if isinstance(effect, CallExecutor)]
+    assert [len(first.task_kinds), len(first.object_kinds), len(first.remembered)] == [1, 1, 1]
+    assert [second.task_kinds, second.object_kinds, second.remembered] == [[], [], []]
+    assert [call[3] for call in second.calls] == [[object_id(FUNCTION)]] * 2
+
+
+def test_a_dropped_function_is_dropped_by_the_executors_too() -> None:
+    world = World(Resources(1), linger_seconds=0)
+    world.place(FUNCTION, b"function")
+    assign_calls(world, range(100, 101))
+    world.ready(1)
+    world.work(1)
+    world.drop(FUNCTION)
+    assert DropCached(1, [object_id(FUNCTION)], []) in world.effects
+
+
+def test_a_forgotten_session_is_forgotten_by_the_executors_too() -> None:
+    world = a_world(cpus=1)
+    assign_calls(world, range(100, 101))
+    world.ready(1)
+    world.work(1)
+    world.forget()
+    assert not world.executors[1].kinds
+    assert not world.executors[1].remembered
+
+
+def test_an_executor_that_answers_what_it_was_not_asked_is_killed() -> None:
+    world = a_busy_world(calls=3)
+    world.start_next(1)
+    world.answer(1)
+    unread = world.executors[1].unread
+    assert unread is not None
+    unread.tasks[0] = task_id(999)
+    assert KillExecutor(1) in world.collect(1)
