@@ -26,6 +26,8 @@ FETCHES_AT_ONCE = 8
 
 _MAKE = OBJECT_MOVES[ObjectMove.MAKE]
 _FORGET = OBJECT_MOVES[ObjectMove.FORGET]
+_UNWANT = OBJECT_MOVES[ObjectMove.UNWANT]
+_HELD = ObjectRow.HELD
 _LINGERING = ObjectRow.LINGERING
 _PULLING = ObjectRow.PULLING
 _READY = TaskRow.READY
@@ -268,10 +270,10 @@ class Objects:
         if target.wanted or target.consumers:
             return
         row = target.row
-        if row is ObjectRow.HELD:
+        if row is _HELD:
             if target.producer is not None:
                 return  # it is made anew for the sake of its siblings, and wanted with them
-            target.move(ObjectMove.UNWANT)
+            target.row = _UNWANT.end(row, target)
             if self._linger_seconds > 0 and len(self.lingering) < LINGERING_AT_MOST:
                 self.lingering[target] = self.now + self._linger_seconds
             else:

@@ -44,7 +44,10 @@ def takes_more(executor: Executor, now: float) -> bool:
 
 def is_queueing(pool: Pool) -> bool:
     """Whether any executor has more than one call, so that time matters."""
-    return any(len(executor.calls) > 1 for executor in pool.executors.values())
+    for executor in pool.executors.values():  # noqa: SIM110 # every turn asks, for each executor
+        if len(executor.calls) > 1:
+            return True
+    return False
 
 
 def tell_starts(pool: Pool, update: Update) -> None:
@@ -63,14 +66,12 @@ def tell_starts(pool: Pool, update: Update) -> None:
 
 def next_telling(pool: Pool) -> float:
     """When the server is to hear of another start; infinity for never."""
-    return min(
-        (
-            _telling(executor, task)
-            for executor in pool.executors.values()
-            if (task := _untold(executor)) is not None
-        ),
-        default=inf,
-    )
+    soonest = inf
+    for executor in pool.executors.values():
+        task = _untold(executor)
+        if task is not None:
+            soonest = min(soonest, _telling(executor, task))
+    return soonest
 
 
 def _untold(executor: Executor) -> Task | None:

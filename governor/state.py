@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from rain.base.errors import InvariantError
 from rain.base.failures import FailureCause
-from rain.base.ids import ObjectId, SessionId, TaskId, session_of
+from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of
 from rain.base.resources import Resources
 from rain.base.wire import GovernorReport, Orders
 from rain.governor.arrivals import Arrivals
@@ -82,16 +82,22 @@ class State:
             self._forget_session(session_id)
         for task_id, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
             self._stop(task_id, attempt)
-        for object_id in orders.drops:
-            session = self.sessions.get(session_of(object_id))
-            if session is not None:
-                self.objects.drop(session, object_id)
+        if orders.drops:
+            self._drop(orders.drops)
         for object_kind in orders.object_kinds:
             self._arrivals.learn_object_kind(object_kind)
         for task_kind in orders.task_kinds:
             self._arrivals.learn_task_kind(task_kind)
         self._arrivals.place(orders.objects)
         self._arrivals.assign(orders.tasks)
+
+    def _drop(self, object_ids: list[ObjectId]) -> None:
+        session: Session | None = None  # mostly the same for all
+        for object_id in object_ids:
+            if session is None or object_id >> NUMBER_BITS != session.id:
+                session = self.sessions.get(session_of(object_id))
+            if session is not None:
+                self.objects.drop(session, object_id)
 
     # How tasks end.
 

@@ -152,10 +152,10 @@ class TaskMoves:
     ends: dict[TaskRow, TaskRow]
 
     def end(self, row: TaskRow, subject: object) -> TaskRow:
-        end = self.ends.get(row)
-        if end is None:
-            raise InvariantError(f"{subject!r} cannot move by {self.move.value!r}")
-        return end
+        try:
+            return self.ends[row]
+        except KeyError:
+            raise InvariantError(f"{subject!r} cannot move by {self.move.value!r}") from None
 
 
 @frozen
@@ -166,10 +166,10 @@ class ObjectMoves:
     ends: dict[ObjectRow, ObjectRow]
 
     def end(self, row: ObjectRow, subject: object) -> ObjectRow:
-        end = self.ends.get(row)
-        if end is None:
-            raise InvariantError(f"{subject!r} cannot move by {self.move.value!r}")
-        return end
+        try:
+            return self.ends[row]
+        except KeyError:
+            raise InvariantError(f"{subject!r} cannot move by {self.move.value!r}") from None
 
 
 TASK_MOVES = {
