@@ -137,8 +137,8 @@ def _objects(state: State) -> Iterator[str]:
     known = [target for session in state.sessions.values() for target in session.objects.values()]
     files = Counter(target.content for target in known if isinstance(target.content, int))
     shared = {file: count for file, count in files.items() if count > 1}
-    if objects.shared != shared:
-        yield f"files are shared as {shared}, not {objects.shared}"
+    if objects.files.counts != shared:
+        yield f"files are shared as {shared}, not {objects.files.counts}"
     if not set(objects.lingering) <= set(known) or len(objects.lingering) > LINGERING_AT_MOST:
         yield "the list of lingering objects is too long"
     if list(objects.lingering.values()) != sorted(objects.lingering.values()):

@@ -65,7 +65,7 @@ class Endings:
             origin = _input(task, made.content.object)
             if origin is None or origin.content is None:
                 raise InvariantError(f"{task!r} passed on what is not here: {origin!r}")
-            self._objects.share(origin.content)
+            self._objects.files.share(origin.content)
             content, size = origin.content, origin.size
             content_type = content_type or origin.content_type
         elif isinstance(made.content, Stored):
@@ -111,7 +111,7 @@ class Endings:
             return
         for output in result:
             if isinstance(output, Made) and isinstance(output.content, Stored):
-                self._objects.discard(output.content)
+                self._objects.files.discard(output.content)
 
 
 def _input(task: Task, object_id: ObjectId) -> DataObject | None:

@@ -17,6 +17,7 @@ from rain.base.kinds import ObjectKind
 from rain.governor.messages import Content, Fetch, StopFetch, Stored
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.outbox import Outbox
+from rain.governor.shared_files import SharedFiles
 from rain.governor.tables import OBJECT_MOVES, ObjectMove, ObjectRow, TaskMove, TaskRow
 
 LINGERING_AT_MOST = 100
@@ -45,8 +46,7 @@ class Objects:
         self.queue: deque[DataObject] = deque()  # remote ones in order; others there are skipped
         self.fetches: dict[int, DataObject] = {}  # those being pulled, by the name of the fetch
         self._fetch_count = 0
-        # How many objects share a file of the store, for those that more than one has.
-        self.shared: dict[int, int] = {}
+        self.files = SharedFiles(outbox)
 
     # What the server says.
 
@@ -114,7 +114,7 @@ class Objects:
         """A transfer is complete; one that nobody waits for is thrown away."""
         target = self.fetches.pop(fetch, None)
         if target is None:
-            self.discard(content)
+            self.files.discard(content)
             return
         target.move(ObjectMove.ARRIVE)
         if isinstance(content, bytes):
@@ -167,7 +167,7 @@ class Objects:
         """The producer has succeeded."""
         target.producer = None
         if target.row is ObjectRow.HELD:
-            self.discard_content(content)
+            self.files.let_go(content)
         else:
             target.move(ObjectMove.MAKE)
             target.user = user
@@ -199,25 +199,6 @@ class Objects:
         self.settle(target)
 
     # Content.
-
-    def share(self, content: Content) -> None:
-        """One more object has this content."""
-        if isinstance(content, int):
-            self.shared[content] = self.shared.get(content, 1) + 1
-
-    def discard_content(self, content: Content) -> None:
-        """One object less has this content."""
-        if isinstance(content, int):
-            others = self.shared.pop(content, 1) - 1
-            if others > 1:
-                self.shared[content] = others
-            elif not others:
-                self._outbox.files.append(content)
-
-    def discard(self, content: bytes | Stored) -> None:
-        """A result that came too late."""
-        if isinstance(content, Stored):
-            self._outbox.files.append(content.file)
 
     def _fill(self, target: DataObject, content: Content, size: int, content_type: str) -> None:
         target.content = content
@@ -313,7 +294,7 @@ class Objects:
         if type(target.content) is bytes:
             target.content = None
         elif target.content is not None:
-            self.discard_content(target.content)
+            self.files.let_go(target.content)
             target.content = None
         if target.cached_by is not None:
             for executor in target.cached_by:

@@ -243,7 +243,7 @@ def idle_fetches(state: State) -> None:
 
 
 def shared_files(state: State) -> None:
-    state.objects.shared[1] = 2
+    state.objects.files.counts[1] = 2
 
 
 def kept_effect(state: State) -> None:

@@ -342,7 +342,13 @@ class GovernorMachine(RuleBasedStateMachine):
         assert (free.cpus, free.slots, free.others) == (3, 12, {"gpus": 2})
         assert state.pool.gpus.free == ["0", "1"]
         objects, dispatch = state.objects, state.dispatch
-        left = [dispatch.groups, dispatch.runs, objects.fetches, objects.lingering, objects.shared]
+        left = [
+            dispatch.groups,
+            dispatch.runs,
+            objects.fetches,
+            objects.lingering,
+            objects.files.counts,
+        ]
         assert left == [{}] * len(left)
 
     def _everybody_works(self) -> None:
