@@ -7,10 +7,10 @@ message of the server and to it goes through the wire.
 
 from collections import Counter
 
-from rain.base.ids import KindId, SessionId, TaskId, session_of
+from rain.base.ids import SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
-from rain.base.wire import Orders, TaskFailure, Update
+from rain.base.wire import Orders
 from rain.governor.messages import (
     BuiltinDone,
     CallExecutor,
@@ -41,10 +41,11 @@ from rain.governor.messages import (
 from rain.governor.reactor import Reactor
 from rain.rpc.codec import through_the_wire
 from tests.governor.played_executor import PlayedExecutor
+from tests.governor.played_server import PlayedServer
 from tests.governor.words import PLAIN, add_task, kind_id, object_id, task_id
 
 
-class World:
+class World(PlayedServer):
     """One governor, the time, and everybody around it."""
 
     def __init__(
@@ -55,6 +56,7 @@ class World:
         runners: frozenset[str] = frozenset({"py"}),
         one_by_one: frozenset[str] = frozenset(),
     ) -> None:
+        super().__init__()
         self.now = 100.0
         self.reactor = Reactor(
             capacity,
@@ -67,19 +69,12 @@ class World:
         self.events: list[Event] = []
         self.effects: list[Effect] = []  # of the last turn
         self.executors: dict[int, PlayedExecutor] = {}
+        self.starts: Counter[TaskId] = Counter()
         self.runs: dict[int, RunBuiltin] = {}
         self.stopped_runs: list[int] = []
         self.fetches: dict[int, Fetch] = {}
         self.files: set[int] = set()
         self._file_count = 0
-        # What the server has ordered and heard.
-        self.told_kinds: set[KindId] = set()
-        self.attempts: Counter[TaskId] = Counter()
-        self.starts: Counter[TaskId] = Counter()
-        self.assigned: dict[TaskId, int] = {}
-        self.updates: list[Update] = []
-        self.finished: dict[TaskId, list[bytes]] = {}
-        self.failed: dict[TaskId, TaskFailure] = {}
 
     # Turns.
 
@@ -104,31 +99,10 @@ class World:
         return self.turn(Tick(), dt=dt)
 
     def order(self, orders: Orders) -> list[Effect]:
-        for session in orders.forget_sessions:
-            self.assigned = {t: a for t, a in self.assigned.items() if session_of(t) != session}
-            self.told_kinds = {k for k in self.told_kinds if session_of(k) != session}
-        for stopped, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
-            if self.assigned.get(stopped) == attempt:
-                del self.assigned[stopped]
-        for assigned, attempt in zip(orders.tasks.ids, orders.tasks.attempts, strict=True):
-            self.assigned[assigned] = attempt
-            self.attempts[assigned] += 1
-            self.finished.pop(assigned, None)
-            self.failed.pop(assigned, None)
+        self.note(orders)
         return self.turn(OrdersReceived(through_the_wire(orders)))
 
     # What the server says, in short.
-
-    def kinds(self, orders: Orders, kind: TaskKind) -> None:
-        """Adds what the governor does not know yet to the orders."""
-        session = session_of(kind.id)
-        for number in dict.fromkeys((kind_id(PLAIN, session), *kind.outputs)):
-            if number not in self.told_kinds:
-                self.told_kinds.add(number)
-                orders.object_kinds.append(ObjectKind(number))
-        if kind.id not in self.told_kinds:
-            self.told_kinds.add(kind.id)
-            orders.task_kinds.append(kind)
 
     def assign(
         self,
@@ -300,7 +274,7 @@ class World:
                 assert len(set(files)) == len(files)
                 self.files.difference_update(files)
             case SendUpdate(update):
-                self._hear(through_the_wire(update))
+                self.hear(through_the_wire(update))
 
     def _call(self, effect: CallExecutor) -> None:
         self.executors[effect.executor].get(effect)
@@ -328,21 +302,6 @@ class World:
             executor.calls.pop()
         self._collect(number)
         self.events.append(CallsTakenBack(number, unstarted))
-
-    def _hear(self, update: Update) -> None:
-        self.updates.append(update)
-        outputs = iter(update.finished.data)
-        for task, attempt, count in zip(
-            update.finished.ids,
-            update.finished.attempts,
-            update.finished.output_counts,
-            strict=True,
-        ):
-            assert self.assigned.pop(task) == attempt, "an attempt has ended twice, or was stopped"
-            self.finished[task] = [next(outputs) for _ in range(count)]
-        for failure in update.failed:
-            assert self.assigned.pop(failure.task) == failure.attempt
-            self.failed[failure.task] = failure
 
 
 def stored(world: World, size: int = 300_000) -> Made:

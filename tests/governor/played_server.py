@@ -1,0 +1,61 @@
+"""What a server knows of its governor, played: what it has ordered, and what it was told."""
+
+from collections import Counter
+
+from rain.base.ids import KindId, TaskId, session_of
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.wire import Orders, TaskFailure, Update
+from tests.governor.words import PLAIN, kind_id
+
+
+class PlayedServer:
+    """Notices what must never be told: the end of what has ended, or was stopped."""
+
+    def __init__(self) -> None:
+        self.told_kinds: set[KindId] = set()
+        self.attempts: Counter[TaskId] = Counter()
+        self.assigned: dict[TaskId, int] = {}
+        self.updates: list[Update] = []
+        self.finished: dict[TaskId, list[bytes]] = {}
+        self.failed: dict[TaskId, TaskFailure] = {}
+
+    def note(self, orders: Orders) -> None:
+        """What is ordered."""
+        for session in orders.forget_sessions:
+            self.assigned = {t: a for t, a in self.assigned.items() if session_of(t) != session}
+            self.told_kinds = {k for k in self.told_kinds if session_of(k) != session}
+        for stopped, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
+            if self.assigned.get(stopped) == attempt:
+                del self.assigned[stopped]
+        for assigned, attempt in zip(orders.tasks.ids, orders.tasks.attempts, strict=True):
+            self.assigned[assigned] = attempt
+            self.attempts[assigned] += 1
+            self.finished.pop(assigned, None)
+            self.failed.pop(assigned, None)
+
+    def kinds(self, orders: Orders, kind: TaskKind) -> None:
+        """Adds what the governor does not know yet to the orders."""
+        session = session_of(kind.id)
+        for number in dict.fromkeys((kind_id(PLAIN, session), *kind.outputs)):
+            if number not in self.told_kinds:
+                self.told_kinds.add(number)
+                orders.object_kinds.append(ObjectKind(number))
+        if kind.id not in self.told_kinds:
+            self.told_kinds.add(kind.id)
+            orders.task_kinds.append(kind)
+
+    def hear(self, update: Update) -> None:
+        """What the governor tells."""
+        self.updates.append(update)
+        outputs = iter(update.finished.data)
+        for task, attempt, count in zip(
+            update.finished.ids,
+            update.finished.attempts,
+            update.finished.output_counts,
+            strict=True,
+        ):
+            assert self.assigned.pop(task) == attempt, "an attempt has ended twice, or was stopped"
+            self.finished[task] = [next(outputs) for _ in range(count)]
+        for failure in update.failed:
+            assert self.assigned.pop(failure.task) == failure.attempt
+            self.failed[failure.task] = failure
