@@ -58,10 +58,15 @@ def finish(state: State, governor: Governor, update: Update) -> None:
             _finish_batch(state, governor, batch, notes)
             raise ProtocolError(_contradiction(task, count))
         batch.tasks[task] = duration
-        batch.volumes.append(sizes[start] if count == 1 else sum(sizes[start:end]))
+        if count == 1:  # as nearly always
+            batch.volumes.append(sizes[start])
+            batch.sizes.append(sizes[start])
+            batch.data.append(data[start])
+        else:
+            batch.volumes.append(sum(sizes[start:end]))
+            batch.sizes += sizes[start:end]
+            batch.data += data[start:end]
         batch.outputs += task.outputs
-        batch.sizes += sizes[start:end]
-        batch.data += data[start:end]
     _finish_batch(state, governor, batch, notes)
 
 

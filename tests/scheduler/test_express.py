@@ -12,6 +12,7 @@ from rain.scheduler.api import Scheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.toolbox.express import AT_ONCE, FIRST, LIGHT
+from rain.scheduler.toolbox.loads import BLOCK
 from rain.server.messages import Effect, GovernorEvent, GovernorUpdated, OrderGovernor, TurnInput
 from rain.server.state import ReactorSettings
 from tests.scheduler.test_horizon import planned, timed
@@ -149,6 +150,23 @@ def test_one_run_plans_so_many_and_the_next_ones_follow_without_any_news() -> No
     assert priorities == sorted(priorities, reverse=True)
     loads = [len(s.node(index).scheduled) for index in range(2)]
     assert max(loads) - min(loads) <= 1
+
+
+def test_neighbours_with_a_consumer_in_common_mostly_go_to_one_governor() -> None:
+    # given: a tree over tasks of a known function, on governors of which each gets its share
+    s = scene_with(HorizonScheduler(), 2, 2, 2, 2, settings=UNWATCHED)
+    tiny(s.draft, 1024)
+    leaves = s.draft.submission.tasks.outputs[-1024:]
+    pairs = [s.draft.task(*leaves[i : i + 2])[0] for i in range(0, 1024, 2)]
+    # when
+    s.submit()
+    # then
+    apart = [
+        pair for pair in pairs if len({one.scheduled for one in s.world.task(pair).inputs}) > 1
+    ]
+    assert len(apart) <= len(pairs) // 32
+    loads = [len(s.node(index).scheduled) for index in range(4)]
+    assert max(loads) - min(loads) <= BLOCK
 
 
 def test_a_small_submission_does_not_wait_until_a_large_one_is_planned() -> None:

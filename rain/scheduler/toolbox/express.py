@@ -226,17 +226,16 @@ class _Run:
             self.refused += tasks
             return []
         shares: dict[Governor, tuple[list[Task], list[int]]] = {}
-        priority = line.ready
-        for task, governor in zip(tasks, dealt, strict=False):
-            share = shares.get(governor)
-            if share is None:
-                share = shares[governor] = ([], [])
-            share[0].append(task)
-            share[1].append(int(priority))
-            priority -= step
-        line.ready = priority
-        for governor, (some, priorities) in shares.items():
-            self.plan.assign_all(some, governor, priorities)
+        start, ready = 0, line.ready
+        for governor, some in dealt:
+            end = start + some
+            share = shares.setdefault(governor, ([], []))
+            share[0].extend(tasks[start:end])
+            share[1].extend([int(ready - step * place) for place in range(start, end)])
+            start = end
+        line.ready = ready - step * count
+        for governor, (share_tasks, priorities) in shares.items():
+            self.plan.assign_all(share_tasks, governor, priorities)
         self.planned += tasks[:count]
         return tasks[count:]
 

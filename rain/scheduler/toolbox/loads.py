@@ -16,6 +16,9 @@ from rain.scheduler.toolbox.places import LOOKED_AT
 WORTH = 5000
 """How many bytes of a ready task's inputs weigh as much as one more task per cpu before it."""
 
+BLOCK = 64
+"""So many neighbours at most go to one governor before it is another one's turn."""
+
 UNKNOWN_SIZE = 1024
 """Bytes that an output is taken for while nothing is known about it."""
 
@@ -67,9 +70,11 @@ class Loads:
             return self.least(task)
         fitting = [found for found in local if allows(task, found, self.governors)]
         if fitting and task.missing:  # it follows its inputs, and so a chain stays together
-            if len(fitting) == 1:
-                return fitting[0]
-            return max(fitting, key=lambda found: (local[found], -load_of(found), -found.number))
+            most = max(local.values())
+            nearest = [found for found in fitting if local[found] == most] or fitting
+            if len(nearest) == 1:
+                return nearest[0]
+            return max(nearest, key=lambda found: (local[found], -load_of(found), -found.number))
         least = self.least(task)
         if not fitting or least is None:
             return least
@@ -78,22 +83,25 @@ class Loads:
             key=lambda found: (local.get(found, 0) - WORTH * load_of(found), -found.number),
         )
 
-    def deal(self, task: Task, count: int) -> list[Governor]:
-        """Where so many tasks like this one go, that read nothing: each to the least loaded then.
+    def deal(self, task: Task, count: int) -> list[tuple[Governor, int]]:
+        """Where so many tasks like this one go, that read nothing: always to the least loaded.
 
-        It looks at every governor once. Empty if none fits.
+        They go by blocks, since neighbours often have a consumer in common. Empty if none fits.
         """
         fitting = [found for found in self.governors if allows(task, found, self.governors)]
         if len(fitting) < 2:
-            return fitting * count
+            return [(governor, count) for governor in fitting]
         heap = [(load_of(governor), governor.number, governor) for governor in fitting]
         heapify(heap)
         planned = {governor: len(governor.scheduled) for governor in fitting}
-        dealt: list[Governor] = []
-        for _ in range(count):
+        block = max(min(count // (2 * len(fitting)), BLOCK), 1)
+        dealt: list[tuple[Governor, int]] = []
+        while count:
             _, number, governor = heap[0]
-            dealt.append(governor)
-            planned[governor] += 1
+            some = min(block, count)
+            dealt.append((governor, some))
+            planned[governor] += some
+            count -= some
             heapreplace(heap, (planned[governor] / max(governor.cpus, 1), number, governor))
         return dealt
 
