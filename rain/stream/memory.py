@@ -48,20 +48,21 @@ def receive_bytes(connected: socket.socket, length: int) -> bytes:
     data: bytes = _make_blank(None, length)
     address: int = _address_of(data)
     view: memoryview = _view_of(address, length, _WRITABLE)
-    with view, _Ahead(address, length):
+    with view, _Ahead(data, address):
         if receive_into(connected, view) < length:
             raise BrokenError("the stream was cut")
     return data
 
 
 class _Ahead:
-    """Gets the pages of some memory, so that whoever writes into it finds them there.
+    """Gets the pages of these bytes, so that whoever writes into them finds them there.
 
     All of this is advice: where the system does not follow it, pages come as they are written.
     """
 
-    def __init__(self, address: int, length: int) -> None:
-        page = mmap.PAGESIZE
+    def __init__(self, data: bytes, address: int) -> None:
+        self._data = data  # stays for as long as the thread, even if Ctrl-C comes in between
+        page, length = mmap.PAGESIZE, len(data)
         self._first = -(-address // page) * page
         self._end = (address + length) // page * page
         self._stopped = False
@@ -76,7 +77,6 @@ class _Ahead:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # The memory may be given back after this, and then belongs to somebody else.
         self._stopped = True
         if self._thread is not None:
             self._thread.join()
