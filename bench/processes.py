@@ -1,14 +1,14 @@
 """Starts Rain's daemons for a measurement, and reads what they have used of the CPU."""
 
 import os
-import socket
+import select
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import clock_gettime, monotonic
+from time import clock_gettime
 
 import click
 from attrs import frozen
@@ -16,7 +16,6 @@ from attrs import frozen
 HOST = "127.0.0.1"
 START_LIMIT_SECONDS = 30
 STOP_LIMIT_SECONDS = 10
-LOOK_AGAIN_SECONDS = 0.02
 
 
 def cpu_seconds(pid: int) -> float:
@@ -43,15 +42,14 @@ class Daemon:
     def resident_bytes(self) -> int:
         return resident_bytes(self.process.pid)
 
-    def wait_ready(self, ready_file: Path) -> None:
-        deadline = monotonic() + START_LIMIT_SECONDS
-        while not ready_file.exists():
-            try:
-                self.process.wait(timeout=LOOK_AGAIN_SECONDS)
-            except subprocess.TimeoutExpired:
-                if monotonic() < deadline:
-                    continue
+    def wait_ready(self, reports: int) -> str:
+        """The address that it reports as soon as it is ready."""
+        readable, _, _ = select.select([reports], [], [], START_LIMIT_SECONDS)
+        report = os.read(reports, 1024).decode() if readable else ""  # nothing from one that ended
+        word, _, address = report.strip().partition(" ")
+        if word != "ready":
             raise click.ClickException(f"{self.name} did not start:\n{self.log.read_text()}")
+        return address
 
     def stop(self) -> None:
         self.process.terminate()
@@ -71,34 +69,42 @@ class ZeroCluster:
 
 
 @contextmanager
-def _started(name: str, command: Sequence[str], folder: Path) -> Generator[Daemon, None, None]:
-    """A program of Python that writes a file when it is ready."""
-    ready_file, log = folder / f"{name}.ready", folder / f"{name}.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, *command, "--ready-file", str(ready_file)],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+def _started(
+    name: str, command: Sequence[str], folder: Path
+) -> Generator[tuple[Daemon, str], None, None]:
+    """A program of Python that reports when it is ready, and the address that it reports."""
+    log = folder / f"{name}.log"
+    reports, theirs = os.pipe()
+    try:
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, *command, "--ready-fd", str(theirs)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                pass_fds=(theirs,),
+            )
+    finally:
+        os.close(theirs)  # so that the end of the program is the end of its reports
     daemon = Daemon(name, process, log)
     try:
-        daemon.wait_ready(ready_file)
-        yield daemon
+        yield daemon, daemon.wait_ready(reports)
     finally:
         daemon.stop()
+        os.close(reports)
 
 
-def _rain(name: str, *words: str, folder: Path) -> AbstractContextManager[Daemon]:
+def _rain(name: str, *words: str, folder: Path) -> AbstractContextManager[tuple[Daemon, str]]:
     """A server or a governor."""
     return _started(name, ("-m", "rain", *words, "--logdir", str(folder / name)), folder)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
+@contextmanager
+def _server(*words: str, folder: Path) -> Generator[tuple[Daemon, int], None, None]:
+    """A server without HTTP, and its port."""
+    words = ("server", "--listen", f"{HOST}:0", "--no-http", *words)
+    with _rain("server", *words, folder=folder) as (server, address):
+        yield server, int(address.rpartition(":")[2])
 
 
 @contextmanager
@@ -109,10 +115,8 @@ def zero_cluster(governors: int, *, event_log: bool = False) -> Generator[ZeroCl
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
-        port = _free_port()
-        words = ["server", "--listen", f"{HOST}:{port}", "--no-http"]
-        words += [] if event_log else ["--no-event-log"]
-        server = stack.enter_context(_rain("server", *words, folder=folder))
+        words = [] if event_log else ["--no-event-log"]
+        server, port = stack.enter_context(_server(*words, folder=folder))
         zeros = ("-m", "bench.zeros", str(port), str(governors))
         stack.enter_context(_started("governors", zeros, folder))
         yield ZeroCluster(server, port)
@@ -123,13 +127,11 @@ def recorded_cluster(governors: int, cpus: int, record: Path) -> Generator[int, 
     """Run a server that records, and governors; the server's port."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
-        port = _free_port()
-        address = f"{HOST}:{port}"
-        words = ["server", "--listen", address, "--no-http", "--no-event-log"]
-        stack.enter_context(_rain("server", *words, "--record", str(record), folder=folder))
+        words = ["--no-event-log", "--record", str(record)]
+        _, port = stack.enter_context(_server(*words, folder=folder))
         for number in range(governors):
             name = f"governor-{number}"
-            words = ["governor", address, "--cpus", str(cpus)]
+            words = ["governor", f"{HOST}:{port}", "--cpus", str(cpus)]
             words += ["--workdir", str(folder / f"{name}.work")]
             stack.enter_context(_rain(name, *words, folder=folder))
         yield port

@@ -4,7 +4,6 @@ Each has a connection of its own to the server, and answers "finished" at once.
 """
 
 from contextlib import ExitStack
-from pathlib import Path
 
 import click
 
@@ -44,10 +43,10 @@ async def serve(port: int, count: int, ready: Readiness) -> int:
 @click.command()
 @click.argument("port", type=int)
 @click.argument("count", type=int)
-@click.option("--ready-file", type=click.Path(path_type=Path), required=True)
-def main(port: int, count: int, ready_file: Path) -> None:
+@click.option("--ready-fd", type=int, required=True)
+def main(port: int, count: int, ready_fd: int) -> None:
     async def serving() -> int:
-        return await serve(port, count, Readiness(ready_file, None))
+        return await serve(port, count, Readiness(fd=ready_fd))
 
     host.run(serving)
 

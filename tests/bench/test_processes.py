@@ -1,9 +1,14 @@
-"""What the kernel says about a process is read right."""
+"""What the kernel says about a process is read right, and clusters start and end whole."""
 
 import os
 import time
+from pathlib import Path
 
-from bench.processes import cpu_seconds, resident_bytes
+import click
+import pytest
+
+from bench.processes import HOST, cpu_seconds, recorded_cluster, resident_bytes, zero_cluster
+from rain.client import Client
 
 
 def test_the_cpu_time_of_a_process_is_what_it_says_itself() -> None:
@@ -16,3 +21,25 @@ def test_the_cpu_time_of_a_process_is_what_it_says_itself() -> None:
 
 def test_a_process_has_some_memory() -> None:
     assert resident_bytes(os.getpid()) > 1_000_000
+
+
+@pytest.mark.whole
+def test_a_cluster_is_ready_when_it_is_given_and_gone_afterwards() -> None:
+    with zero_cluster(3) as cluster:
+        with Client(HOST, cluster.port) as client:
+            assert len(client.get_server_info()["governors"]) == 3
+        process = cluster.server.process
+
+    assert process.returncode == 0
+
+
+@pytest.mark.whole
+def test_a_daemon_that_does_not_start_is_named_with_what_it_says(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.mkdir()
+
+    with (
+        pytest.raises(click.ClickException, match=r"(?s)^server did not start:\n.*taken"),
+        recorded_cluster(1, 1, taken),
+    ):
+        pass
