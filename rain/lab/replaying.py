@@ -18,7 +18,7 @@ from rain.lab.simulation import Simulation
 from rain.lab.watched import WatchedScheduler
 from rain.lab.whatif import Alternative, WhatIf
 from rain.lab.workload import Cluster, LabError
-from rain.server.plugins import make_scheduler
+from rain.server.plugins import make_scheduler, maker_of
 from rain.server.reactor import Reactor
 from rain.server.recording import Recording
 from rain.server.state import State
@@ -32,7 +32,7 @@ def open_run(path: Path) -> tuple[RecordedRun, str]:
             header = recording.header
             state = State(evolve(header.settings, debug=False))
             state.graph.last_session = header.last_session
-            reader = Reader(Reactor(make_scheduler(header.scheduler), state))
+            reader = Reader(Reactor(maker_of(header.scheduler), state))
             return read_run(reader, recording.turns(), path.name), header.scheduler
     except OSError as error:
         raise LabError(f"{path}: cannot be read: {error.strerror}") from None

@@ -67,7 +67,7 @@ class Simulation:
         # The server.
         self._scheduler = scheduler
         settings = evolve(setup.settings, debug=setup.checking)
-        self._reactor = Reactor(scheduler, State(settings))
+        self._reactor = Reactor(lambda: scheduler, State(settings))
         self._inbox = TurnInput(0.0)
         self._free_at = 0.0  # until then it is busy with its last turn
         self._due = FOREVER

@@ -226,22 +226,20 @@ class Pulse:
         self._host = host()
         self._beat = beat
         self._poked = False  # and not beaten since
-        self._queued = False
+        self._stopped = False
 
     def poke(self) -> None:
-        self._poked = True
-        if not self._queued:
-            self._queued = True
+        if not self._poked:
+            self._poked = True
             self._host.loop.follow(self._run)
 
     def stop(self) -> None:
-        """Forgets a poke that has not become a beat yet."""
-        self._poked = False
+        """Beats no more, whoever was or will be poking."""
+        self._stopped = True
 
     def _run(self) -> None:
-        self._queued = False
-        if self._poked and self._host.alive:
-            self._poked = False
+        self._poked = False
+        if self._host.alive and not self._stopped:
             self._beat()
 
 

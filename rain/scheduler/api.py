@@ -7,12 +7,16 @@ anything it likes in the slot `sched` of any node.
 
 Planning ahead pays: a task that is planned before its inputs are finished goes to its governor in
 the very turn in which they are, without waiting for the scheduler's next run.
+
+A scheduler that takes too long is interrupted: `SchedulerInterrupted` is raised in it, wherever it
+is, but never in the middle of a step of its plan. What it has planned until then stays; it is
+thrown away itself and made anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from attrs import Factory, define
 
@@ -20,6 +24,13 @@ from rain.base.errors import PlanError
 from rain.base.states import TaskRow
 from rain.graph import DataObject, Governor, Graph, Session, Task, planning, rules
 from rain.scheduler.estimates import Estimates
+
+_WAITING, _READY = TaskRow.WAITING, TaskRow.READY  # asked for every task, and an enum is slow
+
+
+# Not an Exception: what catches those for reasons of its own shall not catch this.
+class SchedulerInterrupted(BaseException):
+    """The scheduler has taken too long: its plan ends here."""
 
 
 @define
@@ -57,7 +68,8 @@ class Plan:
     """The only hand that a scheduler has on the graph.
 
     Every method applies one step at once, or raises `PlanError` with the broken rule and changes
-    nothing.
+    nothing. When the plan is over, steps raise `SchedulerInterrupted`: one that is being made when
+    that happens is made to its end before.
     """
 
     graph: Graph
@@ -69,10 +81,16 @@ class Plan:
     drops: list[tuple[DataObject, Governor]] = Factory(list)
     soon: bool = False  # whether the next run shall not wait long for the next news
     again: bool = False  # whether it shall not wait for any
+    steps: int = 0  # that were made
+    last: int = -1  # the plan is over after so many steps
+    over: bool = False  # the scheduler was interrupted; set by whoever does that
 
     def assign(self, task: Task, governor: Governor, priority: int = 0) -> None:
         """The task shall run on this governor. Larger priorities go first there."""
-        if task.row is not TaskRow.WAITING and task.row is not TaskRow.READY:
+        if self.over:
+            raise SchedulerInterrupted
+        row = task.row
+        if row is not _WAITING and row is not _READY:
             rule = "finished task" if task.is_done else "planned task"
             raise PlanError(rule, f"{task!r} cannot be planned: it is {task.row.value}")
         if self.graph.tasks.get(task.id) is not task:
@@ -80,14 +98,20 @@ class Plan:
         self._check_place(task, governor)
         planning.plan(task, governor, priority)
         self.touched[governor] = None
+        self.steps += 1
+        if self.steps == self.last or self.over:
+            self._end()
 
     def assign_all(
         self, tasks: Sequence[Task], governor: Governor, priorities: Sequence[int]
     ) -> None:
         """The same as `assign` for one after the other.
 
-        Ready tasks of one kind without constraints cost much less together than one by one.
+        Ready tasks of one kind without constraints cost much less together than one by one, and
+        are one step.
         """
+        if self.over:
+            raise SchedulerInterrupted
         if len(priorities) != len(tasks):
             raise PlanError("priorities", f"{len(tasks)} tasks have {len(priorities)} priorities")
         if not tasks or not self._are_alike(tasks):
@@ -97,6 +121,9 @@ class Plan:
         self._check_place(tasks[0], governor)
         planning.plan_alike(tasks, governor, priorities)
         self.touched[governor] = None
+        self.steps += 1
+        if self.steps == self.last or self.over:
+            self._end()
 
     def _are_alike(self, tasks: Sequence[Task]) -> bool:
         """Whether all are different, ready, known, of the same kind, and without constraints."""
@@ -123,6 +150,8 @@ class Plan:
 
         Tasks that were to follow it there stay planned, and wait for their inputs again.
         """
+        if self.over:
+            raise SchedulerInterrupted
         governor = task.scheduled
         if governor is None:
             raise PlanError(
@@ -133,9 +162,14 @@ class Plan:
             self.stopped.append((governor, task, task.attempt))
         planning.withdraw(task)
         self.touched[governor] = None
+        self.steps += 1
+        if self.steps == self.last or self.over:
+            self._end()
 
     def copy(self, data_object: DataObject, governor: Governor) -> None:
         """The governor shall have a copy of a finished object, before any task there asks."""
+        if self.over:
+            raise SchedulerInterrupted
         if not data_object.is_finished:
             raise PlanError(
                 "unfinished object", f"{data_object!r} cannot be copied: it is not finished"
@@ -147,9 +181,14 @@ class Plan:
         planning.order_copy(data_object, governor)
         self.copies.append((data_object, governor))
         self.touched[governor] = None
+        self.steps += 1
+        if self.steps == self.last or self.over:
+            self._end()
 
     def drop(self, data_object: DataObject, governor: Governor) -> None:
         """The governor need not have its copy any more."""
+        if self.over:
+            raise SchedulerInterrupted
         if governor not in data_object.scheduled:
             raise PlanError("no copy", f"{data_object!r} is not scheduled on {governor!r}")
         if not data_object.is_finished:
@@ -173,24 +212,58 @@ class Plan:
         if was_told:
             self.drops.append((data_object, governor))
         self.touched[governor] = None
+        self.steps += 1
+        if self.steps == self.last or self.over:
+            self._end()
 
     def run_soon(self) -> None:
         """The next news are waited for: tasks were kept back until more is known.
 
         News of whatever has happened then make the scheduler run as soon as new tasks would.
         """
+        if self.over:
+            raise SchedulerInterrupted
         self.soon = True
+        self.steps += 1
+        if self.steps == self.last or self.over:
+            self._end()
 
     def run_again(self) -> None:
         """There is more to plan now, but the turn is long enough: others are waiting for its end.
 
         The next run comes after a pause, as after new tasks, whether there are news or not.
         """
+        if self.over:
+            raise SchedulerInterrupted
         self.again = True
+        self.steps += 1
+        if self.steps == self.last or self.over:
+            self._end()
+
+    def _end(self) -> NoReturn:
+        """No step is made any more."""
+        self.over = True
+        raise SchedulerInterrupted
+
+
+STEPS = (
+    Plan.assign,
+    Plan.assign_all,
+    Plan.take_back,
+    Plan.copy,
+    Plan.drop,
+    Plan.run_soon,
+    Plan.run_again,
+)
+"""Nobody is interrupted in the middle of these."""
 
 
 class Scheduler(Protocol):
-    """What a plugin provides. It is made once, without arguments, when the server starts."""
+    """What a plugin provides. It is made when the server starts, and anew when it was interrupted.
+
+    All that it remembers belongs into the object itself, or into the slots `sched`: they are empty
+    again when a new one starts.
+    """
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Plans what there is to plan. Called often; should cost as little as has changed."""

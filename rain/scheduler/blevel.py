@@ -9,9 +9,9 @@ from __future__ import annotations
 from rain.graph import Governor, Graph, Task
 from rain.graph.rules import allows, suits
 from rain.scheduler.api import News, Plan
-from rain.scheduler.toolbox.levels import enter_levels, mark_of, urgency
+from rain.scheduler.toolbox.levels import enter_news, mark_of, urgency
 from rain.scheduler.toolbox.places import bytes_by_governor
-from rain.scheduler.toolbox.waiting_list import WaitingList
+from rain.scheduler.toolbox.waiting_list import WaitingList, needs_plan
 
 
 class BlevelScheduler:
@@ -22,9 +22,9 @@ class BlevelScheduler:
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Fills what is free, the longest chains first."""
-        enter_levels(news.submitted, plan)
+        enter_news(news, plan)
         for tasks in (news.submitted, news.unplanned, news.ready):
-            self._ready.add(task for task in tasks if not task.missing)
+            self._ready.add(task for task in tasks if not task.missing and needs_plan(graph, task))
         free = {
             governor: governor.cpus - governor.active_cpus
             for governor in graph.governors.values()

@@ -13,9 +13,9 @@ from attrs import Factory, define
 from rain.graph import DataObject, Governor, Graph, Task
 from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
-from rain.scheduler.toolbox.levels import Mark, enter_levels, mark_of, urgency
+from rain.scheduler.toolbox.levels import Mark, enter_news, mark_of, urgency
 from rain.scheduler.toolbox.places import LOOKED_AT, has_place, travels_along
-from rain.scheduler.toolbox.waiting_list import WaitingList
+from rain.scheduler.toolbox.waiting_list import WaitingList, needs_plan
 
 REMEMBERED = 256
 """Bookings of a governor that are looked at for gaps; what was booked before these is full."""
@@ -73,15 +73,13 @@ class HeftScheduler:
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Plans all that is new, by rank; then nothing moves any more."""
         estimates = plan.estimates
-        enter_levels(
-            news.submitted, plan, Rank, lambda output: estimates.transfer(estimates.size(output))
-        )
+        enter_news(news, plan, Rank, lambda output: estimates.transfer(estimates.size(output)))
         for governor in news.left:
             self._calendars.pop(governor, None)
         for governor in graph.governors.values():
             self._calendars.setdefault(governor, Calendar(max(governor.cpus, 1)))
-        self._waiting.add(news.submitted)
-        self._waiting.add(news.unplanned)
+        for tasks in (news.submitted, news.unplanned):
+            self._waiting.add(task for task in tasks if needs_plan(graph, task))
         held = [task for task in self._waiting.take(graph) if not self._place(task, plan)]
         self._waiting.add(held)
 

@@ -18,7 +18,7 @@ from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.balance import feed_hungry
 from rain.scheduler.toolbox.places import bytes_by_governor
-from rain.scheduler.toolbox.waiting_list import needs_plan
+from rain.scheduler.toolbox.waiting_list import needs_plan, strangers
 
 FEW = 64
 """Neighbours of a task, and consumers of it, that are looked at."""
@@ -42,6 +42,7 @@ class MarsScheduler:
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Deals out the first tasks, then plans what is ready."""
         _enter(news.submitted)
+        _enter(strangers(graph, news, Operand))
         self._waiting |= dict.fromkeys([*news.submitted, *news.unplanned, *news.ready])
         governors = list(graph.governors.values())
         if not governors:
@@ -95,9 +96,10 @@ def _priority(task: Task) -> int:
     """Depth, the depth of the deepest consumer that is half fed, few consumers: in one number."""
     consumers = list(_consumers(task))
     half_fed = [
-        _operand(consumer).depth
+        consumer.sched.depth
         for consumer in consumers[:FEW]
-        if consumer.missing < len(consumer.unique_inputs()[:FEW])
+        if isinstance(consumer.sched, Operand)
+        and consumer.missing < len(consumer.unique_inputs()[:FEW])
     ]
     return (
         (_operand(task).depth << 40)

@@ -6,9 +6,9 @@ from rain.graph import Governor, Graph, Task
 from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.balance import feed_hungry
-from rain.scheduler.toolbox.levels import enter_levels, mark_of, urgency
+from rain.scheduler.toolbox.levels import enter_news, mark_of, urgency
 from rain.scheduler.toolbox.places import bytes_by_governor
-from rain.scheduler.toolbox.waiting_list import WaitingList
+from rain.scheduler.toolbox.waiting_list import WaitingList, needs_plan
 
 
 class StealingScheduler:
@@ -20,9 +20,11 @@ class StealingScheduler:
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Plans every ready task where it misses the fewest bytes, however busy that one is."""
-        enter_levels(news.submitted, plan)
+        enter_news(news, plan)
         for tasks in (news.submitted, news.unplanned, news.ready):
-            self._waiting.add(task for task in tasks if not task.missing)
+            self._waiting.add(
+                task for task in tasks if not task.missing and needs_plan(graph, task)
+            )
         governors = list(graph.governors.values())
         held: list[Task] = []
         for task in self._waiting.take(graph) if governors else ():

@@ -25,14 +25,10 @@ class Throttle:
     soon: bool = False  # whether it wants any news at once
     again: bool = False  # whether it has more to plan
 
-    def run(self, now: float, *, soon: bool = False, again: bool = False) -> None:
-        """A run starts; `soon` says that it has kept tasks back and waits for news.
-
-        And `again` says that it has left the rest of its work for the next run.
-        """
+    def run(self, now: float) -> None:
+        """A run starts; it has not said yet when it wants the next one."""
         self.started = now
-        self.soon = soon
-        self.again = again
+        self.soon = self.again = False
         self.took = 0.0
 
     def due_at(self, *, submits: bool, updates: bool) -> float:

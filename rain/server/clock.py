@@ -6,9 +6,6 @@ import time
 
 from attrs import Factory, define
 
-from rain.graph import Graph
-from rain.scheduler.api import News, Plan, Scheduler
-
 
 @define
 class Clock:
@@ -22,24 +19,3 @@ class Clock:
     def stopwatch(self) -> float:
         """For durations."""
         return time.perf_counter()
-
-
-@define(eq=False)
-class TimedScheduler:
-    """A scheduler whose runs are timed, because the reactor that calls it knows no clock."""
-
-    scheduler: Scheduler
-    clock: Clock
-    _took: float = 0.0
-
-    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        started = self.clock.stopwatch()
-        try:
-            self.scheduler.schedule(graph, news, plan)
-        finally:
-            self._took = self.clock.stopwatch() - started
-
-    def take(self) -> float:
-        """How long the last run took, told once; 0 when there was none."""
-        took, self._took = self._took, 0.0
-        return took

@@ -123,7 +123,7 @@ class ClientInvalidRequest:
 
 @frozen
 class SchedulerFailed:
-    """The scheduler could not plan, and the default did it in its place."""
+    """The scheduler failed, and `rain` plans in its place."""
 
     time: float
     scheduler: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.http.listener import serve_http
-from rain.server.plugins import make_scheduler
+from rain.server.plugins import maker_of
 from rain.server.recording import Header, Recorder
 from rain.server.service import Service
 from rain.server.settings import ServerSettings
@@ -31,12 +32,12 @@ from rain.stream.machine import machine_id
 
 def run_server(settings: ServerSettings) -> int:
     """Runs a server until it is told to end; the exit status."""
-    scheduler = make_scheduler(settings.scheduler)
+    make_scheduler = maker_of(settings.scheduler)
     folder = make_folder(settings.log_folder or default_log_folder("server"), "log folder")
     log = logs.configure("server", folder, settings.log_level)
 
     async def serve() -> int:
-        return await _serve(settings, scheduler, folder, log)
+        return await _serve(settings, make_scheduler, folder, log)
 
     garbage.seldom()
     sampling.start_if_asked("server")
@@ -47,7 +48,10 @@ def run_server(settings: ServerSettings) -> int:
 
 
 async def _serve(
-    settings: ServerSettings, scheduler: Scheduler, folder: Path, log: FilteringBoundLogger
+    settings: ServerSettings,
+    make_scheduler: Callable[[], Scheduler],
+    folder: Path,
+    log: FilteringBoundLogger,
 ) -> int:
     state = State(settings.reactor)
     state.status.name = settings.scheduler
@@ -65,7 +69,7 @@ async def _serve(
             recorder = stack.enter_context(Recorder.create(settings.record, header))
         uploads = Spool(make_work_folder(settings.work_folder or default_work_folder("server")))
         stack.callback(uploads.close)
-        service = Service(scheduler, state, clock, log, uploads, recorder)
+        service = Service(make_scheduler, state, clock, log, uploads, recorder)
         listener = listen(
             settings.host, settings.port, service, secret=settings.secret, machine=machine_id()
         )

@@ -179,6 +179,8 @@ class TurnInput:
     from_governors: list[GovernorEvent] = Factory(list)
     from_clients: list[ClientEvent] = Factory(list)
     scheduling_took: float = 0.0  # how long the scheduler ran in the turn before
+    # Only in a replay: the scheduler was interrupted in this turn, when it had made so many steps.
+    interrupted_after: int | None = None
 
 
 # Effects.
@@ -273,7 +275,7 @@ class Notice:
 
 @frozen
 class SchedulerFailed:
-    """The scheduler could not plan, and the default did it in its place."""
+    """The scheduler failed, and `rain` plans in its place."""
 
     scheduler: str
     cause: str

@@ -40,16 +40,31 @@ def with_options(name: str, options: Iterable[str]) -> str:
 
 def make_scheduler(name: str) -> Scheduler:
     """A new scheduler of this name, with the options behind it."""
+    return maker_of(name)()
+
+
+def maker_of(name: str) -> Callable[[], Scheduler]:
+    """Makes schedulers of this name, as often as it is called; the file is read only now."""
     plain, _, options = name.partition("?")
     factory = _find(plain)
     if not callable(getattr(factory, "schedule", None)):
         raise StartError(f"the scheduler {plain!r} has no method schedule(graph, news, plan)")
     try:
         arguments = _read_options(plain, factory, options)
-        made: Scheduler = factory(**arguments)
     except ValueError as error:
-        raise StartError(f"the scheduler {plain!r}: {error}") from error
-    return made
+        raise _refused(plain, error) from error
+
+    def make() -> Scheduler:
+        try:
+            return factory(**arguments)
+        except ValueError as error:
+            raise _refused(plain, error) from error
+
+    return make
+
+
+def _refused(name: str, error: ValueError) -> StartError:
+    return StartError(f"the scheduler {name!r}: {error}")
 
 
 def _find(name: str) -> Factory:

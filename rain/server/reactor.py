@@ -6,6 +6,8 @@ decides depends only on the state and on its `TurnInput`, so that a recorded run
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import Factory, define, field
 
 from rain.graph import check
@@ -13,7 +15,8 @@ from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.server import client_events, distribution, feasibility, governor_events, test_mode
 from rain.server.messages import Effect, TurnInput
-from rain.server.scheduling import Scheduling
+from rain.server.resting import Rest
+from rain.server.scheduling import Guard, Scheduling, unguarded
 from rain.server.state import State
 
 
@@ -24,29 +27,33 @@ class TurnOutput:
     effects: list[Effect]
     scheduled: bool  # whether the scheduler ran; the border reports how long it took
     next_due: float
+    interrupted_after: int | None  # how many steps the scheduler had made, if it was interrupted
 
 
 @define(eq=False)
 class Reactor:
     """The state and the scheduler that plans in it."""
 
-    scheduler: Scheduler
+    make: Callable[[], Scheduler]
     state: State = Factory(State)
+    guard: Guard = unguarded
     scheduling: Scheduling = field(init=False)
     # No governor can have been silent for too long before this time: what they say, and new ones,
     # only make it later.
     _silence_due: float = field(init=False, default=float("-inf"))
 
     def __attrs_post_init__(self) -> None:
-        self.scheduling = Scheduling(self.scheduler, RainScheduler)
+        rest = Rest(self.state.settings.scheduler_limit)
+        self.scheduling = Scheduling(self.make, RainScheduler, self.guard, rest)
 
     def turn(self, given: TurnInput) -> TurnOutput:
         """Takes in what happened and returns what to do."""
         state = self.state
         state.now = given.now
         if given.scheduling_took:
-            state.throttle.took = given.scheduling_took
-            self.scheduling.took(state, given.scheduling_took)
+            state.status.seconds += given.scheduling_took
+            if self.scheduling.stand_in is None:  # else somebody plans who has not taken long
+                state.throttle.took = given.scheduling_took
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
         if state.growing:
@@ -57,12 +64,13 @@ class Reactor:
         feasibility.give_up(state)
         if state.forced:
             test_mode.force(state)
-        scheduled = self._schedule_if_due()
+        scheduled = state.now >= self._scheduler_due()
+        interrupted = self.scheduling.run(state, given.interrupted_after) if scheduled else None
         distribution.distribute(state)
         effects = state.take_effects()
         if state.settings.debug:
             check(state.graph)
-        return TurnOutput(effects, scheduled, self._next_due())
+        return TurnOutput(effects, scheduled, self._next_due(), interrupted)
 
     def _dismiss_silent(self) -> None:
         """Looks at all governors only when one of them can have been silent for long enough."""
@@ -81,13 +89,6 @@ class Reactor:
             )
         heard = min((g.heard for g in state.graph.governors.values()), default=state.now)
         self._silence_due = heard + limit
-
-    def _schedule_if_due(self) -> bool:
-        state = self.state
-        if state.now < self._scheduler_due():
-            return False
-        self.scheduling.run(state)
-        return True
 
     def _scheduler_due(self) -> float:
         news = self.state.news

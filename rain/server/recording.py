@@ -7,13 +7,16 @@ went as it did reads them back and lets a fresh reactor make the same turns.
 The file starts with a line that names it. Then come records: four bytes with the length, four with
 the CRC-32, and the record in msgpack. The first one is the header. A file whose writer was killed
 ends in the middle of a record; it counts up to the last whole one.
+
+A turn is written before it is made. That its scheduler was interrupted is known only afterwards: a
+record that is a mere number, of the steps that were made, says so of the turn before it.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
@@ -29,8 +32,10 @@ from rain.server.plain import from_plain, to_plain
 from rain.server.reactor import Reactor, TurnOutput
 from rain.server.state import ReactorSettings, State
 
-MAGIC = b"rain recording 1\n"
+MAGIC = b"rain recording 2\n"
 _FRAME = struct.Struct(">II")
+_LONGEST_NUMBER = 9
+"""Bytes in msgpack; no turn is so short."""
 V = TypeVar("V")
 
 
@@ -50,6 +55,12 @@ class Header:
 def encode(value: Header | TurnInput) -> bytes:
     """One value as a record without its frame."""
     packed: bytes = msgpack.packb(to_plain(type(value), value), unicode_errors="surrogatepass")
+    return packed
+
+
+def encode_interruption(steps: int) -> bytes:
+    """What is known of a turn when it was made: after so many steps its scheduler had to stop."""
+    packed: bytes = msgpack.packb(steps)
     return packed
 
 
@@ -92,6 +103,10 @@ class Recorder:
 
     def __call__(self, given: TurnInput) -> None:
         self._write(frame(encode(given)))
+
+    def interrupted(self, steps: int) -> None:
+        """The scheduler was interrupted in the turn that was just made."""
+        self._write(frame(encode_interruption(steps)))
 
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)
@@ -137,8 +152,16 @@ class Recording:
 
     def turns(self) -> Iterator[TurnInput]:
         """All turns up to the last whole one."""
+        turn: TurnInput | None = None
         while (record := self._record()) is not None:
-            yield decode(TurnInput, record)
+            if turn is not None and len(record) <= _LONGEST_NUMBER:
+                turn.interrupted_after = decode(int, record)
+                continue
+            if turn is not None:
+                yield turn
+            turn = decode(TurnInput, record)
+        if turn is not None:
+            yield turn
 
     def _record(self) -> bytes | None:
         head = self._file.read(_FRAME.size)
@@ -155,10 +178,14 @@ class Recording:
         return record
 
 
-def replay(recording: Recording, scheduler: Scheduler) -> Iterator[TurnOutput]:
-    """Makes all turns of a recording again, with a fresh scheduler of the recorded name."""
+def replay(recording: Recording, make: Callable[[], Scheduler]) -> Iterator[TurnOutput]:
+    """Makes all turns of a recording again, with fresh schedulers of the recorded name.
+
+    One that was interrupted is so again, after as many steps; nobody interrupts it else. If the
+    server was killed while its scheduler was running, nobody knows whether that would have ended.
+    """
     state = State(recording.header.settings)
     state.graph.last_session = recording.header.last_session
-    reactor = Reactor(scheduler, state)
+    reactor = Reactor(make, state)
     for given in recording.turns():
         yield reactor.turn(given)

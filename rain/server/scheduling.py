@@ -1,91 +1,160 @@
 """Step three of a turn: the scheduler, and somebody in its place when it fails.
 
 A scheduler may be a stranger's code. When it raises, breaks a rule of planning or takes too long,
-the server says so, in its log, in the event log and in its status, and lives: `rain` plans
-that turn, and the plugin gets another chance in the next one. The steps of its plan that were right
-stay.
+the server says so, in its log, in the event log and in its status, and lives: `rain` plans in its
+place. The steps of its plan that were right stay.
+
+One that has raised gets another chance in the next turn. One that took too long is interrupted: the
+border does that, because nobody here knows the time, and the recording of a run says after how many
+steps. It is thrown away, `rain` plans while it rests, and then a new one is made, which hears of
+all that has no plan.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
 
-from attrs import Factory, define
+from attrs import Factory, define, field
 
 from rain.base.errors import InvariantError, PlanError
 from rain.graph import Graph, Task
 from rain.scheduler.api import News, Plan, Scheduler
+from rain.scheduler.renewal import first_news, forget, without_plan
 from rain.server import distribution, happenings
 from rain.server.messages import SchedulerFailed
+from rain.server.resting import Rest
 from rain.server.state import State
 
 QUIET = 60.0
 """Seconds for which the same complaint is not told again."""
 
 
+class Guard(Protocol):
+    """Lets the scheduler write its plan, and sets `plan.over` when that takes too long."""
+
+    def __call__(self, ask: Callable[[], None], plan: Plan) -> None: ...
+
+
+def unguarded(ask: Callable[[], None], plan: Plan) -> None:
+    """Lets the scheduler take as long as it wants."""
+    ask()
+
+
 @define(eq=False)
 class Scheduling:
     """The scheduler, the one that can take its place, and what became of the tasks between."""
 
-    scheduler: Scheduler
+    make: Callable[[], Scheduler]
     instead: Callable[[], Scheduler]  # the plainest
-    too_long: bool = False  # the last run was: another plans the next one
+    guard: Guard
+    rest: Rest
+    scheduler: Scheduler | None = field(init=False)  # None when a new one is to be made
+    stand_in: Scheduler | None = None  # while the scheduler rests
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
 
-    def run(self, state: State) -> None:
-        """Lets the scheduler plan, and passes its plan on."""
+    def __attrs_post_init__(self) -> None:
+        self.scheduler = self.make()
+
+    def run(self, state: State, interrupted_after: int | None) -> int | None:
+        """Lets the scheduler plan, and passes its plan on.
+
+        In a replay it is told after how many steps the scheduler was interrupted; it tells that
+        whenever it has happened.
+        """
         news, state.news = state.news, News()
-        if self.unheard:
-            news.unplanned.update(dict.fromkeys(_unplanned(state.graph, self.unheard)))
-            self.unheard = {}
-        plan = Plan(state.graph, state.estimates, state.now)
-        if self.too_long or not self._plans(state, news, plan):
-            self._plan_instead(state.graph, news, plan)
         state.status.runs += 1
-        state.throttle.run(state.now, soon=plan.soon, again=plan.again)
-        distribution.apply_plan(state, plan)
+        state.throttle.run(state.now)
+        if self.stand_in is not None and state.now < self.rest.until:
+            _let_plan(self.stand_in, state, news)
+            return None
+        self.stand_in = None
+        if self.scheduler is None or self.unheard:
+            news = self._own_news(state.graph, news)
+        plan = Plan(state.graph, state.estimates, state.now)
+        plans = self._plans(state, news, plan, interrupted_after)
+        _apply(state, plan)
+        if plans:
+            return None
+        if plan.over:
+            self._replace(state)
+            return plan.steps
+        self._plan_once(state, news)
+        return None
 
-    def took(self, state: State, seconds: float) -> None:
-        """How long the last run was, as measured at the border."""
-        limit = state.settings.scheduler_limit
-        self.too_long = seconds > limit
-        state.status.seconds += seconds
-        if self.too_long:
-            _complain(state, f"it took {seconds:.1f} seconds, and {limit:g} are allowed")
+    def _own_news(self, graph: Graph, news: News) -> News:
+        """What the scheduler hears: one that is to be made needs no past."""
+        if self.scheduler is None:
+            return first_news(graph)
+        news.unplanned.update(dict.fromkeys(without_plan(graph, self.unheard)))
+        self.unheard = {}
+        return news
 
-    def _plans(self, state: State, news: News, plan: Plan) -> bool:
+    def _plans(self, state: State, news: News, plan: Plan, interrupted_after: int | None) -> bool:
+        if interrupted_after is not None:
+            plan.last = interrupted_after
         try:
-            self.scheduler.schedule(state.graph, news, plan)
-        except InvariantError:  # ours, whoever called
+            if interrupted_after != 0:
+                self.guard(partial(self._ask, state.graph, news, plan), plan)
+        except (InvariantError, KeyboardInterrupt):  # ours, or the user's, whoever called
             raise
-        except PlanError as error:
-            _complain(state, f"its plan breaks the rule {error.rule!r}: {error}")
-        except Exception as error:  # noqa: BLE001 # a stranger's code may raise anything
-            trace = "".join(traceback.format_exception(error))
-            _complain(state, f"it raised {type(error).__name__}: {error}", trace)
-        else:
-            return True
-        return False
+        except BaseException as error:  # noqa: BLE001 # a stranger's code may raise anything
+            if not plan.over:
+                _complain_of(state, error)
+                return False
+        plan.over = plan.over or interrupted_after is not None
+        return not plan.over
 
-    def _plan_instead(self, graph: Graph, news: News, plan: Plan) -> None:
+    def _ask(self, graph: Graph, news: News, plan: Plan) -> None:
+        if self.scheduler is None:
+            self.scheduler = self.make()
+        self.scheduler.schedule(graph, news, plan)
+
+    def _plan_once(self, state: State, news: News) -> None:
         """A fresh scheduler knows nothing of the past, so it is told of all that has no plan."""
-        tasks = _unplanned(graph, graph.tasks.values())
-        told = News(submitted=tasks, joined=list(graph.governors.values()))
-        self.instead().schedule(graph, told, plan)
+        told = first_news(state.graph)
+        _let_plan(self.instead(), state, told)
         # What nobody could plan the scheduler must hear of once more, and all the rest of the news.
-        self.unheard = dict.fromkeys([*news.submitted, *news.unplanned, *tasks])
-        self.too_long = False
+        self.unheard = dict.fromkeys([*news.submitted, *news.unplanned, *told.submitted])
+
+    def _replace(self, state: State) -> None:
+        """The scheduler was interrupted: somebody else plans until it has rested."""
+        graph, rest = state.graph, self.rest
+        self.scheduler = None
+        self.unheard = {}
+        forget(graph)
+        rest.begin(state.now)
+        state.status.rests_until = rest.until
+        _complain(
+            state,
+            f"it was interrupted after {rest.limit:g} seconds; rain plans in its place for the next"
+            f" {rest.length:g} seconds",
+        )
+        self.stand_in = self.instead()
+        _let_plan(self.stand_in, state, first_news(graph))
 
 
-def _unplanned(graph: Graph, tasks: Iterable[Task]) -> list[Task]:
-    """Those that have no plan and need one, inputs before consumers."""
-    found = [
-        task
-        for task in tasks
-        if task.scheduled is None and not task.is_done and graph.tasks.get(task.id) is task
-    ]
-    return sorted(found, key=lambda task: task.order)
+def _let_plan(scheduler: Scheduler, state: State, news: News) -> None:
+    """A scheduler of ours plans."""
+    plan = Plan(state.graph, state.estimates, state.now)
+    scheduler.schedule(state.graph, news, plan)
+    _apply(state, plan)
+
+
+def _apply(state: State, plan: Plan) -> None:
+    throttle = state.throttle
+    throttle.soon, throttle.again = throttle.soon or plan.soon, throttle.again or plan.again
+    distribution.apply_plan(state, plan)
+
+
+def _complain_of(state: State, error: BaseException) -> None:
+    if isinstance(error, PlanError):
+        _complain(state, f"its plan breaks the rule {error.rule!r}: {error}")
+    else:
+        trace = "".join(traceback.format_exception(error))
+        _complain(state, f"it raised {type(error).__name__}: {error}", trace)
 
 
 def _complain(state: State, cause: str, trace: str = "") -> None:

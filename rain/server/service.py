@@ -24,11 +24,13 @@ from rain.rpc.handlers import (
 )
 from rain.rpc.host import Pulse
 from rain.scheduler.api import Scheduler
-from rain.server.clock import Clock, TimedScheduler
+from rain.server.clock import Clock
+from rain.server.guard import TimeGuard
 from rain.server.inbox import Inbox
 from rain.server.links import ConnectedClient, ConnectedGovernor, Links
-from rain.server.messages import ClientJoined, GovernorJoined, TurnInput, orders_first
+from rain.server.messages import ClientJoined, GovernorJoined, orders_first
 from rain.server.reactor import Reactor
+from rain.server.recording import Recorder
 from rain.server.spool import Spool
 from rain.server.state import State
 from rain.stream.holder import Elsewhere, Held, InMemory
@@ -39,18 +41,18 @@ class Service:
 
     def __init__(
         self,
-        scheduler: Scheduler,
+        make_scheduler: Callable[[], Scheduler],
         state: State,
         clock: Clock,
         log: FilteringBoundLogger,
         uploads: Spool,
-        record: Callable[[TurnInput], None] | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self.clock = clock
-        self.scheduler = TimedScheduler(scheduler, clock)
-        self.reactor = Reactor(self.scheduler, state)
+        self.guard = TimeGuard(state.settings.scheduler_limit, clock.stopwatch)
+        self.reactor = Reactor(make_scheduler, state, self.guard)
         self.log = log
-        self.record = record
+        self.recorder = recorder
         self._pulse = Pulse(self._turn)
         self._alarm = Alarm(self._pulse.poke, clock.now)
         self._client_numbers = count(1)
@@ -104,10 +106,13 @@ class Service:
             client.close(reason)
 
     def _turn(self) -> None:
-        given = self.inbox.take(self.clock.now(), self.scheduler.take())
-        if self.record is not None:
-            self.record(given)
+        recorder = self.recorder
+        given = self.inbox.take(self.clock.now(), self.guard.take())
+        if recorder is not None:
+            recorder(given)
         output = self.reactor.turn(given)
+        if recorder is not None and output.interrupted_after is not None:
+            recorder.interrupted(output.interrupted_after)
         for effect in orders_first(output.effects):
             self.links.carry(effect)
         self._alarm.set(output.next_due)

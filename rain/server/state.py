@@ -44,9 +44,10 @@ class SchedulerStatus:
     name: str = ""
     runs: int = 0
     seconds: float = 0.0  # of all runs together
-    faults: int = 0  # runs that failed, so that the default took over
+    faults: int = 0  # runs that failed, so that `rain` planned in its place
     fault: str = ""  # why, the last time that it was told
     complained: float = 0.0  # and when that was
+    rests_until: float = 0.0  # it was interrupted, and is not asked before that time
 
 
 @define(eq=False)

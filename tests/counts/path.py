@@ -117,7 +117,7 @@ class Path:
         self._owner = threading.current_thread()
         self.now = 1000.0
         self._state = State(ReactorSettings(governor_silence=1e9))
-        self._server = ServerReactor(RainScheduler(), self._state)
+        self._server = ServerReactor(RainScheduler, self._state)
         self._inbox = TurnInput(self.now)
         self._server_due = self.now
         self._governor = GovernorReactor(

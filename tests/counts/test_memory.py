@@ -101,7 +101,7 @@ def orders_in(effects: Sequence[Effect]) -> list[Orders]:
 
 def server() -> Server:
     state = State(ReactorSettings(governor_silence=1e9))
-    made = Server(Reactor(RainScheduler(), state))
+    made = Server(Reactor(RainScheduler, state))
     made.turn(ClientJoined(CLIENT), GovernorJoined(GOVERNOR, "host:1", Resources(2)))
     return made
 

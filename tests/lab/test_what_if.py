@@ -21,7 +21,7 @@ from rain.lab.simulation import Simulation
 from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import MIB, Batch, Cluster, LabError, Overheads, Workload
 from rain.server.messages import TurnInput
-from rain.server.plugins import make_scheduler
+from rain.server.plugins import make_scheduler, maker_of
 from rain.server.reactor import Reactor
 from rain.server.recording import Header, Recorder
 from rain.server.state import State
@@ -51,7 +51,7 @@ def recorded(
 
 
 def read(turns: list[TurnInput]) -> RecordedRun:
-    reader = Reader(Reactor(make_scheduler(SCHEDULER), State(PATIENT)))
+    reader = Reader(Reactor(maker_of(SCHEDULER), State(PATIENT)))
     return read_run(reader, iter(turns), "run")
 
 

@@ -76,13 +76,15 @@ def test_a_pulse_beats_once_however_often_it_is_poked() -> None:
     assert host.run(main) == 2
 
 
-def test_a_stopped_pulse_forgets_its_poke() -> None:
+def test_a_stopped_pulse_forgets_its_poke_and_hears_no_other() -> None:
     beats: list[bool] = []
 
     async def main() -> int:
         pulse = host.Pulse(lambda: beats.append(True))
         pulse.poke()
         pulse.stop()
+        await turns_of_the_host()
+        pulse.poke()
         await turns_of_the_host()
         return len(beats)
 

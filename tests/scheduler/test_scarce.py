@@ -14,7 +14,7 @@ BOTH = pytest.mark.parametrize("scheduler", [HorizonScheduler, RainScheduler])
 
 
 def a_world(scheduler: Scheduler) -> World:
-    return new_world(scheduler, settings=ReactorSettings(debug=True, governor_silence=1e9))
+    return new_world(lambda: scheduler, settings=ReactorSettings(debug=True, governor_silence=1e9))
 
 
 @BOTH

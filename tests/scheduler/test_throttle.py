@@ -33,7 +33,8 @@ def test_a_scheduler_that_has_left_work_for_its_next_run_needs_no_news_for_it() 
     # given
     throttle = run_at(100.0)
     # when
-    throttle.run(200.0, again=True)
+    throttle.run(200.0)
+    throttle.again = True
     # then
     assert throttle.due_at(submits=False, updates=False) == 200.0 + THRESHOLDS.submits
     # when: it wants that only until the next run
@@ -46,7 +47,8 @@ def test_any_news_count_as_submits_do_for_a_scheduler_that_has_kept_tasks_back()
     # given
     throttle = run_at(100.0)
     # when
-    throttle.run(200.0, soon=True)
+    throttle.run(200.0)
+    throttle.soon = True
     # then
     assert throttle.due_at(submits=False, updates=True) == 200.0 + THRESHOLDS.submits
     assert throttle.due_at(submits=False, updates=False) == 200.0 + THRESHOLDS.nothing

@@ -20,7 +20,6 @@ from rain.server.messages import (
     RequestAbandoned,
     WaitAsked,
 )
-from tests.support.chaos import ChaoticScheduler
 from tests.support.fake_client import FakeClient
 from tests.support.machine import ComingAndGoing, seldom, some, which
 
@@ -198,10 +197,7 @@ class RandomRuns(ComingAndGoing):
         if not hasattr(self, "wild"):
             return
         # when: nobody misbehaves any more
-        scheduler = self.world.reactor.scheduler
-        if isinstance(scheduler, ChaoticScheduler):
-            scheduler.calm = True
-            self.calm_since = self.world.now + 1
+        self.mood.calm_since = self.world.now + 1
         self.wild.settle()
 
         # then: all tasks are finished, everybody is answered, everything is vacated

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from random import Random
 
 import pytest
+from attrs import evolve
 
 from rain.base.errors import StartError
 from rain.base.ids import ClientId, GovernorId, KindId, RequestId, SessionId, TaskId
@@ -24,7 +26,7 @@ from rain.server.messages import (
     WaitAsked,
 )
 from rain.server.plain import form_of
-from rain.server.plugins import make_scheduler
+from rain.server.plugins import maker_of
 from rain.server.recording import (
     MAGIC,
     Header,
@@ -43,8 +45,8 @@ from tests.support.runs import wild_run
 SETTINGS = ReactorSettings(overbooking=3, fetch_tries=2, debug=True, thresholds=Thresholds(0.1))
 
 
-def scheduler_of(name: str) -> Scheduler:
-    return ChaoticScheduler(Random(5)) if name == "chaos" else make_scheduler(name)
+def maker(name: str) -> Callable[[], Scheduler]:
+    return (lambda: ChaoticScheduler(Random(5))) if name == "chaos" else maker_of(name)
 
 
 def recorded(turns: list[TurnInput], scheduler: str = "rain") -> bytes:
@@ -57,23 +59,29 @@ def test_a_run_that_was_written_down_has_the_same_effects_when_it_is_replayed(
     name: str, tmp_path: Path
 ) -> None:
     # given: a run with losses, failures and late reports, written down turn by turn
-    run = wild_run(3, scheduler_of(name), SETTINGS).world
+    run = wild_run(3, maker(name), SETTINGS).world
     file = tmp_path / "run"
     with Recorder.create(file, Header(name, SETTINGS)) as recorder:
-        for given in run.turns:
-            recorder(given)
+        for given in run.turns:  # as the server does it: how a turn went is known afterwards
+            recorder(evolve(given, interrupted_after=None))
+            if given.interrupted_after is not None:
+                recorder.interrupted(given.interrupted_after)
 
     # when: it is read back and made again
     with file.open("rb") as opened:
         recording = Recording(opened)
-        scheduler = scheduler_of(recording.header.scheduler)
-        effects = [output.effects for output in replay(recording, scheduler)]
+        outputs = list(replay(recording, maker(recording.header.scheduler)))
+        effects = [output.effects for output in outputs]
 
     # then
     assert recording.header == Header(name, SETTINGS)
     assert recording.cut == 0
     assert sum(map(len, effects)) > 100
     assert effects == run.effects
+    assert [turn.interrupted_after for turn in run.turns] == [
+        output.interrupted_after for output in outputs
+    ]
+    assert any(output.interrupted_after for output in outputs)
 
 
 def test_every_part_of_an_event_survives() -> None:

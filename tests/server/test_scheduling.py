@@ -8,7 +8,6 @@ import pytest
 from attrs import Factory, define
 
 from rain.base.errors import InvariantError
-from rain.base.states import TaskRow
 from rain.graph import Graph, Task
 from rain.scheduler.api import News, Plan
 from rain.server.collector import Happenings
@@ -53,13 +52,13 @@ def crash(graph: Graph, news: News, plan: Plan) -> None:
     raise ZeroDivisionError("by accident")
 
 
-def test_a_plan_that_breaks_a_rule_is_refused_by_name_and_the_default_goes_on() -> None:
+def test_a_plan_that_breaks_a_rule_is_refused_by_name_and_rain_goes_on() -> None:
     # given
     s, _ = naughty(assign_all_twice)
     tasks = [s.draft.task()[0] for _ in range(3)]
     # when
     s.submit()
-    # then: what was right of it stays, the default did the rest
+    # then: what was right of it stays, rain did the rest
     assert list(s.governors[0].tasks) == tasks
     (failure,) = s.world.scheduler_failures
     assert failure.scheduler == "mine"
@@ -96,27 +95,7 @@ def test_the_same_complaint_is_told_once_a_minute_and_counted_always() -> None:
     assert len(s.world.scheduler_failures) == 2
 
 
-def test_a_scheduler_that_took_too_long_has_its_next_turn_planned_by_the_default() -> None:
-    # given: a scheduler that plans nothing, and whose last run was too long
-    s, scheduler = naughty(lambda graph, news, plan: None)
-    task, _ = s.draft.task()
-    s.submit()
-    assert s.world.task(task).row is TaskRow.READY
-    runs = len(scheduler.heard)
-    # when
-    s.world.took(s.world.state.settings.scheduler_limit + 1)
-    s.world.turn(after=100.0)
-    # then
-    assert len(scheduler.heard) == runs
-    assert task in s.governors[0].tasks
-    (failure,) = s.world.scheduler_failures
-    assert failure.cause == "it took 11.0 seconds, and 10 are allowed"
-    # and then it gets another chance
-    s.world.turn()
-    assert len(scheduler.heard) == runs + 1
-
-
-def test_what_the_default_could_not_plan_either_the_scheduler_hears_of_again() -> None:
+def test_what_rain_could_not_plan_either_the_scheduler_hears_of_again() -> None:
     # given: a task for which there is no governor yet
     s, scheduler = naughty(crash)
     tall, _ = s.draft.task(cpus=4)

@@ -25,7 +25,7 @@ LARGE = 10_000_000
 
 def a_world(*, test_mode: bool = True, governors: int = 3) -> tuple[World, list[FakeGovernor]]:
     settings = ReactorSettings(debug=True, governor_silence=1e9, test_mode=test_mode)
-    world = new_world(RainScheduler(), settings)
+    world = new_world(RainScheduler, settings)
     return world, [world.governor() for _ in range(governors)]
 
 
@@ -95,7 +95,7 @@ def test_a_task_runs_where_its_output_is_wanted_and_the_output_is_copied_further
 
 def test_what_is_forced_does_not_collide_with_other_schedulers() -> None:
     settings = ReactorSettings(debug=True, governor_silence=1e9, test_mode=True)
-    world = new_world(RoundRobinScheduler(), settings)
+    world = new_world(RoundRobinScheduler, settings)
     governors = [world.governor() for _ in range(2)]
     client, draft = a_session(world)
     tasks = [draft.task(keep=True)[0] for _ in range(4)]

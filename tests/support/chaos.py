@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from random import Random
 
-from attrs import define
+from attrs import Factory, define
 
 from rain.base.errors import PlanError
 from rain.graph import DataObject, Governor, Graph, Task
 from rain.scheduler.api import News, Plan
+
+
+@define
+class Mood:
+    """When the chaos ends, for a scheduler and all that are made in its place."""
+
+    calm_since: float = float("inf")
 
 
 @define(eq=False)
@@ -16,26 +23,27 @@ class ChaoticScheduler:
     """Plans, takes back, copies and drops; when calm, it only plans what has no plan."""
 
     random: Random
-    calm: bool = False
+    mood: Mood = Factory(Mood)
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Looks at everything every time; the news is for schedulers in a hurry."""
         governors = list(graph.governors.values())
         if not governors:
             return
+        calm = plan.now >= self.mood.calm_since
         for task in list(graph.tasks.values()):
-            self._task(task, governors, plan)
-        if not self.calm:
+            self._task(task, governors, plan, calm=calm)
+        if not calm:
             for data_object in list(graph.objects.values()):
                 self._object(data_object, governors, plan)
 
-    def _task(self, task: Task, governors: list[Governor], plan: Plan) -> None:
-        if task.scheduled is not None and not self.calm and self.random.random() < 0.15:
+    def _task(self, task: Task, governors: list[Governor], plan: Plan, *, calm: bool) -> None:
+        if task.scheduled is not None and not calm and self.random.random() < 0.15:
             plan.take_back(task)
         if task.scheduled is not None or task.is_done:
             return
         fitting = [g for g in governors if task.kind.resources.fits(g.resources)]
-        if fitting and (self.calm or self.random.random() < 0.6):
+        if fitting and (calm or self.random.random() < 0.6):
             plan.assign(task, self.random.choice(fitting), self.random.randrange(-2, 3))
 
     def _object(self, data_object: DataObject, governors: list[Governor], plan: Plan) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 from rain.scheduler.api import Scheduler
 from rain.server.messages import FetchAsked, WaitAsked
 from rain.server.state import ReactorSettings
 from tests.support.wild import WildSession, WildWorld
-from tests.support.world import new_world
+from tests.support.world import World, new_world
 
 
-def wild_run(seed: int, scheduler: Scheduler, settings: ReactorSettings) -> WildWorld:
+def wild_run(seed: int, make: Callable[[], Scheduler], settings: ReactorSettings) -> WildWorld:
     """Sessions, submits, unkeeps, waits, fetches, and governors that come, go and misbehave."""
     random = Random(seed)
-    wild = WildWorld(new_world(scheduler, settings))
+    wild = WildWorld(new_world(make, settings))
     world = wild.world
     for _ in range(2):
         client = world.client()
@@ -32,10 +33,7 @@ def wild_run(seed: int, scheduler: Scheduler, settings: ReactorSettings) -> Wild
                 asked = FetchAsked(session.client.id, world.request(), random.choice(session.kept))
                 world.turn(asked)
             case 4 if session.tasks:
-                mode = random.choice(("all", "some", "session"))
-                named = tuple(random.sample(session.tasks, 1))
-                client_id, request = session.client.id, world.request()
-                world.turn(WaitAsked(client_id, request, session.id, named, (), mode))
+                _wait(random, world, session)
             case 5:
                 random.choice(world.governors).leave()
             case 6 if random.random() < 0.1:
@@ -46,6 +44,13 @@ def wild_run(seed: int, scheduler: Scheduler, settings: ReactorSettings) -> Wild
                 for _ in range(5):
                     wild.mischief(random)
     return wild
+
+
+def _wait(random: Random, world: World, session: WildSession) -> None:
+    mode = random.choice(("all", "some", "session"))
+    named = tuple(random.sample(session.tasks, 1))
+    asked = WaitAsked(session.client.id, world.request(), session.id, named, (), mode)
+    world.turn(asked)
 
 
 def _submit(random: Random, session: WildSession) -> None:
@@ -59,4 +64,6 @@ def _submit(random: Random, session: WildSession) -> None:
         if random.random() < 0.4:
             draft.submission.kept += made
             session.kept += made
+    if random.random() < 0.2:
+        session.client.world.interrupt_after = random.randrange(4)
     session.client.submit(draft)

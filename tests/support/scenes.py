@@ -128,7 +128,7 @@ def scene_with(
     on_failure: OnFailure = OnFailure.STOP,
 ) -> Scene:
     """A scene with a scheduler that plans by itself."""
-    world = new_world(scheduler, settings)
+    world = new_world(lambda: scheduler, settings)
     governors = [world.governor(count) for count in cpus]
     client = world.client()
     return Scene(

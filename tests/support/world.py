@@ -6,6 +6,8 @@ of the wire, and the consistency checker runs after every turn.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import Factory, define
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, TaskId
@@ -52,6 +54,7 @@ class World:
     notices: list[Notice] = Factory(list)
     scheduler_failures: list[SchedulerFailed] = Factory(list)
     discarded: list[ObjectId] = Factory(list)  # constants whose files are not wanted
+    interrupt_after: int | None = None  # the scheduler of the next turn, after so many steps
     last_request: int = 0
     last_governor: int = 0
     last_client: int = 0
@@ -63,7 +66,8 @@ class World:
     def turn(self, *events: GovernorEvent | ClientEvent, after: float = 1.0) -> list[Effect]:
         """One turn, a second after the last one so that the scheduler is always due."""
         self.now += after
-        given = TurnInput(self.now)
+        given = TurnInput(self.now, interrupted_after=self.interrupt_after)
+        self.interrupt_after = None
         for event in events:
             if isinstance(event, GovernorEvent):
                 given.from_governors.append(event)
@@ -71,13 +75,10 @@ class World:
                 given.from_clients.append(event)
         return self.run(given)
 
-    def took(self, seconds: float) -> None:
-        """One turn that hears how long the scheduler ran in the last one."""
-        self.run(TurnInput(self.now, scheduling_took=seconds))
-
     def run(self, given: TurnInput) -> list[Effect]:
         self.turns.append(given)
         output = self.reactor.turn(given)
+        given.interrupted_after = output.interrupted_after  # it may have made fewer steps than that
         self.effects.append(output.effects)
         for effect in output.effects:
             self._carry(effect)
@@ -144,7 +145,9 @@ class World:
         return self.state.graph.objects[object_id]
 
 
-def new_world(scheduler: Scheduler | None = None, settings: ReactorSettings | None = None) -> World:
+def new_world(
+    make: Callable[[], Scheduler] = RainScheduler, settings: ReactorSettings | None = None
+) -> World:
     """An empty world; the checker is always on."""
     state = State(settings or ReactorSettings(debug=True, governor_silence=1e9))
-    return World(Reactor(scheduler or RainScheduler(), state))
+    return World(Reactor(make, state))

@@ -244,9 +244,7 @@ def test_a_recorded_run_is_replayed_to_identical_effects(tmp_path: Path) -> None
     outputs: list[list[list[Effect]]] = []
     for _ in range(2):
         with path.open("rb") as file:
-            outputs.append(
-                [output.effects for output in replay(Recording(file), HorizonScheduler())]
-            )
+            outputs.append([output.effects for output in replay(Recording(file), HorizonScheduler)])
     # then
     orders = [one.orders for turn in outputs[0] for one in turn if isinstance(one, OrderGovernor)]
     assert sum(len(order.tasks.ids) for order in orders) >= 40  # every task of the two sums

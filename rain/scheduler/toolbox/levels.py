@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from attrs import define
 
 from rain.graph import DataObject, Task
-from rain.scheduler.api import Plan
+from rain.scheduler.api import News, Plan
+from rain.scheduler.toolbox.waiting_list import strangers
 
 
 @define(eq=False)
@@ -73,6 +74,19 @@ def enter_levels(
     for task in tasks:
         if task.inputs:
             _raise_producers(task, transfer)
+
+
+def enter_news(
+    news: News,
+    plan: Plan,
+    make: Callable[[float, float, float], Mark] = Mark,
+    transfer: Callable[[DataObject], float] = no_transfer,
+) -> None:
+    """Marks what is new, and what came while another scheduler planned."""
+    enter_levels(news.submitted, plan, make, transfer)
+    others = strangers(plan.graph, news, Mark)
+    if others:
+        enter_levels(others, plan, make, transfer)
 
 
 def _largest(data_object: DataObject) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from rain.graph import Graph, Task
+from rain.scheduler.api import News
 
 Urgency = Callable[[Task], float]
 
@@ -13,6 +14,17 @@ Urgency = Callable[[Task], float]
 def needs_plan(graph: Graph, task: Task) -> bool:
     """Whether the task is still there, not done, and nobody has planned it."""
     return task.scheduled is None and not task.is_done and graph.tasks.get(task.id) is task
+
+
+def strangers(graph: Graph, news: News, mark: type) -> list[Task]:
+    """Tasks in the news that need a plan, and came while another scheduler planned: no mark."""
+    found = {
+        task: None
+        for tasks in (news.unplanned, news.ready)
+        for task in tasks
+        if not isinstance(task.sched, mark) and needs_plan(graph, task)
+    }
+    return sorted(found, key=lambda task: task.order)
 
 
 class WaitingList:

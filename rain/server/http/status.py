@@ -40,8 +40,9 @@ class SchedulerReport(TypedDict):
     name: str
     runs: int
     seconds: float  # that all runs took
-    faults: int  # runs that failed, so that the default took over
+    faults: int  # runs that failed, so that `rain` planned in its place
     last_fault: str
+    rests: float  # seconds until it is asked again, after it was interrupted; else 0
 
 
 class Status(TypedDict):
@@ -66,19 +67,20 @@ def gather_status(state: State, now: float) -> Status:
         clients=len(graph.clients),
         tasks=len(graph.tasks),
         objects=len(graph.objects),
-        scheduler=_scheduler(state.status),
+        scheduler=_scheduler(state.status, now),
         governors=[_governor(governor, now) for governor in graph.governors.values()],
         sessions=[_session(state, session, now) for session in graph.sessions.values()],
     )
 
 
-def _scheduler(status: SchedulerStatus) -> SchedulerReport:
+def _scheduler(status: SchedulerStatus, now: float) -> SchedulerReport:
     return SchedulerReport(
         name=status.name,
         runs=status.runs,
         seconds=round(status.seconds, 3),
         faults=status.faults,
         last_fault=status.fault,
+        rests=round(max(status.rests_until - now, 0.0), 3),
     )
 
 

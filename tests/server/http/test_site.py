@@ -188,7 +188,14 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
         "clients": 1,
         "tasks": 1,
         "objects": 1,
-        "scheduler": {"name": "", "runs": 9, "seconds": 0.0, "faults": 0, "last_fault": ""},
+        "scheduler": {
+            "name": "",
+            "runs": 9,
+            "seconds": 0.0,
+            "faults": 0,
+            "last_fault": "",
+            "rests": 0.0,
+        },
         "governors": [
             {
                 "governor": world.governors[0].address,

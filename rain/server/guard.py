@@ -1,0 +1,110 @@
+"""Time for the scheduler: how long a run took, and the end of one that takes too long.
+
+A timer of the system sends the signal SIGALRM, and Python calls the handler in the main thread,
+between two instructions of whatever runs there. If that is the scheduler's code, the handler raises
+`SchedulerInterrupted` in it. If it is a step of the plan, the step is made to its end and raises
+then itself.
+
+Code that catches everything would go on. So the timer goes on, too; from the second time on, the
+first instruction that is executed after the exception raises another one, which leaves the handler
+that has caught the first.
+
+Only Python's own instructions can be interrupted, and calls of the system that wait. A library that
+computes for an hour without coming back to Python holds the server for an hour.
+"""
+
+from __future__ import annotations
+
+import opcode
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from rain.scheduler.api import STEPS, Plan, SchedulerInterrupted
+
+AGAIN = 0.1
+"""Seconds until a scheduler that still runs is interrupted once more."""
+
+_STEPS = frozenset(step.__code__ for step in STEPS)
+
+
+_UNTOUCHABLE = frozenset(
+    opcode.opmap[name] for name in ("PUSH_EXC_INFO", "COPY", "POP_EXCEPT", "RERAISE")
+)
+"""Python's instructions that keep count of which exception is being handled. It would go wrong if
+one of them were left out."""
+
+
+class TimeGuard:
+    """Guards the runs of a scheduler; there is one in a process, and it is made in the main thread.
+
+    Whoever else uses SIGALRM in this process is in its way.
+    """
+
+    def __init__(self, limit: float, stopwatch: Callable[[], float]) -> None:
+        self._limit = limit
+        self._stopwatch = stopwatch
+        self._took = 0.0
+        self._plan: Plan | None = None  # of the run that is guarded
+        self._strikes = 0
+        self._own = TimeGuard.__call__.__code__
+        signal.signal(signal.SIGALRM, self._strike)
+
+    def __call__(self, ask: Callable[[], None], plan: Plan) -> None:
+        """Lets the scheduler write its plan; at the limit the plan is over."""
+        started = self._stopwatch()
+        tracer = sys.gettrace()
+        self._strikes = 0
+        self._plan = plan
+        signal.setitimer(signal.ITIMER_REAL, self._limit, AGAIN)
+        try:
+            ask()
+        finally:
+            # Nothing is raised in this function itself, nor, from here on, in what it calls.
+            self._plan = None
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            if self._strikes > 1:
+                sys.settrace(tracer)
+            self._took = self._stopwatch() - started
+            if self._took > self._limit:
+                plan.over = True
+
+    def take(self) -> float:
+        """How long the last run took, told once; 0 when there was none."""
+        took, self._took = self._took, 0.0
+        return took
+
+    def _strike(self, number: int, frame: FrameType | None) -> None:
+        """The time is over; `frame` is what runs just now."""
+        plan = self._plan
+        frames = self._guarded(frame)
+        if plan is None or not frames:
+            return
+        plan.over = True
+        self._strikes += 1
+        if any(found.f_code in _STEPS for found in frames):
+            return
+        if self._strikes > 1:
+            for found in frames:
+                found.f_trace, found.f_trace_opcodes = _raise, True
+            sys.settrace(_raise)
+        raise SchedulerInterrupted
+
+    def _guarded(self, frame: FrameType | None) -> list[FrameType]:
+        """The frames from here out to our own, none of which is ours."""
+        frames: list[FrameType] = []
+        while frame is not None and frame.f_code is not self._own:
+            frames.append(frame)
+            frame = frame.f_back
+        return frames
+
+
+def _raise(frame: FrameType, event: str, argument: Any) -> Any:
+    """A tracer, which Python forgets when it has raised: in what is executed next."""
+    if event == "call":
+        raise SchedulerInterrupted
+    if event == "opcode" and frame.f_code.co_code[frame.f_lasti] not in _UNTOUCHABLE:
+        raise SchedulerInterrupted
+    return _raise

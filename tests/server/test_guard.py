@@ -1,0 +1,197 @@
+"""The guard interrupts whoever takes too long, wherever that is, and nobody else."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from rain.graph import Governor, Graph, Task, check, planning
+from rain.scheduler.api import Plan, SchedulerInterrupted
+from rain.server import guard
+from rain.server.guard import TimeGuard
+from tests.support.scenes import scene
+
+LIMIT = 0.05
+FOREVER = 1e9
+
+
+@pytest.fixture
+def guarding() -> Iterator[TimeGuard]:
+    """A guard, and then the signal as it was: pytest uses it for its own timeout."""
+    timer = signal.setitimer(signal.ITIMER_REAL, 0.0)
+    handler = signal.getsignal(signal.SIGALRM)
+    yield TimeGuard(LIMIT, time.perf_counter)
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, *timer)
+
+
+def loop() -> None:
+    while True:
+        pass
+
+
+def sleep() -> None:
+    time.sleep(FOREVER)
+
+
+def catch_errors() -> None:
+    while True:
+        with contextlib.suppress(Exception):
+            loop()
+
+
+def catch_everything() -> None:
+    while True:
+        try:
+            loop()
+        except BaseException:  # noqa: BLE001 # as strangers do
+            time.sleep(0.0)
+
+
+def catch_everything_in_a_line() -> None:
+    exec("while True:\n try: loop()\n except BaseException: pass", {"loop": loop})  # noqa: S102
+
+
+def catch_from_afar() -> None:
+    def inner() -> None:
+        try:
+            loop()
+        finally:
+            loop()
+
+    while True:
+        try:
+            inner()
+        except BaseException:  # noqa: BLE001 # as strangers do
+            continue
+
+
+def go_on_in_a_handler() -> None:
+    try:
+        raise KeyError
+    except KeyError:
+        catch_everything()
+
+
+def catch_and_go_on() -> None:
+    while True:
+        try:
+            sleep()
+        except BaseException:  # noqa: BLE001 # as strangers do
+            continue
+
+
+def suppress_everything() -> None:
+    while True:
+        with contextlib.suppress(BaseException):
+            sleep()
+
+
+def clean_up_for_ever() -> None:
+    try:
+        loop()
+    finally:
+        loop()
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        loop,
+        sleep,
+        catch_errors,
+        catch_everything,
+        catch_everything_in_a_line,
+        catch_from_afar,
+        go_on_in_a_handler,
+        catch_and_go_on,
+        suppress_everything,
+        clean_up_for_ever,
+    ],
+)
+def test_who_never_returns_is_interrupted(guarding: TimeGuard, work: Callable[[], None]) -> None:
+    plan = Plan(Graph())
+    tracer = sys.gettrace()
+    with pytest.raises(SchedulerInterrupted):
+        guarding(work, plan)
+    assert plan.over
+    assert guarding.take() >= LIMIT
+    assert guarding.take() == 0.0
+    assert sys.gettrace() is tracer
+    assert sys.exc_info()[1] is None
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_no_step_is_left_half_made(guarding: TimeGuard, monkeypatch: pytest.MonkeyPatch) -> None:
+    # given: a step that is longer than the limit, and than several strikes
+    s = scene(1)
+    task, _ = s.draft.task()
+    s.submit()
+    plan = Plan(s.world.state.graph)
+    monkeypatch.setattr(guard, "AGAIN", 0.01)
+    plan_slowly = planning.plan
+    done: list[str] = []
+
+    def slow(task: Task, governor: Governor, priority: int) -> None:
+        deadline = time.perf_counter() + 4 * LIMIT
+        while time.perf_counter() < deadline:
+            pass
+        plan_slowly(task, governor, priority)
+
+    monkeypatch.setattr(planning, "plan", slow)
+
+    # when
+    def work() -> None:
+        plan.assign(s.world.task(task), s.node(0))
+        done.append("went on")
+
+    with pytest.raises(SchedulerInterrupted):
+        guarding(work, plan)
+    # then
+    assert not done
+    assert plan.steps == 1
+    check(s.world.state.graph)
+    assert s.world.task(task).scheduled is s.node(0)
+
+
+def test_who_ends_in_time_is_not_disturbed_and_neither_is_what_follows(guarding: TimeGuard) -> None:
+    plan = Plan(Graph())
+    done: list[bool] = []
+    guarding(lambda: done.append(True), plan)
+    deadline = time.perf_counter() + 3 * LIMIT
+    while time.perf_counter() < deadline:
+        pass
+    assert done == [True]
+    assert not plan.over
+    assert guarding.take() > 0.0
+
+
+def test_a_signal_that_comes_when_nobody_is_guarded_is_ignored(guarding: TimeGuard) -> None:
+    guarding(lambda: None, Plan(Graph()))
+    signal.raise_signal(signal.SIGALRM)
+
+
+@pytest.mark.usefixtures("guarding")
+def test_who_could_not_be_interrupted_has_no_plan_left_when_it_returns() -> None:
+    # given: a library that computes without Python, in which no signal is heard
+    times = iter([0.0, 1000.0])
+    plan = Plan(Graph())
+    # when
+    TimeGuard(999.0, lambda: next(times))(lambda: None, plan)
+    # then
+    assert plan.over
+
+
+def test_an_error_of_the_scheduler_passes_through(guarding: TimeGuard) -> None:
+    def work() -> None:
+        raise ZeroDivisionError
+
+    plan = Plan(Graph())
+    with pytest.raises(ZeroDivisionError):
+        guarding(work, plan)
+    assert not plan.over
