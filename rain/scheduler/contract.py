@@ -22,6 +22,7 @@ from attrs import define
 from rain.base.errors import PlanError
 from rain.graph import check
 from rain.scheduler.api import Plan, Scheduler
+from rain.scheduler.renewal import first_news, forget
 from rain.scheduler.tabletop import Tabletop
 
 SEEDS = 20
@@ -30,6 +31,9 @@ STEPS = 150
 
 PATIENCE = 1000
 """Steps in which everything must then be finished."""
+
+LIFE = 40
+"""Steps until the scheduler is made anew."""
 
 RARELY = 10
 """Every so many of these the graph is checked."""
@@ -49,17 +53,18 @@ def check_scheduler(make: Callable[[], Scheduler], seeds: Iterable[int] = range(
     * Nobody starves: whatever some governor could run is finished in the end.
     * It is deterministic: the same news lead to the same plans.
     * It is incremental: it never walks over all tasks or all objects of the graph.
+    * It can be made anew at any time, and goes on where the one before has ended.
     """
     for seed in seeds:
-        first = _run(make(), seed)
-        if _run(make(), seed) != first:
+        first = _run(make, seed)
+        if _run(make, seed) != first:
             _fail(seed, "it is not deterministic: two runs with the same news differ")
 
 
-def _run(scheduler: Scheduler, seed: int) -> list[tuple[int, int]]:
+def _run(make: Callable[[], Scheduler], seed: int) -> list[tuple[int, int]]:
     """A random run; all assignments in their order."""
     random = Random(seed)
-    table = Tabletop(random)
+    scheduler, table = make(), Tabletop(random)
     guard = _Guard()
     table.graph.tasks = _Watched("tasks", guard, table.graph.tasks)
     table.graph.objects = _Watched("objects", guard, table.graph.objects)
@@ -69,6 +74,10 @@ def _run(scheduler: Scheduler, seed: int) -> list[tuple[int, int]]:
         else:
             table.settle()
             table.now += 1.0
+        if step % LIFE == LIFE - 1:
+            scheduler = make()
+            forget(table.graph)
+            table.news = first_news(table.graph)
         _schedule(scheduler, table, guard, seed)
         table.work(random.randint(1, 6))
         if step < STEPS or step % RARELY == 0:

@@ -48,6 +48,21 @@ class Scanning:
             task.sched = self
 
 
+class Attached(RoundRobinScheduler):
+    """Takes for granted that it has seen each task when that came."""
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        for task in news.submitted:
+            task.sched = self
+        assert all(task.sched is self for task in news.unplanned)
+        super().schedule(graph, news, plan)
+
+
+def test_who_needs_a_past_is_found_because_it_is_made_anew() -> None:
+    with pytest.raises(AssertionError):
+        check_scheduler(Attached, range(5))
+
+
 @pytest.mark.parametrize(
     ("scheduler", "complaint"),
     [

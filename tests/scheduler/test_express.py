@@ -15,10 +15,10 @@ from rain.scheduler.toolbox.express import AT_ONCE, FIRST, LIGHT
 from rain.scheduler.toolbox.loads import BLOCK
 from rain.server.messages import Effect, GovernorEvent, GovernorUpdated, OrderGovernor, TurnInput
 from rain.server.state import ReactorSettings
-from tests.scheduler.test_horizon import planned, timed
+from tests.scheduler.test_horizon import planned
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene_with
-from tests.support.submissions import Draft
+from tests.support.submissions import Draft, timed
 
 TASKS = 10_000
 TURN = 0.0002

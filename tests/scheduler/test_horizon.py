@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from rain.base.ids import KindId, ObjectId, TaskId
-from rain.base.kinds import TaskKind
 from rain.base.states import ObjectState, TaskRow
 from rain.scheduler.api import Scheduler
 from rain.scheduler.blevel import BlevelScheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.server.messages import GovernorUpdated
 from tests.support.scenes import Scene, scene_with
-from tests.support.submissions import Draft
+from tests.support.submissions import timed
 
 LARGE = 1_000_000
-
-
-def timed(draft: Draft, seconds: float, *inputs: ObjectId) -> tuple[TaskId, ObjectId]:
-    """A task whose duration is known."""
-    task, (made,) = draft.task(*inputs)
-    kind = KindId(draft.next_id())
-    draft.submission.task_kinds.append(
-        TaskKind(
-            kind, "py/", f"takes {seconds}", outputs=(draft.blob_kind(),), duration_hint=seconds
-        )
-    )
-    draft.submission.tasks.kinds[-1] = kind
-    return task, made
 
 
 def planned(s: Scene) -> int:

@@ -1,4 +1,4 @@
-"""The default scheduler: data first, then balance, and nobody starves."""
+"""The `rain` scheduler: data first, then balance, and nobody starves."""
 
 from __future__ import annotations
 

@@ -110,3 +110,16 @@ class Draft:
         """The submission so far; the next one starts empty."""
         taken, self.submission = self.submission, Submission(self.session)
         return taken
+
+
+def timed(draft: Draft, seconds: float, *inputs: ObjectId) -> tuple[TaskId, ObjectId]:
+    """A task whose duration is known."""
+    task, (made,) = draft.task(*inputs)
+    kind = KindId(draft.next_id())
+    draft.submission.task_kinds.append(
+        TaskKind(
+            kind, "py/", f"takes {seconds}", outputs=(draft.blob_kind(),), duration_hint=seconds
+        )
+    )
+    draft.submission.tasks.kinds[-1] = kind
+    return task, made
