@@ -58,7 +58,7 @@ class RandomRuns(ComingAndGoing):
     ) -> None:
         session = self.session(number)
         draft = session.draft
-        usable = list(session.kept)
+        usable = self.wild.kept_in(session)
         for size, keep in constants:
             usable.append(draft.constant(bytes(size), keep=keep))
             session.objects.append(usable[-1])

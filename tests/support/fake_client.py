@@ -8,6 +8,7 @@ from attrs import define
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId
+from rain.base.wire import JoinedSession
 from rain.server.messages import (
     AnswerDone,
     AnswerFetch,
@@ -20,6 +21,7 @@ from rain.server.messages import (
     Refuse,
     RequestAbandoned,
     SessionClosed,
+    SessionJoined,
     SessionOpened,
     StatesAsked,
     Submitted,
@@ -51,6 +53,14 @@ class FakeClient:
         answer = self.world.answers[request]
         assert isinstance(answer, AnswerSession)
         return Draft(answer.session)
+
+    def join(self, session: SessionId) -> JoinedSession:
+        """Takes part in a session of another client."""
+        request = self.world.request()
+        self.world.turn(SessionJoined(self.id, request, session, ""))
+        answer = self.world.answers[request]
+        assert isinstance(answer, AnswerJoined)
+        return answer.joined
 
     def submit(self, draft: Draft) -> Answer:
         return self._ask(

@@ -19,6 +19,7 @@ from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
 from rain.server.messages import (
+    AnswerDone,
     GovernorLeft,
     GovernorUpdated,
     TurnInput,
@@ -27,6 +28,7 @@ from rain.server.recording import decode, encode
 from rain.server.state import ReactorSettings
 from tests.support.chaos import ChaoticScheduler, Mood
 from tests.support.fake_governor import FakeGovernor
+from tests.support.submissions import Draft
 from tests.support.wild import WildSession, WildWorld
 from tests.support.world import new_world
 
@@ -138,14 +140,26 @@ class ComingAndGoing(RuleBasedStateMachine):
         )
         self.wild.sessions.append(WildSession(client, client.session(on_failure=on_failure)))
 
+    @precondition(lambda self: self.wild.living() and len(self.wild.sessions) < 5)
+    @rule(number=which)
+    def another_client_joins_a_session(self, number: int) -> None:
+        living = self.wild.living()
+        session = living[number % len(living)]
+        client = self.world.client()
+        joined = client.join(session.id)
+        draft = Draft(joined.session, joined.first)
+        self.wild.sessions.append(WildSession(client, draft, owned=False))
+
     @precondition(has_sessions)
     @rule(number=which, really=seldom)
     def session_closes(self, number: int, really: bool) -> None:
+        session = self.session(number)
         if not really:
             return
-        session = self.session(number)
-        session.client.close(session.id)
-        self.wild.sessions.remove(session)
+        answer = session.client.close(session.id)
+        assert isinstance(answer, AnswerDone) == session.owned
+        if session.owned:
+            self.wild.ended(session.id)
 
     @precondition(lambda self: self.world.clients)
     @rule(number=which, really=seldom)
@@ -154,7 +168,9 @@ class ComingAndGoing(RuleBasedStateMachine):
             return
         client = self.world.clients[number % len(self.world.clients)]
         client.leave()
-        self.wild.sessions = [s for s in self.wild.sessions if s.client is not client]
+        theirs = [session for session in self.wild.sessions if session.client is client]
+        self.wild.sessions = [s for s in self.wild.sessions if s not in theirs]
+        self.wild.ended(*[session.id for session in theirs if session.owned])
 
     def report(self, governor: FakeGovernor, update: Update, now: bool) -> None:
         self.wild.post(governor, update)

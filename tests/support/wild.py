@@ -32,6 +32,8 @@ class WildSession:
     objects: list[ObjectId] = Factory(list)
     kept: list[ObjectId] = Factory(list)
 
+    owned: bool = True  # its client has opened it, and did not only join
+
     @property
     def id(self) -> SessionId:
         return self.draft.session
@@ -120,6 +122,14 @@ class WildWorld:
             held = {o.id for o in node.objects if o.is_finished and node in o.assigned}
             assert fake.copies - making == held - making
             assert set(fake.held) >= held
+
+    def ended(self, *ids: SessionId) -> None:
+        """Sessions are over, for all who were in them."""
+        self.sessions = [session for session in self.sessions if session.id not in ids]
+
+    def kept_in(self, session: WildSession) -> list[ObjectId]:
+        """All that can be read there, whoever keeps it."""
+        return [kept for other in self.sessions if other.id == session.id for kept in other.kept]
 
     def living(self) -> list[WildSession]:
         """The sessions that have not failed."""

@@ -1,4 +1,4 @@
-"""Schedulers of strangers that take too long, in a real server: work goes on, and replays."""
+"""Schedulers of strangers that fail in a real server: work goes on, is told about, and replays."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rain.server.messages import SchedulerFailed
 from rain.server.plugins import maker_of
 from rain.server.reactor import TurnOutput
 from rain.server.recording import Recording, replay
+from tests.support.waiting import until_now
 from tests.whole.daemons import END_SECONDS, Daemon, governor, server
 
 pytestmark = pytest.mark.whole
@@ -30,6 +31,7 @@ class Loops:
     made = 0
 
     def __init__(self, good: int = 1):
+        self.good = good
         self.left = good if type(self).made == 0 else 0  # runs with tasks that end
         type(self).made += 1
 
@@ -60,6 +62,11 @@ class Swallows(Loops):
 class Slow(Loops):
     def hang(self):
         time.sleep(1000.0)
+
+
+class Raises(Loops):
+    def hang(self):
+        raise LookupError(f"no room after {self.good} runs")
 """
 
 
@@ -77,15 +84,19 @@ def doubles(client: Client, count: int) -> list[int]:
         return [task.output.fetch().load() for task in tasks]
 
 
-def status(serving: Daemon) -> dict[str, Any]:
+def ask(serving: Daemon, method: str, path: str, query: object = None) -> Any:
     host, _, port = serving.http.rpartition(":")
     asked = HTTPConnection(host.rpartition("/")[2], int(port), timeout=END_SECONDS)
     try:
-        asked.request("GET", "/status")
-        answer: dict[str, Any] = json.loads(asked.getresponse().read())
-        return answer
+        asked.request(method, path, None if query is None else json.dumps(query))
+        return json.loads(asked.getresponse().read())
     finally:
         asked.close()
+
+
+def status(serving: Daemon) -> dict[str, Any]:
+    told: dict[str, Any] = ask(serving, "GET", "/status")["scheduler"]
+    return told
 
 
 @pytest.fixture
@@ -118,16 +129,16 @@ def test_a_scheduler_that_never_returns_holds_nobody_for_longer_than_its_limit(
         Client("127.0.0.1", serving.port) as other,
     ):
         assert doubles(client, 5) == [0, 2, 4, 6, 8]
-        assert status(serving)["scheduler"]["faults"] == 0
+        assert status(serving)["faults"] == 0
         # when
         made = doubles(client, 20)
         # then
         assert made == [2 * number for number in range(20)]
         assert doubles(other, 3) == [0, 2, 4]
+        assert len(ask(serving, "GET", "/status")["governors"]) == 1
         told = status(serving)
-        assert len(told["governors"]) == 1
-        assert told["scheduler"]["faults"] >= 1
-        assert "it was interrupted after 0.3 seconds; rain plans" in told["scheduler"]["last_fault"]
+        assert told["faults"] >= 1
+        assert "it was interrupted after 0.3 seconds; rain plans" in told["last_fault"]
         serving.send(signal.SIGTERM)
         assert serving.process.wait(END_SECONDS) == 0
         assert "Traceback" not in serving.errors.read_text(encoding="utf-8")
@@ -137,5 +148,36 @@ def test_a_scheduler_that_never_returns_holds_nobody_for_longer_than_its_limit(
     assert [output.effects for output in one] == [output.effects for output in two]
     cut = [output for output in one if output.interrupted_after is not None]
     assert cut[0].interrupted_after == 20
-    assert len(cut) == told["scheduler"]["faults"]
+    assert len(cut) == told["faults"]
     assert any(isinstance(effect, SchedulerFailed) for effect in cut[0].effects)
+
+
+def test_the_option_of_a_plugin_reaches_it_and_its_error_the_event_log(
+    plugin: Path, tmp_path: Path
+) -> None:
+    # given: a scheduler that raises in its third run with tasks
+    scheduler = f"{plugin}:Raises"
+    with (
+        server(tmp_path, "--scheduler", scheduler, "--scheduler-option", "good=2") as serving,
+        governor(tmp_path, "one", serving.address, 2),
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        for _ in range(2):
+            assert doubles(client, 3) == [0, 2, 4]
+        assert status(serving)["faults"] == 0
+        # when
+        assert doubles(client, 4) == [0, 2, 4, 6]
+        # then
+        told = status(serving)
+        assert told["name"] == f"{scheduler}?good=2"
+        assert told["last_fault"] == "it raised LookupError: no room after 2 runs"
+        assert told["rests"] == 0.0
+        query = {"event_types": [{"value": "SchedulerFailed", "mode": "="}]}
+        found = until_now(lambda: ask(serving, "POST", "/events", query))
+        assert [one["event"] for one in found] == [
+            {
+                "type": "SchedulerFailed",
+                "scheduler": told["name"],
+                "error_msg": told["last_fault"],
+            }
+        ]
