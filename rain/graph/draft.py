@@ -36,6 +36,7 @@ class Draft:
         self._outputs_read = 0
         self._inputs_read = 0
         self._earlier: dict[ObjectId, Task] = {}  # what is read of earlier submits, and by whom
+        self._unconnected: list[Task] = []  # all who read such: it must not know of them yet
 
     def read_kinds(self) -> None:
         known_tasks, known_objects = self.session.task_kinds, self.session.object_kinds
@@ -63,6 +64,7 @@ class Draft:
                 new.data = data
             else:
                 new.spooled = True
+        move_objects(self.constants, ObjectMove.FINISH)
 
     def read_tasks(self, first: int, last: int) -> None:
         """Makes nodes of tasks. Inputs come later: a task may read what one after it makes."""
@@ -121,6 +123,7 @@ class Draft:
             if not count:
                 continue
             found: list[DataObject] = []
+            only_new = True
             for object_id in inputs[position : position + count]:
                 data_object = mine.get(object_id)
                 if data_object is None:
@@ -128,6 +131,7 @@ class Draft:
                     self._check_earlier_input(task, object_id, data_object)
                     assert data_object is not None  # or it was refused
                     self._earlier[object_id] = task
+                    only_new = False
                 else:
                     producer = data_object.producer
                     if producer is not None and producer.order >= task.order:
@@ -135,6 +139,10 @@ class Draft:
                 found.append(data_object)
             position += count
             task.inputs = tuple(found)
+            if only_new:
+                task.missing = _connect(task)
+            else:
+                self._unconnected.append(task)
         self._inputs_read = position
 
     def read_kept(self) -> None:
@@ -172,19 +180,13 @@ class Draft:
         session.objects += self.objects.values()
         for data_object in self.kept:
             data_object.kept = True
-        move_objects(self.constants, ObjectMove.FINISH)
+        for task in self._unconnected:
+            task.missing = _connect(task)
         graph.tasks |= {task.id: task for task in tasks}
-        order = graph.last_order
-        ready: list[Task] = []
-        for task in tasks:
-            order += 1
+        for order, task in enumerate(tasks, graph.last_order + 1):
             task.order = order
-            if task.inputs:
-                task.missing = _connect(task)
-            if not task.missing:
-                ready.append(task)
-        move_tasks(ready, TaskMove.INPUTS_FINISHED)
-        graph.last_order = order
+        graph.last_order += len(tasks)
+        move_tasks([task for task in tasks if not task.missing], TaskMove.INPUTS_FINISHED)
         session.tasks += tasks
         session.unfinished += len(tasks)
         return tasks

@@ -48,6 +48,8 @@ def grow_in_parts(
         if start:
             yield
         draft.read_inputs(start, start + size)
+    if len(starts) > 1:
+        yield
     draft.read_kept()
     tasks = _inputs_first(draft)
     draft.verify()

@@ -63,8 +63,8 @@ def test_a_turn_reads_so_many_tasks_and_the_next_one_is_due_at_once() -> None:
     # then: nothing of it is there yet
     assert output.next_due == s.world.now
     assert not s.world.state.graph.tasks
-    # when: five turns read the tasks, and four more what they need
-    assert turns_until(s, request) == 5 + 4 - 2
+    # when: five turns read the tasks, four more what they need, and the last one links them
+    assert turns_until(s, request) == 5 + 4 + 1 - 2
     # then
     assert isinstance(s.world.answers[request], AnswerDone)
     assert len(s.world.state.graph.tasks) == 5 * PART
