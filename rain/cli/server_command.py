@@ -34,7 +34,7 @@ from rain.scheduler import DEFAULT
     help="An option of the scheduler; may be given several times.",
 )
 @seconds("--scheduler-limit", 10.0, "Interrupt who plans for longer; then rain plans.", 0.001)
-@count("--overbooking", 1024, "How many tasks a governor may be told of at once, at most.")
+@count("--overbooking", 2048, "How many tasks a governor may be told of at once, at most.")
 @seconds("--governor-timeout", 20.0, "A governor that is silent for longer is taken for lost.", 1.0)
 @seconds(
     "--infeasible-grace",

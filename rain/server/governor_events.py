@@ -55,7 +55,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         if task is not None and task.assigned is governor:
             task.user, task.debug = task_note.user, task_note.debug
     if update.finished.ids:
-        governor.pace = len(update.finished.ids)
+        governor.pace = max(len(update.finished.ids), governor.pace * 15 // 16)
         finishing.finish(state, governor, update)
     for task in ahead:
         if task.row is TaskRow.ASSIGNED:

@@ -23,7 +23,7 @@ from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
 class ReactorSettings:
     """What can be tuned."""
 
-    overbooking: int = 1024  # ready tasks that a governor may be told of at once, at most
+    overbooking: int = 2048  # ready tasks that a governor may be told of at once, at most
     overbooking_ahead: int = 512  # and tasks that follow them there
     grown_at_once: int = 10_000  # tasks of a submission that one turn reads
     governor_silence: float = 20.0  # seconds without a word until a governor counts as lost

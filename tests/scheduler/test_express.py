@@ -108,9 +108,9 @@ def flood(scheduler: Scheduler) -> Flood:
 def test_ten_thousand_tasks_of_which_nothing_is_known_let_no_governor_run_dry() -> None:
     # when
     horizon, rain = flood(HorizonScheduler()), flood(RainScheduler())
-    # then: one run more, which has heard that they are tiny, and its throttle's rounding
+    # then: as many runs more as it takes, one that has heard that they are tiny, and rounding
     assert horizon.dry == rain.dry == 0
-    assert horizon.runs <= rain.runs + 3
+    assert horizon.runs <= rain.runs + 10_000 // AT_ONCE + 3
 
 
 def test_of_an_unknown_function_each_cpu_gets_enough_to_begin_with_and_the_rest_is_kept() -> None:
@@ -124,7 +124,7 @@ def test_of_an_unknown_function_each_cpu_gets_enough_to_begin_with_and_the_rest_
 def test_when_the_first_have_shown_that_they_are_tiny_all_others_follow() -> None:
     # given
     s = scene_with(HorizonScheduler(), 2, 2)
-    for _ in range(3000):
+    for _ in range(AT_ONCE):
         s.draft.task()
     s.submit()
     # when

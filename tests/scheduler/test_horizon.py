@@ -8,6 +8,7 @@ from rain.base.states import ObjectState, TaskRow
 from rain.scheduler.api import Scheduler
 from rain.scheduler.blevel import BlevelScheduler
 from rain.scheduler.horizon import HorizonScheduler
+from rain.scheduler.toolbox.express import AT_ONCE
 from rain.server.messages import GovernorUpdated
 from tests.support.scenes import Scene, scene_with
 from tests.support.submissions import timed
@@ -60,10 +61,10 @@ def test_what_cannot_start_soon_is_not_planned() -> None:
 
 def test_small_tasks_are_planned_by_the_thousand() -> None:
     s = scene_with(HorizonScheduler(), 2, 2)
-    for _ in range(3000):
+    for _ in range(AT_ONCE):
         timed(s.draft, 0.004)
     s.submit()
-    assert planned(s) == 3000
+    assert planned(s) == AT_ONCE
 
 
 def test_the_longest_chain_goes_first() -> None:

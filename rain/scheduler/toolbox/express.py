@@ -42,7 +42,7 @@ FIRST = 128
 """So many tasks of unknown duration are planned for each cpu: a governor is told of as many at once
 as this, so some are left for it when it has sent its first news."""
 
-AT_ONCE = 4096
+AT_ONCE = 1024
 """So many tasks are planned in one run: whoever else asks the server something waits no longer than
 that, and so many keep the governors busy until the next run."""
 
