@@ -195,7 +195,7 @@ class DataObject:
 
 def spec_of(packed_id: ObjectId, shape: ObjectShape) -> ObjectSpec:
     """The shape as users see it."""
-    user = json.loads(shape.user) if shape.user else {}
+    user: dict[str, Any] = json.loads(shape.user) if shape.user else {}
     return ObjectSpec(unpack(packed_id), shape.label, shape.content_type, shape.data_type, user)
 
 
