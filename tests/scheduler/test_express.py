@@ -11,7 +11,7 @@ from rain.base.wire import FinishedTasks, Update
 from rain.scheduler.api import Scheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.rain import RainScheduler
-from rain.scheduler.toolbox.express import AT_ONCE, FIRST, LIGHT
+from rain.scheduler.toolbox.express import AT_ONCE, FIRST, FOR_EACH, LIGHT
 from rain.scheduler.toolbox.loads import BLOCK
 from rain.server.messages import Effect, GovernorEvent, GovernorUpdated, OrderGovernor, TurnInput
 from rain.server.state import ReactorSettings
@@ -131,6 +131,20 @@ def test_when_the_first_have_shown_that_they_are_tiny_all_others_follow() -> Non
     finish_some(s, 0.0001)
     # then
     assert all(task.is_done or task.scheduled for task in s.world.state.graph.tasks.values())
+
+
+def test_of_many_governors_each_gets_so_many_in_one_run() -> None:
+    # given: so many governors that what a run has would be a few tasks for each
+    governors = 2 * AT_ONCE // FOR_EACH
+    s = scene_with(HorizonScheduler(), *[1] * governors, settings=UNWATCHED)
+    tiny(s.draft, 3 * AT_ONCE)
+    # when
+    s.submit()
+    # then
+    assert planned(s) == FOR_EACH * governors == 2 * AT_ONCE
+    assert {len(governor.scheduled) for governor in s.world.state.graph.governors.values()} == {
+        FOR_EACH
+    }
 
 
 def test_one_run_plans_so_many_and_the_next_ones_follow_without_any_news() -> None:

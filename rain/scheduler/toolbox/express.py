@@ -44,7 +44,12 @@ as this, so some are left for it when it has sent its first news."""
 
 AT_ONCE = 1024
 """So many tasks are planned in one run: whoever else asks the server something waits no longer than
-that, and so many keep the governors busy until the next run."""
+that, and so many keep a few governors busy until the next run."""
+
+FOR_EACH = 64
+AT_MOST = 8192
+"""With many governors it is so many for each of them, but no more than that in all: a message to a
+governor costs as much as ten tasks, so it shall tell of more."""
 
 LEAD = 1000.0
 """Milliseconds: tasks that use data up go so much before those that make new data."""
@@ -130,11 +135,12 @@ class Express:
     def plan(self, governors: list[Governor], plan: Plan) -> tuple[list[Task], list[Task]]:
         """Plans what can go at once: those that were, and those that do not belong here.
 
-        No more than `AT_ONCE`, from every session its share; the others are for the next run.
+        No more than a run has, from every session its share; the others are for the next run.
         """
         run = _Run(plan, Loads(governors))
+        at_once = min(max(AT_ONCE, FOR_EACH * len(governors)), AT_MOST)
         for session, line in list(self._lines.items()):
-            run.go_along(line, max(AT_ONCE // len(self._lines), 1))
+            run.go_along(line, max(at_once // len(self._lines), 1))
             if not line.tasks:
                 del self._lines[session]
         return run.planned, run.refused
