@@ -1,14 +1,17 @@
-"""`python -m bench feel`: three times that a user notices, on a cluster of real processes.
+"""`python -m bench feel`: times that a user notices, on a cluster of real processes.
 
-How long twenty governors that start together take until all are ready; how soon the next task has
-run when the ones before were stopped, which costs their executors; and how soon a closed session is
-gone from every governor, as another client sees it.
+How long twenty governors that start together take until all are ready, and what one of them uses of
+a cpu; how soon a fresh executor is ready; how soon the next task has run when the ones before were
+stopped, which costs their executors; and how soon a closed session is gone from every governor, as
+another client sees it.
 """
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -17,12 +20,14 @@ from attrs import frozen
 from rich.console import Console
 
 from bench.options import Delivery, delivery_options, new_console, repeat_option
+from bench.processes import fresh_governor
 from bench.runners import OURS
 from bench.sheet import Sheet
 from bench.summary import Summary, summarize
 from rain.client import Client, Session, Task, blob, remote, tasks
 from rain.client.local import LocalCluster
 from rain.client.rpc.common import TaskState
+from rain.governor.executor_process import Places, start_executor
 
 GOVERNORS = 20
 CPUS = 2
@@ -62,6 +67,25 @@ def _start_governors() -> float:
     cluster = LocalCluster(cpus=1, governors=GOVERNORS)
     seconds = perf_counter() - start
     cluster.close()
+    return seconds
+
+
+def _start_of_one() -> float:
+    with fresh_governor() as governor:
+        return governor.cpu_seconds()
+
+
+def _start_executor() -> float:
+    """Until it has said that it is there; it ends with its governor's side of the socket."""
+    with TemporaryDirectory(prefix="rain-bench-") as folder:
+        start = perf_counter()
+        started = start_executor(1, Places(Path(folder), Path(folder), Path(folder)))
+        started.socket.recv(1)
+        seconds = perf_counter() - start
+        started.socket.close()
+        started.process.wait()
+    for descriptor in (started.tokens, started.taken_tokens, started.answers):
+        os.close(descriptor)
     return seconds
 
 
@@ -110,7 +134,11 @@ def measure_all(repeat: int, console: Console) -> list[Feeling]:
         with console.status(name):
             return Feeling(name, limit, tuple(once() for _ in range(repeat)))
 
-    feelings = [measured(f"{GOVERNORS} governors are ready", 4.0, _start_governors)]
+    feelings = [
+        measured(f"{GOVERNORS} governors are ready", 4.0, _start_governors),
+        measured("a governor is ready, CPU time", 0.5, _start_of_one),
+        measured("a fresh executor is ready", 0.05, _start_executor),
+    ]
     with (
         closing(LocalCluster(cpus=CPUS)) as cluster,
         Client(cluster.host, cluster.port, secret_file=cluster.secret_file) as client,
@@ -165,7 +193,7 @@ def feel_values(feelings: list[Feeling]) -> dict[str, object]:
 @repeat_option(5)
 @delivery_options
 def command(repeat: int, json_file: Path | None, markdown: bool) -> None:
-    """Times that a user notices: a start, a kill, a close."""
+    """Times that a user notices: starts, a kill, a close."""
     console = new_console()
     feelings = measure_all(repeat, console)
     Delivery(json_file, markdown).deliver(

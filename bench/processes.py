@@ -135,3 +135,14 @@ def recorded_cluster(governors: int, cpus: int, record: Path) -> Generator[int, 
             words += ["--workdir", str(folder / f"{name}.work")]
             stack.enter_context(_rain(name, *words, folder=folder))
         yield port
+
+
+@contextmanager
+def fresh_governor() -> Generator[Daemon, None, None]:
+    """A governor that is ready since a moment, and its server."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
+        _, port = stack.enter_context(_server("--no-event-log", folder=folder))
+        words = ["governor", f"{HOST}:{port}", "--workdir", str(folder / "work")]
+        governor, _ = stack.enter_context(_rain("governor", *words, folder=folder))
+        yield governor
