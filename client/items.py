@@ -80,3 +80,14 @@ def expect_fetchable(obj: DataObject) -> None:
         )
     if not obj.submission:
         raise RainException(f"{obj!r} was not submitted")
+
+
+def expect_computable(session: "Session", objects: Iterable[DataObject]) -> None:
+    """RainException unless all are of the session, and kept or not submitted yet."""
+    for obj in objects:
+        if obj.session is not session:
+            raise RainException(f"{obj!r} belongs to another session")
+        if obj.submission and not obj.kept:
+            raise RainException(
+                f"{obj!r} is already submitted and not kept; call keep() before submit()"
+            )

@@ -20,6 +20,7 @@ from rain.client.download import download
 from rain.client.failure import failure_exception, noting_failure
 from rain.client.graph import Graph, graph_of
 from rain.client.items import (
+    expect_computable,
     expect_fetchable,
     expect_object,
     has_failed,
@@ -317,18 +318,19 @@ class Session:
         """The same for several."""
         named = list(items)
         wanted = [to_dataobj(item) for item in named]
-        for obj in wanted:
-            if not obj.kept:
-                obj.keep()
         connection = self._connection()
+        expect_computable(self, wanted)
+        for obj in wanted:
+            obj.kept = True
         waiting = self._submit(
             partial(connection.submit_and_wait, objects=[obj.packed_id for obj in wanted])
         )
         if waiting is not None:
-            with noting_failure([one for one in named if isinstance(one, Task)]), self._asking:
+            tasks = [item for item in named if isinstance(item, Task)]
+            with noting_failure(tasks), self._asking:
                 answer = waiting()
             self._results.take_in(answer.delivery)
-            mark_finished((), wanted)
+            mark_finished(tasks, wanted)
         return self._bring(connection, wanted)
 
     def _bring(self, connection: Connection, objects: list[DataObject]) -> list[DataInstance]:

@@ -145,6 +145,7 @@ class ClientConnection:
         If the submission is refused, that is what the wait raises.
         """
         session = submission.session
+        self._calls.raise_failure(session)
         number, refused = next(self._numbers), partial(self._calls.note_failure, session)
         messages, uploads = encode_submission(number, submission, quiet=True)
         asked, box = next(self._numbers), Box()
@@ -227,11 +228,6 @@ class ClientConnection:
     def unanswered(self) -> int:
         """How many requests may still be answered."""
         return self._calls.requests.open_count
-
-    @property
-    def messages_received(self) -> int:
-        """How many answers have come until now."""
-        return self._calls.requests.heard_count
 
     def _with_bytes(self, fetched: Fetched, into: Path | None) -> Fetched:
         """The bytes of a finished object, from whoever has them by now."""

@@ -64,7 +64,6 @@ class Requests:
         self._indirect = 0  # how many requests are on their way through the loop
         self._sending: set[asyncio.Task[None]] = set()  # the loop alone would not keep them alive
         self._over = False
-        self.heard_count = 0  # answers
         self.is_silent = False  # the program ends: who waits now waits for that
         connection.hear(self._heard)
         connection.tell_end(self._ended)
@@ -156,7 +155,6 @@ class Requests:
             self._connection.say(write_request(number, Abandon()))
 
     def _heard(self, message: bytes) -> None:
-        self.heard_count += 1
         number, answer = read_answer(message)
         put = self._open.pop(number, None)
         if self._quiet:

@@ -228,6 +228,7 @@ def test_compute_keeps_submits_waits_and_fetches_with_one_call(here: World) -> N
         assert here.server.calls[-3:] == ["submit_and_wait", "submit", "wait"]
         assert task.output.is_kept()
         assert task.output.state is DataObjectState.finished
+        assert task.state is TaskState.finished
 
 
 def test_compute_submits_all_that_is_pending_and_only_that(here: World) -> None:
@@ -244,13 +245,34 @@ def test_compute_submits_all_that_is_pending_and_only_that(here: World) -> None:
         assert len(here.server.submissions) == 1
 
 
-def test_compute_of_what_was_submitted_and_not_kept_is_refused(here: World) -> None:
+def test_compute_of_what_was_submitted_and_not_kept_is_refused_and_changes_nothing(
+    here: World,
+) -> None:
     with here.session as session:
-        task = work(1)
+        submitted = work(1)
         session.submit()
+        pending = work(2)
 
-        with pytest.raises(RainException, match="keep"):
-            session.compute(task)
+        with pytest.raises(RainException, match="not kept"):
+            session.compute_all([pending, submitted])
+
+        assert not pending.output.is_kept()
+        assert session.task_count == 1
+
+
+def test_compute_of_another_sessions_task_is_refused_and_changes_nothing(here: World) -> None:
+    other = here.client.new_session()
+    with other.bind_only():
+        foreign = work(1)
+    with here.session as session:
+        pending = work(2)
+
+        with pytest.raises(RainException, match="another session"):
+            session.compute_all([pending, foreign])
+
+        assert not pending.output.is_kept()
+        assert not foreign.output.is_kept()
+        assert session.task_count == 1
 
 
 def test_a_failed_session_is_told_by_compute(here: World) -> None:

@@ -122,13 +122,11 @@ def test_the_refusal_of_a_submission_that_nobody_waited_for_is_told_by_the_next_
     play(scene, prepare)
 
 
-def test_a_submission_and_a_wait_leave_together_and_only_the_wait_is_answered() -> None:
+def test_a_submission_and_a_wait_for_what_it_makes_are_one_call() -> None:
     answers: list[WaitAnswer] = []
 
     def scene(client: ClientConnection) -> None:
-        before = client.messages_received
         answers.append(client.submit_and_wait(Submission(SESSION), [OBJECT])())
-        assert client.messages_received == before + 1
 
     server = play(scene, lambda server: server.data.update({OBJECT: b"x"}))
 
@@ -158,6 +156,19 @@ def test_the_refusal_of_a_submission_is_what_its_wait_raises() -> None:
         server.rules["wait"] = lambda reply: reply.refuse("unknown object")
 
     play(scene, prepare)
+
+
+def test_nothing_is_sent_to_a_session_whose_last_submission_has_failed() -> None:
+    def scene(client: ClientConnection) -> None:
+        client.submit_soon(Submission(SESSION))
+        client.open_session("another")  # its answer comes after the refusal
+        with pytest.raises(RefusedError, match="two producers"):
+            client.submit_and_wait(Submission(SESSION), [OBJECT])
+
+    def prepare(server: FakeServer) -> None:
+        server.rules["submit"] = lambda reply: reply.refuse("two producers")
+
+    assert len(play(scene, prepare).journal.named("submit")) == 1
 
 
 def test_nothing_remains_of_submissions_that_were_accepted_in_silence() -> None:
