@@ -105,12 +105,13 @@ class Background:
         if threading.current_thread() is self._thread:
             raise InvariantError("the thread of the connections cannot wait for itself")
         call = _Call(lambda: function(*args), self._end)
-        if not self.soon(call.start):
-            raise ConnectionLostError(NOT_HERE)
+        # An interruption may come anywhere in here, and between the start and the wait, too.
         try:
+            if not self.soon(call.start):
+                raise ConnectionLostError(NOT_HERE)
             return call.future.result()
         except BaseException:
-            # Either it has ended, and this does nothing; or the wait was interrupted.
+            # Either it has ended, and this does nothing; or somebody was interrupted.
             self.soon(call.cancel)
             raise
 

@@ -150,11 +150,16 @@ class ClientConnection:
         messages, uploads = encode_submission(number, submission, quiet=True)
         asked, box = next(self._numbers), Box()
         wait = write_request(asked, Wait(session, [], objects, "all"))
-        if uploads or len(messages) > 1:
-            self._ask(number, messages, uploads, refused)
-            self._calls.requests.ask(asked, [wait], box.put)
-        else:
-            self._calls.requests.ask_both((number, refused), (asked, box.put), (messages[0], wait))
+        requests = self._calls.requests
+        try:
+            if uploads or len(messages) > 1:
+                self._ask(number, messages, uploads, refused)
+                requests.ask(asked, [wait], box.put)
+            else:
+                requests.ask_both((number, refused), (asked, box.put), (messages[0], wait))
+        except BaseException:  # an interruption: it may be sent already
+            requests.give_up(asked)
+            raise
         return partial(self._take, session, asked, box, None)
 
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
@@ -176,11 +181,23 @@ class ClientConnection:
         self._calls.raise_failure(session)
         number, box = next(self._numbers), Box()
         message = write_request(number, Wait(session, tasks, objects, mode))
-        self._calls.requests.ask(number, [message], box.put)
-        return self._take(session, number, box, timeout)
+        ask = partial(self._calls.requests.ask, number, [message], box.put)
+        return self._take(session, number, box, timeout, ask)
 
-    def _take(self, session: SessionId, number: int, box: Box, timeout: float | None) -> WaitAnswer:
+    def _take(
+        self,
+        session: SessionId,
+        number: int,
+        box: Box,
+        timeout: float | None,
+        ask: Callable[[], object] = lambda: None,
+    ) -> WaitAnswer:
+        """The answer to a wait, which `ask` sends if that has not been done.
+
+        An interruption may come between the two as well.
+        """
         try:
+            ask()
             answer = box.take(timeout)
         except (RefusedError, SessionFailedError):
             self._calls.raise_failure(session)  # most likely it was refused because of that

@@ -111,9 +111,12 @@ class Requests:
 
     def ask_after(self, number: int, messages: Sequence[bytes], put: Put, prepare: Prepare) -> None:
         """Sends a request after what it needs; if that is refused, the last message says so."""
+        self._open[number] = put
+        if self._over and self._open.pop(number, None) is not None:
+            raise self._lost()
         with self._counting:
             self._indirect += 1
-        if not self._thread.soon(self._start, number, messages, put, prepare):
+        if not self._thread.soon(self._start, number, messages, prepare):
             raise ConnectionLostError(NOT_HERE)
 
     def give_up(self, number: int) -> None:
@@ -127,25 +130,23 @@ class Requests:
         async with self._gate:
             pass
 
-    def _start(self, number: int, messages: Sequence[bytes], put: Put, prepare: Prepare) -> None:
-        task = asyncio.get_running_loop().create_task(self._send(number, messages, put, prepare))
+    def _start(self, number: int, messages: Sequence[bytes], prepare: Prepare) -> None:
+        task = asyncio.get_running_loop().create_task(self._send(number, messages, prepare))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    async def _send(
-        self, number: int, messages: Sequence[bytes], put: Put, prepare: Prepare
-    ) -> None:
+    async def _send(self, number: int, messages: Sequence[bytes], prepare: Prepare) -> None:
         try:
             async with self._gate:
                 prepared = await prepare()
-                if self._over:
-                    put(self._lost())
+                if number not in self._open:  # it was given up, or the connection has ended
                     return
-                self._open[number] = put
                 for message in messages if prepared else messages[-1:]:
                     self._connection.say(message)
         except RainError as error:
-            put(bare(error))
+            put = self._open.pop(number, None)
+            if put is not None:
+                put(bare(error))
         finally:
             with self._counting:
                 self._indirect -= 1

@@ -3,9 +3,12 @@
 Each program here is a process of its own where every warning is an error, beside a server in ours.
 """
 
+import asyncio
 import os
 import sys
 import textwrap
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ import trio
 
 from rain.base.failures import OnFailure
 from rain.rpc import host
+from rain.rpc.background import background
 from rain.rpc.server_endpoint import listen
 from tests.rpc.fakes import FakeServer
 
@@ -21,7 +25,8 @@ ROOT = Path(__file__).parents[2]
 PRELUDE = """
 import os, signal, sys, threading
 from rain.base.errors import ConnectionLostError, RefusedError
-from rain.base.ids import ObjectId, SessionId
+from rain.base.ids import KindId, ObjectId, SessionId
+from rain.base.wire import ConstantColumns, Submission
 from rain.rpc.client_endpoint import ClientConnection
 port = int(sys.argv[1])
 """
@@ -108,6 +113,77 @@ def test_ctrl_c_ends_a_wait_at_once_and_the_server_hears_of_it() -> None:
     """)
     names = [entry[0] for entry in server.journal.entries]
     assert names == ["client joined", "wait", "abandoned", "open_session", "client left"]
+
+
+@pytest.mark.parametrize("begin", ["wait", "submit_and_wait"])
+def test_a_wait_that_is_interrupted_while_it_is_sent_is_given_up(begin: str) -> None:
+    server = run_script(f"""
+        client = ClientConnection("127.0.0.1", port)
+        begin = dict(
+            wait=lambda: client.wait(1, [], [], "session"),
+            submit_and_wait=lambda: client.submit_and_wait(Submission(1), [ObjectId(1)])(),
+        )
+        connection = client._calls.requests._connection
+        say_now = connection.say_now
+        def interrupted(*messages):
+            say_now(*messages)
+            raise KeyboardInterrupt
+        connection.say_now = interrupted
+        try:
+            begin["{begin}"]()
+        except KeyboardInterrupt:
+            client.open_session("afterwards")
+            print("done")
+    """)
+    names = [entry[0] for entry in server.journal.entries if entry[0] != "submit"]
+    assert names == ["client joined", "wait", "abandoned", "open_session", "client left"]
+
+
+def test_a_wait_that_is_interrupted_behind_an_upload_is_never_sent() -> None:
+    server = run_script("""
+        client = ClientConnection("127.0.0.1", port)
+        columns = ConstantColumns([ObjectId(1)], [KindId(1)], [bytes(50_000_000)])
+        client.submit_soon(Submission(1, constants=columns))
+        requests = client._calls.requests
+        ask_after = requests.ask_after
+        def interrupted(*arguments):
+            ask_after(*arguments)
+            raise KeyboardInterrupt
+        requests.ask_after = interrupted
+        try:
+            client.wait(1, [], [], "session")
+        except KeyboardInterrupt:
+            client.open_session("afterwards")
+            print("done")
+    """)
+    names = [entry[0] for entry in server.journal.entries]
+    assert names == ["client joined", "submit", "open_session", "client left"]
+
+
+def test_a_call_that_is_interrupted_while_it_starts_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    thread, started, cancelled = background(), threading.Event(), threading.Event()
+    soon = thread.soon
+
+    async def endless() -> None:
+        started.set()
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    def interrupted(start: Callable[[], object]) -> bool:
+        monkeypatch.undo()
+        soon(start)
+        assert started.wait(timeout=60)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(thread, "soon", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        thread.run(endless)
+    assert cancelled.wait(timeout=60)
 
 
 def test_a_forked_child_gets_a_thread_of_its_own() -> None:
