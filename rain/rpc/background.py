@@ -88,17 +88,12 @@ class Background:
     """One thread with a loop that carries Cap'n Proto."""
 
     def __init__(self) -> None:
-        self._process = os.getpid()
+        self.is_usable = True  # it runs, and in this process
         self._guests: weakref.WeakSet[Guest] = weakref.WeakSet()
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         self._thread = threading.Thread(target=self._live, name="rain-client", daemon=True)
         self._thread.start()
         self._loop, self._end = self._started.result()
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether it runs, and in this process."""
-        return self._process == os.getpid() and self._thread.is_alive()
 
     def run(self, function: Callable[[*Ts], Coroutine[Any, Any, T]], *args: *Ts) -> T:
         """Runs a coroutine function in the thread and waits for its result."""
@@ -131,6 +126,7 @@ class Background:
 
     def pin(self) -> None:
         """In a forked child: keeps everything of the parent's thread for ever."""
+        self.is_usable = False
         for inherited in (self, self._loop, *self._guests):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(inherited))
 
@@ -140,8 +136,11 @@ class Background:
             self._thread.join(STOP_LIMIT)
 
     def _live(self) -> None:
-        with asyncio.Runner(loop_factory=QuietLoop) as runner:
-            runner.run(self._main())
+        try:
+            with asyncio.Runner(loop_factory=QuietLoop) as runner:
+                runner.run(self._main())
+        finally:
+            self.is_usable = False
 
     async def _main(self) -> None:
         end = asyncio.Event()

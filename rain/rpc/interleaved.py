@@ -18,8 +18,8 @@ PLAIN_LIMIT = 256 * 1024 * 1024
 _FOR_EVER = 1 << 62
 
 
-class Kind(Enum):
-    """What a piece of the stream is."""
+class Kind(bytes, Enum):
+    """What a piece of the stream is, and the word that marks it."""
 
     CALLS = b""  # a part of whatever RPC says
     MESSAGE = b"\xff\xff\xff\xff"  # one plain message
@@ -31,7 +31,7 @@ _MARKS = {kind.value: kind for kind in (Kind.MESSAGE, Kind.FAREWELL)}
 
 def marked(kind: Kind, content: bytes) -> bytes:
     """The bytes of a plain message or a farewell on the wire."""
-    return kind.value + len(content).to_bytes(WORD, "little") + content
+    return kind + len(content).to_bytes(WORD, "little") + content
 
 
 class Sorter:
