@@ -49,12 +49,11 @@ class AnswerReader:
         try:
             self._unpacker.feed(data)
             for row in self._unpacker:
-                task, seconds, result = row[:3]
+                task, seconds, result, *words = row
                 if type(task) is not int or type(seconds) is not float:
                     raise ProtocolError(f"the executor {self._executor} answers {row!r:.200}")
                 tasks.append(TaskId(task))
                 durations.append(seconds)
-                words = row[3:]
                 results.append(result if _is_plain(result) else self._result(result, words))
                 if words and type(result) is not str:
                     done.notes.append(TaskNote(TaskId(task), str(words[1]), str(words[0])))

@@ -186,7 +186,7 @@ class Arrivals:
         if kind.refusal:
             self._endings.fail(task, Failed(kind.refusal))
         elif not task.missing:
-            task.row = _INPUTS_HERE.end(task.row, task)
+            task.row = _INPUTS_HERE[task.row]
             kind.group.push(task)
         else:
             following.propose(task)

@@ -21,19 +21,20 @@ to one of them was started.
 from __future__ import annotations
 
 from rain.base.errors import InvariantError
-from rain.governor import following
 from rain.governor.gpus import Gpus
 from rain.governor.messages import CallExecutor
 from rain.governor.nodes import Executor, Task
 from rain.governor.outbox import Outbox
 from rain.governor.rows import call_row
-from rain.governor.tables import TASK_MOVES, TaskMove, TaskRow
+from rain.governor.tables import TASK_MOVES, Ends, TaskMove, TaskRow
 
 QUEUE_AIM = 0.005
 LONGEST_AHEAD = 0.01
 CALLS_AT_MOST = 500
 
-_CALL = TASK_MOVES[TaskMove.CALL]
+CALL = TASK_MOVES[TaskMove.CALL]
+FOLLOW = TASK_MOVES[TaskMove.FOLLOW]
+_START = TASK_MOVES[TaskMove.START]
 _CALLING = TaskRow.CALLING
 _STOPPED = TaskRow.STOPPED
 
@@ -43,47 +44,38 @@ class Calls:
 
     def __init__(self, outbox: Outbox, gpus: Gpus) -> None:
         self._outbox = outbox
-        self._gpus = gpus
+        self._has_gpus = bool(gpus.names)
         self._effects: dict[int, CallExecutor] = {}
         # Executors that may have come to another task in this turn, in a fixed order.
-        self._touched: dict[int, Executor] = {}
+        self.touched: dict[int, Executor] = {}
 
-    def touch(self, executor: Executor) -> None:
-        """The executor may have come to another task."""
-        self._touched[executor.id] = executor
-
-    def call(self, executor: Executor, task: Task) -> None:
-        """One more call for an executor."""
-        task.row = _CALL.end(task.row, task)
-        self._append(executor, task)
-
-    def follow(self, executor: Executor, task: Task) -> None:
-        """The task waits for what calls of the executor make: it is called behind them."""
-        task.move(TaskMove.FOLLOW)
-        self._append(executor, task)
-
-    def _append(self, executor: Executor, task: Task) -> None:
+    def call(self, executor: Executor, task: Task, move: Ends[TaskRow] = CALL) -> None:
+        """One more call for an executor; with FOLLOW, calls before it make what it misses."""
+        task.row = move[task.row]
         task.executor = executor
-        task.cost = task.meter.mean
-        executor.load += task.cost
+        task.cost = cost = task.meter.mean
+        executor.load += cost
         executor.calls.append(task)
         effect = self._effects.get(executor.id)
         if effect is None:
-            self._touched[executor.id] = executor
-            gpus = self._gpus.shown(executor.gpus)
-            effect = CallExecutor(executor.id, [], [], [], [], gpus=gpus)
+            self.touched[executor.id] = executor
+            gpus = executor.gpus if self._has_gpus else None
+            effect = CallExecutor(executor.id, [], [], [], [], gpus)
             self._effects[executor.id] = effect
         effect.calls.append(call_row(executor, task, effect))
-        following.called(task, executor)
+        for target in task.outputs:
+            if target.waiting is not None:  # who waits for what the call makes may follow
+                executor.followers.append(target.waiting[0])
 
     def send(self) -> None:
         """The end of a turn: the calls leave, and executors have come to others."""
         self._outbox.effects.extend(self._effects.values())
         self._effects.clear()
-        for executor in self._touched.values():
-            if executor.calls and executor.calls[0].row is _CALLING:
-                executor.calls[0].move(TaskMove.START)
-        self._touched.clear()
+        for executor in self.touched.values():
+            task = executor.calls[0] if executor.calls else None
+            if task is not None and task.row is _CALLING:
+                task.row = _START[task.row]
+        self.touched.clear()
 
     def return_unstarted(self, executor: Executor, count: int) -> None:
         """So many of the newest calls of an executor will not be started by it."""

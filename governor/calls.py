@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgpack
 
@@ -10,6 +10,7 @@ from rain.base import executor_protocol as protocol
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.governor.messages import CallExecutor, DropCached
 
+_NONE: Final = ()
 _pack = msgpack.Packer(autoreset=True).pack
 
 
@@ -18,8 +19,8 @@ def calls_frame(effect: CallExecutor, epoch: int) -> bytes:
     frame: list[Any] = [
         protocol.CALLS,
         epoch,
-        [_task_kind(kind) for kind in effect.task_kinds],
-        [_object_kind(kind) for kind in effect.object_kinds],
+        [_task_kind(kind) for kind in effect.task_kinds] if effect.task_kinds else _NONE,
+        [_object_kind(kind) for kind in effect.object_kinds] if effect.object_kinds else _NONE,
         effect.remembered,
         effect.calls,
         effect.gpus,

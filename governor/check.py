@@ -43,6 +43,8 @@ def _contradictions(state: State) -> Iterator[str]:
     yield from _objects(state)
     for executor in state.pool.executors.values():
         yield from _executor(state, executor)
+    if not set(state.pool.busy) <= set(state.pool.executors):
+        yield "an executor that has gone is among the busy ones"
     for group in state.dispatch.groups.values():
         yield from _group(state, group)
     yield from _resources(state)
@@ -158,6 +160,8 @@ def _executor(state: State, executor: Executor) -> Iterator[str]:
         yield f"{executor!r} is {idle} times among the idle ones"
     if (executor.group is not None) != bool(executor.calls):
         yield f"{executor!r}: the lease does not fit"
+    if (state.pool.busy.get(executor.id) is executor) != bool(executor.calls):
+        yield f"{executor!r}: the list of the busy ones does not fit"
     if executor.group is not None and executor.group.leased.count(executor) != 1:
         yield f"{executor!r} is not leased by its group"
     if executor.calls and not executor.ready:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rain.base.errors import InvariantError
 from rain.base.resources import Resources
-from rain.governor.calling import Calls, accepts
+from rain.governor.calling import FOLLOW, Calls, accepts
 from rain.governor.following import can_follow
 from rain.governor.gpus import Lent
 from rain.governor.messages import RunBuiltin
@@ -55,7 +55,7 @@ class Dispatch:
     def dispatch(self) -> None:
         """Starts what can run now, at the end of a turn."""
         pool = self._pool
-        pool.next_turn()
+        pool.turn += 1
         active: list[Group] = []
         for group in list(self.groups.values()):
             if group.count:
@@ -64,13 +64,14 @@ class Dispatch:
                 self._prune(group)
         if active:
             limit = self._grant(active)
-            for group in sorted(active, key=Group.rank):
+            for group in active if len(active) == 1 else sorted(active, key=Group.rank):
                 if group.count and group.leased and not group.leased[0].one_by_one:
                     self._deepen(group, limit)
-        for executor in pool.executors.values():
+        for executor in pool.busy.values():
             if executor.followers and not executor.one_by_one:
                 self._follow(executor)
-        self._calls.send()
+        if self._calls.touched:
+            self._calls.send()
 
     def _grant(self, active: list[Group]) -> Rank:
         """Gives free resources to the first tasks in rank; the rank of the first blocked group.
@@ -79,11 +80,12 @@ class Dispatch:
         end of this loop, so that not more executors are started than can work.
         """
         limit = LAST_RANK
-        starting = self._starting()
+        starting: dict[str, int] | None = None  # counted when it is asked for
         promised: list[tuple[Group, int]] = []
-        open_groups = list(active)
+        open_groups = active.copy()
         while open_groups:
-            group = min(open_groups, key=Group.rank)
+            one = len(open_groups) == 1
+            group = open_groups[0] if one else min(open_groups, key=Group.rank)
             if not self._free.has(group.resources):
                 limit = min(limit, group.rank())
             elif group.runner == "":
@@ -95,6 +97,8 @@ class Dispatch:
                 if group.count:
                     continue
             else:
+                if starting is None:
+                    starting = self._starting()
                 promised.append((group, self._promise(group, starting)))
             open_groups.remove(group)
         for group, count in promised:
@@ -145,7 +149,7 @@ class Dispatch:
         while followers and accepts(executor, followers[0]):
             task = followers.popleft()
             if can_follow(task, executor):
-                self._calls.follow(executor, task)
+                self._calls.call(executor, task, FOLLOW)
 
     def _run(self, task: Task) -> None:
         """Starts a task inside the governor."""

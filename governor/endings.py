@@ -30,14 +30,16 @@ class Endings:
             self._discard(result)
         elif isinstance(result, Failed):
             self.fail(task, result)
-        elif fault := _fault(task, result):
+        elif (Made in map(type, result) or len(result) != len(task.outputs)) and (
+            fault := _fault(task, result)
+        ):
             self._discard(result)
             self.fail(task, Failed(fault))
         else:
             self._finish(task, duration, result)
 
     def _finish(self, task: Task, duration: float, outputs: Outputs) -> None:
-        task.row = _FINISH.end(task.row, task)
+        task.row = _FINISH[task.row]
         finished = self._outbox.update.finished
         finished.ids.append(task.id)
         finished.attempts.append(task.attempt)

@@ -32,6 +32,8 @@ from rain.rpc.frames import SocketLink
 
 _READ = 1 << 20
 
+_LOOK: bytes = msgpack.packb([protocol.LOOK])
+
 
 class ExecutorLink:
     """Calls go down, events come up through `tell`. `blame` takes what the executor did wrong."""
@@ -54,7 +56,7 @@ class ExecutorLink:
         self._taken_tokens = started.taken_tokens
         self._answers = started.answers
         self._reader = AnswerReader(number, places.folder(number) / "stage", adopt)
-        self._epoch = 1
+        self._begin_epoch(1)
         self._registered = False
         self._killed = False
         self._fault = ""  # what it was killed for
@@ -66,21 +68,23 @@ class ExecutorLink:
         """Sends calls. Their tokens go first, so that a call in the queue has one, or had one."""
         if self._killed:
             return
-        epoch = self._epoch
-        token = epoch.to_bytes(protocol.TOKEN, "little")
-        os.write(self._tokens, token * len(effect.calls))
-        self._link.send(calls_frame(effect, epoch))
+        os.write(self._tokens, self._token * len(effect.calls))
+        self._link.send_now(calls_frame(effect, self._epoch))
 
     def drop(self, effect: DropCached) -> None:
         """Tells what need not be remembered."""
-        self._link.send(drop_frame(effect))
+        self._link.send_now(drop_frame(effect))
 
     def take_back(self) -> None:
         """Takes back all calls that were not started, and reports what was answered before."""
         unstarted = self._take_tokens()
-        self._epoch += 1
+        self._begin_epoch(self._epoch + 1)
         self.look()
         self._tell(CallsTakenBack(self.number, unstarted))
+
+    def _begin_epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+        self._token = epoch.to_bytes(protocol.TOKEN, "little")
 
     def _take_tokens(self) -> int:
         taken = 0
@@ -138,13 +142,14 @@ class ExecutorLink:
     def _heard(self, frames: list[bytes]) -> None:
         look = False
         for frame in frames:
+            if frame == _LOOK:
+                look = True
+                continue
             try:
                 message: Any = msgpack.unpackb(frame)
             except (ValueError, msgpack.UnpackException):
                 message = None
-            if message == [protocol.LOOK]:
-                look = True
-            elif message == [protocol.REGISTER, protocol.PROTOCOL, self.number]:
+            if message == [protocol.REGISTER, protocol.PROTOCOL, self.number]:
                 self._registered = True
                 self._tell(ExecutorReady(self.number))
             else:

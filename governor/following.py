@@ -27,13 +27,6 @@ def propose(task: Task) -> None:
             return
 
 
-def called(task: Task, executor: Executor) -> None:
-    """An executor has got a call: who waits for what it makes may follow."""
-    for target in task.outputs:
-        if target.waiting is not None:
-            executor.followers.append(target.waiting[0])
-
-
 def can_follow(task: Task, executor: Executor) -> bool:
     """Whether the executor will have all that the task misses when it comes to it."""
     if task.row is not _WAITING or task.kind.group is not executor.group:

@@ -22,8 +22,8 @@ from rain.governor.messages import (
     DropCached,
     Event,
     ExecutorDied,
-    ExecutorEffect,
     KillExecutor,
+    RareEffect,
     StartExecutor,
     TakeBackCalls,
 )
@@ -75,7 +75,13 @@ class Executors:
         self._log = log
         self._links: dict[int, Link] = {}
 
-    def carry(self, effect: ExecutorEffect) -> None:
+    def call(self, effect: CallExecutor) -> None:
+        """Hands calls to their executor. One that has ended is no matter: the state hears of it."""
+        link = self._links.get(effect.executor)
+        if link is not None:
+            link.call(effect)
+
+    def carry(self, effect: RareEffect) -> None:
         """Carries out an effect."""
         if isinstance(effect, StartExecutor):
             self._start(effect.executor, effect.runner)
@@ -84,8 +90,6 @@ class Executors:
         if link is None:
             return  # it has ended, and the state hears of that soon
         match effect:
-            case CallExecutor():
-                link.call(effect)
             case TakeBackCalls():
                 link.take_back()
             case KillExecutor():

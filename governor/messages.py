@@ -287,6 +287,16 @@ class SendUpdate:
     update: Update
 
 
-ExecutorEffect = StartExecutor | CallExecutor | TakeBackCalls | KillExecutor | DropCached
+RareEffect = StartExecutor | TakeBackCalls | KillExecutor | DropCached
+"""What concerns an executor, but for its calls."""
 
-Effect = ExecutorEffect | RunBuiltin | StopBuiltin | Fetch | StopFetch | DeleteFiles | SendUpdate
+Effect = (
+    CallExecutor
+    | RareEffect
+    | RunBuiltin
+    | StopBuiltin
+    | Fetch
+    | StopFetch
+    | DeleteFiles
+    | SendUpdate
+)

@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 
 from attrs import Factory, define, field
 
+from rain.base.errors import InvariantError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, spell
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import GPUS, Resources
@@ -174,7 +175,10 @@ class DataObject:
 
     def move(self, what: ObjectMove) -> None:
         """Goes along the table, or raises and stays."""
-        self.row = OBJECT_MOVES[what].end(self.row, self)
+        end = OBJECT_MOVES[what].get(self.row)
+        if end is None:
+            raise InvariantError(f"{self!r} cannot move by {what.value!r}")
+        self.row = end
 
 
 @define(eq=False, repr=False)
@@ -204,7 +208,10 @@ class Task:
 
     def move(self, what: TaskMove) -> None:
         """Goes along the table, or raises and stays."""
-        self.row = TASK_MOVES[what].end(self.row, self)
+        end = TASK_MOVES[what].get(self.row)
+        if end is None:
+            raise InvariantError(f"{self!r} cannot move by {what.value!r}")
+        self.row = end
 
 
 @define(eq=False, repr=False)

@@ -176,7 +176,7 @@ class Objects:
 
     def made_bytes(self, target: DataObject, data: bytes) -> None:
         """The same for the common case: plain bytes, and nothing held before."""
-        target.row = _MAKE.end(target.row, target)
+        target.row = _MAKE[target.row]
         target.producer = None
         target.content = data
         target.size = len(data)
@@ -254,7 +254,7 @@ class Objects:
         if row is _HELD:
             if target.producer is not None:
                 return  # it is made anew for the sake of its siblings, and wanted with them
-            target.row = _UNWANT.end(row, target)
+            target.row = _UNWANT[row]
             if self._linger_seconds > 0 and len(self.lingering) < LINGERING_AT_MOST:
                 self.lingering[target] = self.now + self._linger_seconds
             else:
@@ -290,7 +290,7 @@ class Objects:
             self.lingering.pop(target, None)
         elif row is _PULLING:
             self._end_fetch(target)
-        target.row = _FORGET.end(row, target)
+        target.row = _FORGET[row]
         if type(target.content) is bytes:
             target.content = None
         elif target.content is not None:

@@ -44,12 +44,14 @@ class Outbox:
         """Everything decided so far, in the order in which it is to be carried out."""
         effects = self.effects
         self.effects = []
-        for executor in dict.fromkeys((*self.dropped, *self.forgotten)):
-            objects = self.dropped.get(executor, [])
-            effects.append(DropCached(executor, objects, self.forgotten.get(executor, [])))
+        dropped, forgotten = self.dropped, self.forgotten
+        if dropped or forgotten:
+            for executor in dict.fromkeys((*dropped, *forgotten)):
+                objects, sessions = dropped.get(executor, []), forgotten.get(executor, [])
+                effects.append(DropCached(executor, objects, sessions))
+            self.dropped = {}
+            self.forgotten = {}
         if self.files:
             effects.append(DeleteFiles(self.files))
             self.files = []
-        self.dropped = {}
-        self.forgotten = {}
         return effects

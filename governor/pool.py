@@ -47,20 +47,17 @@ class Pool:
         self._calls = calls
         self._one_by_one = one_by_one
         self._idle_seconds = idle_seconds
-        self._warm = max(capacity.cpus, 1)
+        self.warm = max(capacity.cpus, 1)  # so many executors are never too many
         self.free = FreeResources(capacity)
         self.gpus = gpus
         self.now = 0.0
         self.executors: dict[int, Executor] = {}
+        self.busy: dict[int, Executor] = {}  # those with calls, that is with a lease
         self.idle: dict[str, list[Executor]] = {}  # the last one back is the first to go
         self._executor_count = 0
-        self.turn = 0
+        self.turn = 0  # counts the hand-outs
 
     # Work that is handed out.
-
-    def next_turn(self) -> None:
-        """The hand-outs of another turn begin."""
-        self.turn += 1
 
     def start(self, runner: str) -> None:
         """One more executor; it stays warm until it has long been idle (see `reap`)."""
@@ -106,6 +103,7 @@ class Pool:
         if group.gpus:
             executor.gpus = executor.seen_gpus = self.gpus.take(group.gpus, executor.seen_gpus)
         executor.group = group
+        self.busy[executor.id] = executor
         executor.lease = self.turn
         executor.progress = self.now
         group.leased.append(executor)
@@ -117,23 +115,26 @@ class Pool:
         """All that an executor has said in this turn was applied."""
         executor.progress = self.now
         executor.overdue = False
-        self._calls.touch(executor)
-        self._release(executor)
+        if executor.calls:
+            self._calls.touched[executor.id] = executor
+        else:
+            self._release(executor)
 
     def _release(self, executor: Executor) -> None:
         """Ends the lease of an executor that has nothing to do; it becomes idle if it can."""
-        if executor.calls:
-            return
         executor.load = 0.0
         executor.overdue = False
-        executor.followers.clear()
+        if executor.followers:
+            executor.followers.clear()
         group = executor.group
         if group is not None:
             executor.group = None
+            del self.busy[executor.id]
             group.leased.remove(executor)
             self.free.give_back(group.resources)
-            self.gpus.give_back(executor.gpus)
-            executor.gpus = ()
+            if executor.gpus:
+                self.gpus.give_back(executor.gpus)
+                executor.gpus = ()
             if not executor.recalling and not executor.dying:
                 self._rest(executor)
 
@@ -152,11 +153,9 @@ class Pool:
 
     def reap(self) -> None:
         """Ends executors that were idle for long, but for one warm process per cpu."""
-        if len(self.executors) <= self._warm:
-            return
         living = [executor for executor in self.executors.values() if not executor.dying]
         idle = [executor for resting in self.idle.values() for executor in resting]
-        for executor in surplus(idle, len(living) - self._warm, self.now - self._idle_seconds):
+        for executor in surplus(idle, len(living) - self.warm, self.now - self._idle_seconds):
             self.idle[executor.runner].remove(executor)
             executor.progress = -1.0  # so that it is not replaced when it is gone
             self.kill(executor)
@@ -174,10 +173,11 @@ class Pool:
             return
         executor.recalling = False
         self._calls.return_unstarted(executor, unstarted)
-        self._calls.touch(executor)
-        if any(task.row is _STOPPED for task in executor.calls):
-            self.kill(executor)
-        elif executor.calls or executor.group is not None:
+        if executor.calls:
+            self._calls.touched[executor.id] = executor
+            if any(task.row is _STOPPED for task in executor.calls):
+                self.kill(executor)
+        elif executor.group is not None:
             self._release(executor)
         elif not executor.dying:
             self._rest(executor)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import inf
 
 from rain.base.wire import Update
-from rain.governor.nodes import Executor, Task
+from rain.governor.nodes import Executor
 from rain.governor.pool import Pool
 from rain.governor.tables import TaskRow
 
@@ -20,19 +20,10 @@ STUCK_AFTER = 0.02
 TELL_AFTER = 0.01
 """Seconds after which a task that still runs is worth a message that it has started."""
 
+GLANCE = 0.01
+"""How soon to look again while calls wait behind others in an executor."""
+
 _RUNNING = TaskRow.RUNNING
-
-
-def notice_stuck(pool: Pool) -> None:
-    """Takes back what waits behind tasks that last much longer than expected."""
-    for executor in pool.executors.values():
-        if (
-            len(executor.calls) > 1
-            and not executor.overdue
-            and pool.now - executor.progress >= STUCK_AFTER
-        ):
-            executor.overdue = True
-            pool.recall(executor)
 
 
 def takes_more(executor: Executor, now: float) -> bool:
@@ -42,46 +33,28 @@ def takes_more(executor: Executor, now: float) -> bool:
     )
 
 
-def is_queueing(pool: Pool) -> bool:
-    """Whether any executor has more than one call, so that time matters."""
-    for executor in pool.executors.values():  # noqa: SIM110 # every turn asks, for each executor
-        if len(executor.calls) > 1:
-            return True
-    return False
-
-
-def tell_starts(pool: Pool, update: Update) -> None:
-    """Tells what has run for a while.
+def look_around(pool: Pool, update: Update) -> float:
+    """Takes back what is stuck, tells what has run for a while; when to look again, at the latest.
 
     What was assigned before may have been lost with its governor, and may have been the reason:
     its start is told at once, so that it is known if it happens again.
     """
-    for executor in pool.executors.values():
-        task = _untold(executor)
-        if task is not None and pool.now >= _telling(executor, task):
-            task.told = True  # once per attempt, also when it is taken back and called again
-            update.started_ids.append(task.id)
-            update.started_attempts.append(task.attempt)
-
-
-def next_telling(pool: Pool) -> float:
-    """When the server is to hear of another start; infinity for never."""
+    now = pool.now
     soonest = inf
-    for executor in pool.executors.values():
-        task = _untold(executor)
-        if task is not None:
-            soonest = min(soonest, _telling(executor, task))
+    for executor in pool.busy.values():
+        progress = executor.progress
+        if len(executor.calls) > 1:
+            if now - progress >= STUCK_AFTER and not executor.overdue:
+                executor.overdue = True
+                pool.recall(executor)
+            soonest = min(soonest, now + GLANCE)
+        task = executor.calls[0]
+        if task.row is _RUNNING and not task.told:
+            telling = progress + TELL_AFTER if task.attempt <= 1 else progress
+            if telling <= now:
+                task.told = True  # once per attempt, also when it is taken back and called again
+                update.started_ids.append(task.id)
+                update.started_attempts.append(task.attempt)
+            elif telling < soonest:
+                soonest = telling
     return soonest
-
-
-def _untold(executor: Executor) -> Task | None:
-    """What the executor runs, if the server has not heard of its start."""
-    if not executor.calls:
-        return None
-    task = executor.calls[0]
-    return task if task.row is _RUNNING and not task.told else None
-
-
-def _telling(executor: Executor, task: Task) -> float:
-    """When the server is to hear that the executor runs this task."""
-    return executor.progress + (TELL_AFTER if task.attempt <= 1 else 0.0)

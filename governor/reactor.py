@@ -8,6 +8,7 @@ one update for the server. With `checking` the state is checked after every turn
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import assert_never
 
 from rain.base.ids import ObjectId
@@ -30,15 +31,12 @@ from rain.governor.messages import (
     Tick,
 )
 from rain.governor.nodes import DataObject
-from rain.governor.progress import is_queueing, next_telling, notice_stuck, tell_starts
+from rain.governor.progress import look_around
 from rain.governor.reaping import IDLE_SECONDS
 from rain.governor.state import State
 
 HEARTBEAT = 2.0
 """After so many seconds without news the server is told that the governor lives."""
-
-GLANCE = 0.01
-"""How soon to look again while calls wait behind others in an executor."""
 
 
 class Reactor:
@@ -58,7 +56,8 @@ class Reactor:
     ) -> None:
         self.state = State(capacity, runners, linger_seconds, now, gpus, one_by_one, idle_seconds)
         self._last_update = now
-        self._after_turn: Callable[[State], None] = check if checking else _trust
+        self._next_look = inf
+        self._after_turn: Callable[[State], None] | None = check if checking else None
 
     def turn(self, now: float, events: Sequence[Event]) -> list[Effect]:
         """Applies the events and decides what follows."""
@@ -66,28 +65,30 @@ class Reactor:
         state.set_time(now)
         for event in events:
             self._apply(event)
-        notice_stuck(state.pool)
-        state.objects.expire()
-        state.objects.start_fetches()
+        objects, pool, outbox = state.objects, state.pool, state.outbox
+        if objects.lingering:
+            objects.expire()
+        if objects.queue:
+            objects.start_fetches()
         state.dispatch.dispatch()
-        tell_starts(state.pool, state.outbox.update)
-        state.pool.reap()
-        if state.outbox.has_news() or now - self._last_update >= HEARTBEAT:
+        self._next_look = look_around(pool, outbox.update)
+        if len(pool.executors) > pool.warm:
+            pool.reap()
+        if now - self._last_update >= HEARTBEAT or outbox.has_news():
             self._last_update = now
-            state.outbox.send_update()
-        effects = state.outbox.take()
-        self._after_turn(state)
+            outbox.send_update()
+        effects = outbox.take()
+        if self._after_turn is not None:
+            self._after_turn(state)
         return effects
 
     def next_time(self) -> float:
         """When a turn is due even if nothing happens."""
-        state = self.state
-        times = [self._last_update + HEARTBEAT, next_telling(state.pool)]
-        if is_queueing(state.pool):
-            times.append(state.now + GLANCE)
-        if state.objects.lingering:
-            times.append(next(iter(state.objects.lingering.values())))
-        return min(times)
+        soonest = min(self._last_update + HEARTBEAT, self._next_look)
+        lingering = self.state.objects.lingering
+        if lingering:
+            return min(soonest, next(iter(lingering.values())))
+        return soonest
 
     def report(self, address: str) -> GovernorReport:
         """What `get_server_info` shows of this governor."""
@@ -124,7 +125,3 @@ class Reactor:
                 pass  # the time was set; what it means is decided in every turn
             case _:
                 assert_never(event)
-
-
-def _trust(state: State) -> None:
-    """What production runs instead of the checker."""

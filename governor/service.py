@@ -17,6 +17,7 @@ from rain.governor.builtin import Builtins
 from rain.governor.fetch import Fetcher
 from rain.governor.links import Executors
 from rain.governor.messages import (
+    CallExecutor,
     DeleteFiles,
     Effect,
     Event,
@@ -122,6 +123,8 @@ class Service(Parting):
             raise InvariantError("a turn before the governor was opened")
         executors, builtins, fetcher = self._carriers
         match effect:
+            case CallExecutor():
+                executors.call(effect)
             case SendUpdate(update):
                 self._upstream.update(update)
             case RunBuiltin():

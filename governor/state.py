@@ -36,6 +36,8 @@ from rain.governor.pool import Pool
 from rain.governor.reaping import IDLE_SECONDS
 from rain.governor.tables import TaskMove, TaskRow
 
+_FOLLOWING = TaskRow.FOLLOWING
+
 
 class State:
     """All of it. `now` is the time of the turn."""
@@ -88,8 +90,10 @@ class State:
             self._arrivals.learn_object_kind(object_kind)
         for task_kind in orders.task_kinds:
             self._arrivals.learn_task_kind(task_kind)
-        self._arrivals.place(orders.objects)
-        self._arrivals.assign(orders.tasks)
+        if orders.objects.ids:
+            self._arrivals.place(orders.objects)
+        if orders.tasks.ids:
+            self._arrivals.assign(orders.tasks)
 
     def _drop(self, object_ids: list[ObjectId]) -> None:
         session: Session | None = None  # mostly the same for all
@@ -108,7 +112,7 @@ class State:
         if executor is None:
             raise InvariantError(f"the executor {event.executor} is not known")
         calls = executor.calls
-        notes = {note.task: note for note in event.notes}
+        notes = {note.task: note for note in event.notes} if event.notes else None
         for task_id, duration, result in zip(
             event.tasks, event.durations, event.results, strict=True
         ):
@@ -117,7 +121,7 @@ class State:
                 task is None
                 or task.id != task_id
                 # It says that it has run what could not be run.
-                or (task.row is TaskRow.FOLLOWING and not isinstance(result, NotRun))
+                or (task.row is _FOLLOWING and not isinstance(result, NotRun))
             ):
                 # The user's code has got at the executor's own descriptors.
                 pool.kill(executor)
@@ -130,7 +134,7 @@ class State:
                 continue
             task.meter.add(duration)
             self._endings.end(task, duration, result)
-            if notes and task_id in notes and task.row is TaskRow.FINISHED:
+            if notes is not None and task_id in notes and task.row is TaskRow.FINISHED:
                 self.outbox.update.task_notes.append(notes[task_id])
         pool.after_answers(executor)
 

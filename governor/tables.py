@@ -5,6 +5,8 @@ the checker has a rule for each row. A move that the table does not have raises 
 """
 
 import enum
+from collections.abc import Iterable
+from typing import NoReturn, TypeVar
 
 from attrs import frozen
 
@@ -144,39 +146,25 @@ OBJECT_STEPS = (
 )
 
 
-@frozen
-class TaskMoves:
-    """The ends of one move, by the row where it starts."""
-
-    move: TaskMove
-    ends: dict[TaskRow, TaskRow]
-
-    def end(self, row: TaskRow, subject: object) -> TaskRow:
-        try:
-            return self.ends[row]
-        except KeyError:
-            raise InvariantError(f"{subject!r} cannot move by {self.move.value!r}") from None
+Row = TypeVar("Row", bound=enum.IntEnum)
 
 
-@frozen
-class ObjectMoves:
-    """The ends of one move, by the row where it starts."""
+class Ends(dict[Row, Row]):
+    """Where one move leads, by the row where it starts. To look an end up calls no function."""
 
-    move: ObjectMove
-    ends: dict[ObjectRow, ObjectRow]
+    def __init__(self, move: enum.Enum, ends: Iterable[tuple[Row, Row]]) -> None:
+        super().__init__(ends)
+        self._move = move
 
-    def end(self, row: ObjectRow, subject: object) -> ObjectRow:
-        try:
-            return self.ends[row]
-        except KeyError:
-            raise InvariantError(f"{subject!r} cannot move by {self.move.value!r}") from None
+    def __missing__(self, row: Row) -> NoReturn:
+        raise InvariantError(f"what is {row.name.lower()} cannot move by {self._move.value!r}")
 
 
 TASK_MOVES = {
-    move: TaskMoves(move, {step.start: step.end for step in TASK_STEPS if step.move is move})
+    move: Ends(move, [(step.start, step.end) for step in TASK_STEPS if step.move is move])
     for move in TaskMove
 }
 OBJECT_MOVES = {
-    move: ObjectMoves(move, {step.start: step.end for step in OBJECT_STEPS if step.move is move})
+    move: Ends(move, [(step.start, step.end) for step in OBJECT_STEPS if step.move is move])
     for move in ObjectMove
 }

@@ -3,7 +3,8 @@
 A frame is its length, four bytes with the lowest first, and so many bytes. This is the framing of
 executors. The governor exchanges two frames with an executor for every task, so nothing here waits
 and no task of trio is woken: whatever one readiness of the socket brought is handed over as one
-list of frames, and all that was said in one turn of the loop leaves with one `send`.
+list of frames, and all that was said in one turn of the loop leaves with one `send`; `send_now` is
+for the one frame that a turn has for an executor.
 """
 
 import asyncio
@@ -105,6 +106,14 @@ class SocketLink:
                 raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")
             self._writer.write(len(frame).to_bytes(HEADER, "little"))
             self._writer.write(frame)
+
+    def send_now(self, frame: bytes) -> None:
+        """Sends a frame at once, behind all that was said, for whoever says only one in a turn."""
+        if not self._open:
+            return
+        if len(frame) > self._limit:
+            raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")
+        self._writer.send_now(len(frame).to_bytes(HEADER, "little") + frame)
 
     def drain(self) -> None:
         """Takes in all that has arrived, when nothing more can come."""

@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager, contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
+from rain.governor.tables import Ends
+
 
 class Counted(Counter[str]):
     """How often something was done, and how many bytes were sent, by name."""
@@ -24,13 +26,18 @@ class Counted(Counter[str]):
 
 MOVES = {
     "server": {"Task.move", "DataObject.move"},
-    "governor": {"TaskMoves.end", "ObjectMoves.end"},
+    "governor": {"Task.move", "DataObject.move", "_looked_up"},
     "client": set[str](),
 }
 """The functions that move something along a table of states."""
 
 MOVES_OF_MANY = {"move_tasks": "tasks", "move_objects": "objects"}
 """Those that move several at once, and the names of what they move."""
+
+
+def _looked_up(ends: dict[Any, Any], row: Any) -> Any:
+    """Stands in for the look-up in a table of the governor, which calls no function elsewhere."""
+    return dict[Any, Any].__getitem__(ends, row)
 
 
 @contextmanager
@@ -51,8 +58,11 @@ class _Calls:
         self._counted = counted
         self._calls, self._moves = f"calls {part}", f"moves {part}"
         self._movers = MOVES[part]
+        self._in_governor = part == "governor"
 
     def __enter__(self) -> None:
+        if self._in_governor:
+            setattr(Ends, "__getitem__", _looked_up)  # noqa: B010 # no type knows of it
         sys.setprofile(self._saw)
 
     def __exit__(
@@ -62,11 +72,14 @@ class _Calls:
         trace: TracebackType | None,
     ) -> None:
         sys.setprofile(None)
+        if self._in_governor:
+            delattr(Ends, "__getitem__")
 
     def _saw(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
-            self._counted[self._calls] += 1
             name = frame.f_code.co_qualname
+            if name != _looked_up.__name__:
+                self._counted[self._calls] += 1
             if name in self._movers:
                 self._counted[self._moves] += 1
             elif name in MOVES_OF_MANY:

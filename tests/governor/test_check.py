@@ -125,6 +125,14 @@ def foreign_lease(state: State) -> None:
     task(state, 112).kind.group.leased.append(executor(state))
 
 
+def busy(state: State) -> None:
+    state.pool.busy.clear()
+
+
+def busy_and_gone(state: State) -> None:
+    state.pool.busy[99] = Executor(99, "py")
+
+
 def idle(state: State) -> None:
     state.pool.idle["py"].append(executor(state))
 
@@ -268,6 +276,8 @@ CHANGES: list[Callable[[State], None]] = [
     lease,
     leased_twice,
     foreign_lease,
+    busy,
+    busy_and_gone,
     idle,
     not_ready,
     lost_call,

@@ -122,6 +122,28 @@ def test_frames_larger_than_the_sockets_buffer_arrive_in_order() -> None:
     host.run(main)
 
 
+def test_a_frame_that_is_sent_at_once_does_not_wait_for_the_end_of_the_turn() -> None:
+    async def main() -> int:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            theirs.setblocking(False)
+            left = End(ours)
+            left.link.send_now(b"one")
+            assert theirs.recv(100) == framed(b"one")
+            left.link.send(b"two")
+            left.link.send_now(b"three")  # behind what is still to be sent
+            await turns_of_the_host()
+            assert theirs.recv(100) == framed(b"two", b"three")
+            with pytest.raises(ValueError, match="the limit is"):
+                left.link.send_now(bytes((1 << 28) + 1))
+            left.link.close()
+            left.link.send_now(b"never")
+            assert theirs.recv(100) == b""
+        return 0
+
+    host.run(main)
+
+
 def test_what_was_said_before_close_still_leaves() -> None:
     async def main() -> int:
         ours, theirs = socket.socketpair()
