@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rain.common.data_instance import DataInstance
 from rain.common.pickles import ALIGNMENT, LARGE, Dump, dump_parts, load
+from tests.support.effort import examples
 
 Array = npt.NDArray[Any]
 cloudpickle: Any = import_module("cloudpickle")  # it is not annotated
@@ -104,7 +105,7 @@ def test_what_would_take_long_to_look_through_is_a_plain_pickle() -> None:
     assert same(load(joined(value)), value)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(
         st.one_of(

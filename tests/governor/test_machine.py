@@ -16,6 +16,7 @@ from rain.governor.messages import Failed, Made, Outputs, PassedOn
 from tests.governor.played_executor import PlayedExecutor
 from tests.governor.words import add_task, builtin_kind, object_id, python_kind, task_id
 from tests.governor.world import World, stored
+from tests.support.effort import examples
 
 CAPACITY = Resources(3, (("gpus", 2),))
 NEEDS = (
@@ -385,6 +386,4 @@ class GovernorMachine(RuleBasedStateMachine):
 
 
 TestGovernorMachine = GovernorMachine.TestCase
-TestGovernorMachine.settings = settings(
-    settings.get_profile("default"), max_examples=100, stateful_step_count=50
-)
+TestGovernorMachine.settings = settings(max_examples=examples(100), stateful_step_count=50)

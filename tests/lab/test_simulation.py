@@ -16,6 +16,7 @@ from rain.lab.workload import MIB, Batch, LabError, Overheads, Workload
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
 from tests.lab.running import ByHand, Lazy, cluster, digest_of, run, run_unchecked
+from tests.support.effort import examples
 
 PROJECT = Path(__file__).parents[2]
 
@@ -164,7 +165,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     return workload
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(workloads(), st.lists(st.integers(2, 3), min_size=1, max_size=3))
 def test_any_graph_runs_to_its_end_with_every_checker_on(
     workload: Workload, cpus: list[int]

@@ -20,6 +20,7 @@ from rain.server.messages import (
     RequestAbandoned,
     WaitAsked,
 )
+from tests.support.effort import examples
 from tests.support.fake_client import FakeClient
 from tests.support.machine import ComingAndGoing, seldom, some, which
 
@@ -231,4 +232,4 @@ class RandomRuns(ComingAndGoing):
 
 
 TestRandomRuns = RandomRuns.TestCase
-TestRandomRuns.settings = settings(max_examples=60, stateful_step_count=40)
+TestRandomRuns.settings = settings(max_examples=examples(60), stateful_step_count=40)

@@ -26,6 +26,7 @@ from rain.start.remote import (
     start_script,
 )
 from tests.start.world import RAIN, ROOT
+from tests.support.effort import examples
 
 HERE = RemoteAccess(("ssh",), ROOT, rain=RAIN)
 
@@ -73,7 +74,7 @@ def test_what_login_files_print_is_passed_over(line: str) -> None:
     assert read_report(line) is None
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(words=st.lists(WORDS, min_size=1, max_size=3), init=WORDS)
 def test_every_word_arrives_as_it_was_sent(words: list[str], init: str) -> None:
     with TemporaryDirectory(prefix="it's $HOME `") as name:

@@ -8,6 +8,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.effort import examples
 from tests.support.events import Logged, listen, logged
 from tests.support.wild import WildSession, WildWorld
 from tests.support.world import new_world
@@ -47,7 +48,7 @@ def _live(seed: int) -> list[Logged]:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_starts_come_before_ends_and_sessions_open_and_close_once(seed: int) -> None:
     rows = _live(seed)
 
@@ -79,7 +80,7 @@ def test_starts_come_before_ends_and_sessions_open_and_close_once(seed: int) -> 
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_every_task_of_a_session_that_did_not_fail_is_logged_as_finished(seed: int) -> None:
     rows = _live(seed)
 
