@@ -1,14 +1,14 @@
 """The texts of failed sessions, built from what the server tells and what the client remembers."""
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from types import TracebackType
 
 from rain.base.failures import FailureCause, OnFailure, SessionFailure
 from rain.base.ids import unpack
+from rain.client.history import History
 from rain.client.reports import failed_tries
 from rain.client.rpc.common import TaskState
 from rain.client.stack import as_text
-from rain.client.submission import SubmittedTasks
 from rain.client.task import Task, describe
 from rain.common.attributes import TaskInfo
 from rain.common.errors import SessionException, TaskException
@@ -20,17 +20,17 @@ _CAUSES = {
 }
 
 
-def failure_exception(failure: SessionFailure, history: list[SubmittedTasks]) -> SessionException:
+def failure_exception(failure: SessionFailure, history: History) -> SessionException:
     """The exception of a failed session; a TaskException when a task is to blame."""
     lines = [f"Message: {failure.message}"]
     if failure.task is not None:
-        found = _find(failure.task, history)
+        found = history.find(failure.task)
         if found is None:
             lines.insert(0, f"Task {unpack(failure.task)} failed")
         else:
-            who, created = found
-            lines.insert(0, f"Task {who} failed")
-            lines += ["Task created at:", created]
+            shape, stack = found
+            lines.insert(0, f"Task {describe(failure.task, shape)} failed")
+            lines += ["Task created at:", as_text(stack)]
     for number, failed in enumerate(failure.attempts[:-1], 1):
         lines.append(f"Before, try {number} on {failed.governor} failed ({_CAUSES[failed.cause]}):")
         lines.append(failed.message)
@@ -48,32 +48,38 @@ def failure_exception(failure: SessionFailure, history: list[SubmittedTasks]) ->
     return exception
 
 
-@contextmanager
-def noting_failure(tasks: Sequence[Task]) -> Generator[None, None, None]:
-    """If it is one of these tasks that made the session fail, its state and info say so."""
-    try:
-        yield
-    except TaskException as failure:
-        for task in tasks:
-            if task.id == failure.task_id:
-                task.known_state = TaskState.failed
-                task.known_info = TaskInfo(
-                    error=failure.error,
-                    start_time=failure.start_time,
-                    duration=failure.duration,
-                    governor=failure.governor,
-                    debug=failure.debug,
-                    failed_tries=failure.failed_tries,
-                )
-        if len(tasks) == 1 and tasks[0].session.on_failure is OnFailure.CONTINUE:
-            tasks[0].known_state = TaskState.failed  # itself, or since it depends on that task
-        raise
+class noting_failure:  # noqa: N801 # it reads as what happens inside
+    """If it is one of these tasks that made the session fail, its state and info say so.
+
+    A class, because every wait passes here, and a generator costs three times as much.
+    """
+
+    __slots__ = ("_tasks",)
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = tasks
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if isinstance(error, TaskException):
+            _note(self._tasks, error)
 
 
-def _find(packed_id: int, history: list[SubmittedTasks]) -> tuple[str, str] | None:
-    """How a submitted task describes itself, and where it was created."""
-    for submitted in history:
-        if packed_id in submitted.ids:
-            i = submitted.ids.index(packed_id)
-            return describe(packed_id, submitted.shapes[i]), as_text(submitted.stacks[i])
-    return None
+def _note(tasks: Sequence[Task], failure: TaskException) -> None:
+    for task in tasks:
+        if task.id == failure.task_id:
+            task.known_state = TaskState.failed
+            task.known_info = TaskInfo(
+                error=failure.error,
+                start_time=failure.start_time,
+                duration=failure.duration,
+                governor=failure.governor,
+                debug=failure.debug,
+                failed_tries=failure.failed_tries,
+            )
+    if len(tasks) == 1 and tasks[0].session.on_failure is OnFailure.CONTINUE:
+        tasks[0].known_state = TaskState.failed  # itself, or since it depends on that task

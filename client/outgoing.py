@@ -7,9 +7,10 @@ from typing import TypeVar
 
 from rain.base.ids import NUMBER_MASK, pack
 from rain.base.wire import Submission
+from rain.client.history import History
 from rain.client.pending import Pending
 from rain.client.shared import SharedNumbers
-from rain.client.submission import Batch, KindTable, SubmittedTasks, build
+from rain.client.submission import Batch, KindTable, build
 
 T = TypeVar("T")
 
@@ -19,7 +20,7 @@ class Outgoing:
 
     def __init__(self, session_id: int, numbers: SharedNumbers | None) -> None:
         self.pending = Pending()
-        self.history: list[SubmittedTasks] = []
+        self.history = History()
         self.submits = 0  # so many were accepted
         self._session_id = session_id
         # Counted down from the last number, so that tasks and objects have numbers without gaps.
@@ -58,7 +59,7 @@ class Outgoing:
             obj.submission = number
             obj.constant = None
         if batch.tasks:
-            self.history.append(SubmittedTasks.of(batch.tasks))
+            self.history.note(batch.tasks)
         self.submits = number
 
     def clear(self) -> None:

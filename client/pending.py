@@ -4,13 +4,9 @@ Several threads may add while one takes: each addition is one append, and whoeve
 came after its look.
 """
 
-from typing import TypeVar
-
 from rain.client.data import DataObject
 from rain.client.submission import Batch
 from rain.client.task import Task
-
-T = TypeVar("T")
 
 
 class Pending:
@@ -32,7 +28,11 @@ class Pending:
     def take(self) -> Batch:
         """Everything that is here now."""
         # An object is added before the tasks that read it: what the first look finds is complete.
-        return Batch(_taken(self.tasks), _taken(self._objects))
+        tasks = self.tasks[:]
+        del self.tasks[: len(tasks)]
+        objects = self._objects[:]
+        del self._objects[: len(objects)]
+        return Batch(tasks, objects)
 
     def put_back(self, batch: Batch) -> None:
         """What was refused waits for the next submit, before what came meanwhile."""
@@ -42,9 +42,3 @@ class Pending:
     def clear(self) -> None:
         self.tasks.clear()
         self._objects.clear()
-
-
-def _taken(items: list[T]) -> list[T]:
-    taken = items[:]
-    del items[: len(taken)]
-    return taken

@@ -1,7 +1,8 @@
 """Small results that came with the answer of a wait, until somebody fetches them."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TypeAlias
 
 from rain.base.ids import ObjectId
 from rain.base.wire import Delivery, Fetched
@@ -22,11 +23,8 @@ _FINISHED = DataObjectState.finished
 _DATA_TYPES = {data_type.value: data_type for data_type in DataType}
 
 
-class Result(NamedTuple):
-    """The data of a finished object."""
-
-    data: bytes
-    content_type: str
+Result: TypeAlias = tuple[bytes, str]
+"""The data of a finished object, and its content type."""
 
 
 class ResultStore:
@@ -49,11 +47,21 @@ class ResultStore:
                 continue
             if self._size + size > self._capacity:
                 return
-            self._results[packed_id] = Result(data, content_type)
+            self._results[packed_id] = data, content_type
             self._size += size
 
     def get(self, packed_id: int) -> Result | None:
         return self._results.get(packed_id)
+
+    def instances(self, objects: Sequence[DataObject]) -> list[DataInstance] | None:
+        """The data of finished objects, if all of it was delivered."""
+        made: list[DataInstance] = []
+        for obj in objects:
+            result = self._results.get(obj.packed_id)
+            if result is None:
+                return None
+            made.append(_delivered(obj, result))
+        return made
 
     def instance(self, obj: DataObject, fetched: Fetched | None) -> DataInstance:
         """The data of a finished object, as it was fetched or else as it was delivered."""
@@ -61,7 +69,7 @@ class ResultStore:
             result = self._results.get(obj.packed_id)
             if result is None:
                 raise RainException(f"The server gave no data for {obj!r}")
-            return delivered(obj, result)
+            return _delivered(obj, result)
         if fetched.data is None:
             raise RainException(f"The server gave no data for {obj!r}")
         obj.known_info = object_info(fetched.report)
@@ -71,18 +79,19 @@ class ResultStore:
         """Forgets a result. Called by finalizers: takes no lock."""
         result = self._results.pop(packed_id, None)
         if result is not None:
-            self._size -= len(result.data)
+            self._size -= len(result[0])
 
     def clear(self) -> None:
         self._results.clear()
         self._size = 0
 
 
-def delivered(obj: DataObject, result: Result) -> DataInstance:
+def _delivered(obj: DataObject, result: Result) -> DataInstance:
     """The data of a finished object that has come with the answer to a wait."""
+    data, content_type = result
     if obj.known_info is None:
-        obj.known_info = Seen(len(result.data), result.content_type)
-    return _instance(obj, result.data)
+        obj.known_info = Seen(len(data), content_type)
+    return _instance(obj, data)
 
 
 def _instance(obj: DataObject, data: bytes | memoryview) -> DataInstance:

@@ -31,7 +31,7 @@ from rain.client.items import (
 )
 from rain.client.outgoing import Outgoing
 from rain.client.reports import object_info
-from rain.client.results import ResultStore, delivered
+from rain.client.results import ResultStore
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
 from rain.client.shared import SharedNumbers
@@ -178,12 +178,8 @@ class Session:
 
     def _submit(self, send: Callable[[Submission], T]) -> T | None:
         """Gives what sending has given, None if there was nothing to send."""
-
-        def asking(submission: Submission) -> T:
-            with self._asking:
-                return send(submission)
-
-        submitted = self._outgoing.submit(asking)
+        with self._asking:
+            submitted = self._outgoing.submit(send)
         if submitted is None:
             return None
         submission, sent = submitted
@@ -293,9 +289,6 @@ class Session:
         """The data of a kept object; waits until it is finished."""
         connection = self._connection()
         expect_fetchable(obj)
-        result = self._results.get(obj.packed_id)
-        if result is not None:
-            return delivered(obj, result)
         return self._bring(connection, [obj])[0]
 
     def fetch_all(self, objects: Iterable[DataObject]) -> list[DataInstance]:
@@ -336,6 +329,9 @@ class Session:
     def _bring(self, connection: Connection, objects: list[DataObject]) -> list[DataInstance]:
         """Waits for what is not finished; fetches what did not come with the answer to that."""
         held = self._results
+        delivered = held.instances(objects)
+        if delivered is not None:
+            return delivered
         unfinished = [obj for obj in objects if is_unfinished(obj)]
         if any(held.get(obj.packed_id) is None for obj in unfinished):
             self._wait((), unfinished, "all", None)

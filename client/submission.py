@@ -1,6 +1,5 @@
 """From pending tasks and objects to one message to the server. Pure: nothing is sent here."""
 
-from array import array
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
@@ -10,7 +9,6 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.wire import ConstantColumns, Submission, TaskColumns
 from rain.client.data import DataObject
 from rain.client.shapes import ObjectShape, TaskShape, resources_of
-from rain.client.stack import Stack
 from rain.client.task import Task
 from rain.common.errors import RainException
 
@@ -65,6 +63,8 @@ class KindTable:
 
     def untold(self) -> tuple[list[TaskKind], list[ObjectKind]]:
         """The kinds that the server does not know yet."""
+        if not (self._new_tasks or self._new_objects):  # as for most single tasks
+            return [], []
         return [kind for _, kind in self._new_tasks], [kind for _, kind in self._new_objects]
 
     def told(self) -> None:
@@ -90,23 +90,6 @@ class Batch:
 
     def items(self) -> int:
         return len(self.tasks) + len(self.objects)
-
-
-@frozen
-class SubmittedTasks:
-    """What is remembered of the tasks of one submit, for messages about their failure."""
-
-    ids: "array[int]"
-    shapes: list[TaskShape]
-    stacks: list[Stack]
-
-    @staticmethod
-    def of(tasks: Sequence[Task]) -> "SubmittedTasks":
-        return SubmittedTasks(
-            array("q", [task.packed_id for task in tasks]),
-            [task.wire_shape for task in tasks],
-            [task.created_at for task in tasks],
-        )
 
 
 def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
@@ -168,6 +151,8 @@ def _foreign(task: Task, obj: DataObject, session_id: int) -> RainException:
 
 def _constant_columns(batch: Batch, kinds: KindTable, kept: list[ObjectId]) -> ConstantColumns:
     columns = ConstantColumns()
+    if not batch.objects:
+        return columns
     made: set[int] | None = None
     for obj in batch.objects:
         if obj.constant is not None:

@@ -32,7 +32,8 @@ def encode_submission(
         if len(data) > INLINE_LIMIT
     ]
     gone_ahead = {object_id for object_id, _ in uploads}
-    parts = split_submission(_without(submission, gone_ahead))
+    parts = split_submission(_without(submission, gone_ahead) if gone_ahead else submission)
+    is_quiet = quiet and not gone_ahead and len(parts) == 1
     try:
         return [
             write_request(
@@ -41,7 +42,7 @@ def encode_submission(
                     part,
                     [object_id for object_id in part.constants.ids if object_id in gone_ahead],
                     part is parts[-1],
-                    quiet and not uploads and len(parts) == 1,
+                    is_quiet,
                 ),
             )
             for part in parts
@@ -54,8 +55,6 @@ def encode_submission(
 
 def _without(submission: Submission, gone_ahead: set[ObjectId]) -> Submission:
     """The submission with empty data in place of what is uploaded."""
-    if not gone_ahead:
-        return submission
     constants = submission.constants
     data = [
         b"" if object_id in gone_ahead else entry

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rain.base.kinds import DataType
 from rain.base.resources import Resources
 from rain.client import Output, OutputDir, Session, Task, blob, directory, remote
-from rain.client.submission import Batch, KindTable, SubmittedTasks, build
+from rain.client.submission import Batch, KindTable, build
 from tests.client.fake import World
 
 
@@ -99,16 +99,6 @@ def test_looking_at_a_spec_changes_nothing(here: World) -> None:
 
         (message,) = here.server.submissions
         assert len(message.task_kinds) == 1
-
-
-def test_the_memory_of_submitted_tasks_is_three_columns(session: Session) -> None:
-    made = [work(i) for i in range(3)]
-
-    memory = SubmittedTasks.of(made)
-
-    assert list(memory.ids) == [task.packed_id for task in made]
-    assert memory.ids.itemsize == 8
-    assert memory.shapes[0] is memory.shapes[2]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans()), max_size=15))
