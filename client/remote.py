@@ -32,6 +32,9 @@ Function = Callable[..., Any]
 How = tuple[bool, str | None]
 """How a parameter gets data objects: whether they are loaded, and as which content type."""
 
+ShapeKey = tuple[str, tuple[str | None, ...], tuple[ObjectShape, ...] | None]
+"""Name of a call, labels of its inputs, and its outputs if they are not those of the function."""
+
 _pickle_function: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ignore[reportUnknownMemberType] # not annotated
 _POSITIONAL = frozenset(
     {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
@@ -85,7 +88,7 @@ class Remote:
         self._duration = checked_duration(self.name, duration)
         self._constraints = checked_constraints(self.name, constraints)
         self._tries = checked_tries(self.name, tries)
-        self._shapes: dict[object, TaskShape] = {}
+        self._shapes: dict[ShapeKey, TaskShape] = {}
         self._signature = inspect.signature(fn)
         parameters = list(self._signature.parameters.values())
         given = _chosen_inputs(fn, inputs, annotations)
@@ -123,7 +126,7 @@ class Remote:
         made = self._outputs
         if output is not None or outputs is not None:
             made = self._called_outputs(output, outputs)
-        function = self._function_in(session)
+        function = session.functions.get(self) or self._upload_to(session)
         fits = self._required <= len(args) <= self._most
         pickles: list[bytes] | None = None
         named: dict[str, bytes] = {}
@@ -142,9 +145,12 @@ class Remote:
                 for key, value in keywords.items()
             }
         config = _pack({"args": pickles, "kwargs": named, "encode_outputs": made.encodings})
-        labels, objects = collector.labels, collector.objects
-        shape = self._shape(name or self.name, made, tuple(labels))
-        inputs = function if len(objects) == 1 else tuple(objects)
+        inputs: tuple[DataObject, ...] = function
+        labels: tuple[str | None, ...] = ()
+        if len(collector.objects) > 1:
+            inputs, labels = tuple(collector.objects), tuple(collector.labels)
+        key = (name or self.name, labels, None if made is self._outputs else made.shapes)
+        shape = self._shapes.get(key) or self._new_shape(key, made)
         return quick_task(session, shape, config, inputs, created_at)
 
     def _bound(
@@ -172,34 +178,30 @@ class Remote:
             raise RainException("Use either output or outputs")
         return self._outputs.merged(outputs)
 
-    def _shape(self, name: str, made: OutputSpec, labels: tuple[str | None, ...]) -> TaskShape:
-        key = (name, labels, None if made is self._outputs else made.shapes)
-        shape = self._shapes.get(key)
-        if shape is None:
-            if len(self._shapes) >= _SHAPES_REMEMBERED:
-                self._shapes.clear()
-            shape = self._shapes[key] = TaskShape(
-                PYTHON_TASK,
-                name,
-                self._resources,
-                labels if len(labels) > 1 else (),
-                made.shapes,
-                "",
-                self._duration,
-                self._constraints,
-                tries=self._tries,
-            )
+    def _new_shape(self, key: ShapeKey, made: OutputSpec) -> TaskShape:
+        """The shape of the first call of its kind."""
+        if len(self._shapes) >= _SHAPES_REMEMBERED:
+            self._shapes.clear()
+        name, labels, _ = key
+        shape = self._shapes[key] = TaskShape(
+            PYTHON_TASK,
+            name,
+            self._resources,
+            labels,
+            made.shapes,
+            "",
+            self._duration,
+            self._constraints,
+            tries=self._tries,
+        )
         return shape
 
-    def _function_in(self, session: "Session") -> tuple[DataObject]:
+    def _upload_to(self, session: "Session") -> tuple[DataObject]:
         """The pickled function, which is uploaded to a session once, as the first of all inputs."""
-        found = session.functions.get(self)
-        if found is None:
-            data = _pickle_function(self.fn, PROTOCOL)
-            obj = constant_object(session, ObjectShape(self.__name__, "cloudpickle"), data)
-            obj.keep()
-            found = session.functions.setdefault(self, (obj,))
-        return found
+        data = _pickle_function(self.fn, PROTOCOL)
+        obj = constant_object(session, ObjectShape(self.__name__, "cloudpickle"), data)
+        obj.keep()
+        return session.functions.setdefault(self, (obj,))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A function that calls itself, or another remote function, takes them along.

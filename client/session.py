@@ -47,6 +47,8 @@ __all__ = ["Session", "get_active_session"]
 
 T = TypeVar("T")
 
+CLOSED = "Session is closed"
+
 
 class Session:
     """A graph of tasks and data objects, separate from those of other sessions.
@@ -132,7 +134,8 @@ class Session:
     # What tasks and data objects tell their session.
 
     def add_task(self, task: Task) -> None:
-        self._expect_active()
+        if not self.active:  # not by a call: every task passes here
+            raise RainException(CLOSED)
         self._outgoing.pending.add_task(task)
 
     def add_object(self, obj: DataObject) -> None:
@@ -391,7 +394,7 @@ class Session:
 
     def _expect_active(self) -> None:
         if not self.active:
-            raise RainException("Session is closed")
+            raise RainException(CLOSED)
 
     def _client(self) -> "Client":
         self._expect_active()
