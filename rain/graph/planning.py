@@ -115,9 +115,10 @@ def assign(task: Task) -> Governor:
 def assign_queued(tasks: Sequence[Task], governor: Governor) -> None:
     """The governor is being told to run tasks that were taken out of its queue."""
     move_tasks(tasks, TaskMove.ASSIGN)
+    assigned = governor.assigned
     for task in tasks:
         _note_told(task, governor)
-    governor.assigned.update(dict.fromkeys(tasks))
+        assigned[task] = None
 
 
 def _note_told(task: Task, governor: Governor) -> None:
@@ -260,7 +261,7 @@ def _governor_of(task: Task) -> Governor:
 
 def _enter_queue(task: Task, governor: Governor) -> None:
     governor.queue.add(task)
-    governor.active_cpus += task.cpus
+    governor.active_cpus += task.kind.resources.cpus
 
 
 def _leave_queue(task: Task, governor: Governor) -> None:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedList
 
+from rain.base.errors import InvariantError
+
 if TYPE_CHECKING:
     from rain.graph.session import Session
     from rain.graph.task import Task
@@ -29,27 +31,31 @@ class ReadyQueue:
     def __init__(self) -> None:
         # Orders are unique, so that two entries never fall back on comparing tasks.
         self._line: deque[Entry] = deque()  # each was worse than all of the line when it came
-        self._others: SortedList[Entry] = SortedList()
+        self._others: SortedList[Entry] | None = None  # is made for the first, goes with the last
 
     def __len__(self) -> int:
-        return len(self._line) + len(self._others)
+        return len(self._line) + (0 if self._others is None else len(self._others))
 
     def __contains__(self, task: Task) -> bool:
         entry = _entry(task)
-        return self._place(entry) is not None or entry in self._others
+        return self._place(entry) is not None or entry in (self._others or ())
 
     def __iter__(self) -> Iterator[Task]:
         """All members, the best first."""
-        return (entry[2] for entry in merge(self._line, self._others))
+        return (entry[2] for entry in merge(self._line, self._others or ()))
 
     def __reversed__(self) -> Iterator[Task]:
         """All members, the best last."""
-        both = merge(reversed(self._line), reversed(self._others), reverse=True)
+        both = merge(reversed(self._line), reversed(self._others or ()), reverse=True)
         return (entry[2] for entry in both)
 
     def add(self, task: Task) -> None:
         """Puts a task in."""
-        self.add_all((task,))
+        line, entry = self._line, (-task.priority, task.order, task)
+        if not line or entry > line[-1]:
+            line.append(entry)
+        else:
+            self._add_other(entry)
 
     def add_all(self, tasks: Iterable[Task]) -> None:
         """Puts tasks in."""
@@ -59,22 +65,32 @@ class ReadyQueue:
             if not line or entry > line[-1]:
                 line.append(entry)
             else:
-                self._others.add(entry)
+                self._add_other(entry)
+
+    def _add_other(self, entry: Entry) -> None:
+        if self._others is None:
+            self._others = SortedList()
+        self._others.add(entry)
 
     def remove(self, task: Task) -> None:
         """Takes a member out, wherever it is."""
         entry = _entry(task)
         place = self._place(entry)
-        if place is None:
-            self._others.remove(entry)
-        else:
+        if place is not None:
             del self._line[place]
+            return
+        others = self._others
+        if others is None:
+            raise InvariantError(f"{task!r} is not in the queue")
+        others.remove(entry)
+        if not others:
+            self._others = None
 
     def forget(self, session: Session) -> None:
         """Takes out all tasks of a session."""
         self._line = deque([entry for entry in self._line if entry[2].session is not session])
-        others = [entry for entry in self._others if entry[2].session is not session]
-        self._others = SortedList(others)
+        others = [entry for entry in self._others or () if entry[2].session is not session]
+        self._others = SortedList(others) if others else None
 
     def pop(self) -> Task:
         """Takes the best one out."""
@@ -84,11 +100,15 @@ class ReadyQueue:
         """Takes the best ones out, so many or all that there are."""
         line, others = self._line, self._others
         taken: list[Task] = []
-        while others and len(taken) < count:
-            first = line.popleft() if line and line[0] < others[0] else others.pop(0)
-            taken.append(first[2])
-        rest = min(count - len(taken), len(line))
-        taken += [line.popleft()[2] for _ in range(rest)]
+        if others is not None:
+            while others and len(taken) < count:
+                first = line.popleft() if line and line[0] < others[0] else others.pop(0)
+                taken.append(first[2])
+            if not others:
+                self._others = None
+        if line:
+            rest = min(count - len(taken), len(line))
+            taken += [line.popleft()[2] for _ in range(rest)]
         return taken
 
     def _place(self, entry: Entry) -> int | None:

@@ -44,25 +44,35 @@ def apply_plan(state: State, plan: Plan) -> None:
 
 def distribute(state: State) -> None:
     """Fills every governor that has changed, best tasks first, up to the overbooking limit."""
-    for (data_object, governor), tries in state.to_place.items():
-        if governor in data_object.assigned and data_object.is_finished:
-            place(state, data_object, governor, tries)
-    state.to_place.clear()
-    most, crash_limit = state.settings.overbooking, state.settings.crash_limit
+    if state.to_place:
+        for (data_object, governor), tries in state.to_place.items():
+            if governor in data_object.assigned and data_object.is_finished:
+                place(state, data_object, governor, tries)
+        state.to_place.clear()
+    if not state.touched:
+        return
+    most = state.settings.overbooking
     for governor in state.touched:
-        queue = governor.queue
         limit = min(most, max(ENOUGH, PACES * governor.pace))
         room = limit - len(governor.assigned) + governor.ahead
-        if room > 0 and len(queue):
-            tasks = queue.take(room)
-            if any(task.failures for task in tasks):
-                tasks = _assign_carefully(governor, tasks, crash_limit)
-            else:
-                planning.assign_queued(tasks, governor)
-            _tell(state, governor, tasks)
+        tasks = governor.queue.take(room)
+        if tasks:
+            _assign(state, governor, tasks)
         if governor.followers:
             _assign_ahead(state, governor)
     state.touched.clear()
+
+
+def _assign(state: State, governor: Governor, tasks: list[Task]) -> None:
+    """Assigns tasks that were taken out of the queue, and tells the governor."""
+    for task in tasks:
+        if task.failures:
+            tasks = _assign_carefully(governor, tasks, state.settings.crash_limit)
+            break
+    else:
+        planning.assign_queued(tasks, governor)
+    if tasks:
+        _tell(state, governor, tasks)
 
 
 def _assign_carefully(governor: Governor, tasks: list[Task], crash_limit: int) -> list[Task]:
@@ -137,31 +147,36 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     """Tells a governor of tasks that were assigned to it, and of what it needs for them."""
     orders = state.orders(governor)
     columns = orders.tasks
-    known: TaskKind | None = None
+    ids, attempts, kinds = columns.ids, columns.attempts, columns.kinds
+    priorities, configs, outputs = columns.priorities, columns.configs, columns.outputs
+    counts, inputs = columns.input_counts, columns.inputs
+    told = governor.kinds_told
     for task in tasks:
-        if task.kind is not known:
-            known = task.kind
-            _tell_kind(orders, governor, task.session, known)
-        if task.inputs:
-            for data_object in task.inputs:
-                if governor not in data_object.assigned:
-                    _bring(state, orders, data_object, governor)
-            columns.inputs += [data_object.id for data_object in task.inputs]
-        columns.outputs += [output.id for output in task.outputs]
-    columns.ids += [task.id for task in tasks]
-    columns.attempts += [task.attempt for task in tasks]
-    columns.kinds += [task.kind.id for task in tasks]
-    columns.priorities += [task.priority for task in tasks]
-    columns.configs += [task.config for task in tasks]
-    columns.input_counts += [len(task.inputs) for task in tasks]
+        kind = task.kind
+        if kind.id not in told:
+            _tell_kind(orders, governor, task.session, kind)
+        ids.append(task.id)
+        attempts.append(task.attempt)
+        kinds.append(kind.id)
+        priorities.append(task.priority)
+        configs.append(task.config)
+        read, made = task.inputs, task.outputs
+        counts.append(len(read))
+        for data_object in read:
+            if governor not in data_object.assigned:
+                _bring(state, orders, data_object, governor)
+            inputs.append(data_object.id)
+        if len(made) == 1:  # as nearly always
+            outputs.append(made[0].id)
+        else:
+            outputs += [output.id for output in made]
 
 
 def _tell_kind(orders: Orders, governor: Governor, session: Session, kind: TaskKind) -> None:
-    if kind.id not in governor.kinds_told:
-        for output_kind in kind.outputs:
-            _tell_object_kind(orders, governor, session, output_kind)
-        governor.kinds_told.add(kind.id)
-        orders.task_kinds.append(kind)
+    for output_kind in kind.outputs:
+        _tell_object_kind(orders, governor, session, output_kind)
+    governor.kinds_told.add(kind.id)
+    orders.task_kinds.append(kind)
 
 
 def _tell_object_kind(

@@ -5,8 +5,6 @@ Both are plain values: a run is its events, and they can be written down and rep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from attrs import Factory, define, frozen
 
 from rain.base.failures import OnFailure, SessionFailure
@@ -286,12 +284,3 @@ AnyAnswer = (
     AnswerDone | AnswerSession | AnswerJoined | AnswerWait | AnswerFetch | AnswerStates | Refuse
 )
 Effect = OrderGovernor | DismissGovernor | DiscardConstants | Notice | SchedulerFailed | AnyAnswer
-
-
-def orders_first(effects: Sequence[Effect]) -> list[Effect]:
-    """The order in which the effects of a turn are carried out.
-
-    Whoever is woken by a message may take the processor at once. Governors are on the longest way
-    to the next result, so they are woken before the clients that this turn answers.
-    """
-    return sorted(effects, key=lambda effect: not isinstance(effect, OrderGovernor))

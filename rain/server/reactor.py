@@ -49,7 +49,7 @@ class Reactor:
     def turn(self, given: TurnInput) -> TurnOutput:
         """Takes in what happened and returns what to do."""
         state = self.state
-        state.now = given.now
+        state.now = now = given.now
         if given.scheduling_took:
             state.status.seconds += given.scheduling_took
             if self.scheduling.stand_in is None:  # else somebody plans who has not taken long
@@ -60,23 +60,27 @@ class Reactor:
             client_events.go_on(state)
         for client_event in given.from_clients:
             client_events.apply(state, client_event)
-        self._dismiss_silent()
-        feasibility.give_up(state)
+        if now >= self._silence_due:
+            self._dismiss_silent()
+        if state.infeasible:
+            feasibility.give_up(state)
         if state.forced:
             test_mode.force(state)
-        scheduled = state.now >= self._scheduler_due()
-        interrupted = self.scheduling.run(state, given.interrupted_after) if scheduled else None
+        due = self._scheduler_due()
+        scheduled = now >= due
+        interrupted = None
+        if scheduled:
+            interrupted = self.scheduling.run(state, given.interrupted_after)
+            due = self._scheduler_due()
         distribution.distribute(state)
         effects = state.take_effects()
         if state.settings.debug:
             check(state.graph)
-        return TurnOutput(effects, scheduled, self._next_due(), interrupted)
+        return TurnOutput(effects, scheduled, self._next_due(due), interrupted)
 
     def _dismiss_silent(self) -> None:
-        """Looks at all governors only when one of them can have been silent for long enough."""
+        """Looks at all governors, since one of them can have been silent for long enough."""
         state = self.state
-        if state.now < self._silence_due:
-            return
         limit = state.settings.governor_silence
         silent = [
             governor
@@ -94,11 +98,11 @@ class Reactor:
         news = self.state.news
         return self.state.throttle.due_at(submits=news.has_work, updates=news.has_updates)
 
-    def _next_due(self) -> float:
+    def _next_due(self, due: float) -> float:
+        """When the next turn should come, if the scheduler is due then."""
         state = self.state
         if state.growing:
             return state.now  # at once, with whatever has come meanwhile
-        due = self._scheduler_due()
-        if state.graph.governors:
-            due = min(due, self._silence_due)
-        return min(due, feasibility.next_deadline(state))
+        if self._silence_due < due and state.graph.governors:
+            due = self._silence_due
+        return min(due, feasibility.next_deadline(state)) if state.infeasible else due

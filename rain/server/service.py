@@ -28,7 +28,7 @@ from rain.server.clock import Clock
 from rain.server.guard import TimeGuard
 from rain.server.inbox import Inbox
 from rain.server.links import ConnectedClient, ConnectedGovernor, Links
-from rain.server.messages import ClientJoined, GovernorJoined, orders_first
+from rain.server.messages import ClientJoined, GovernorJoined
 from rain.server.reactor import Reactor
 from rain.server.recording import Recorder
 from rain.server.spool import Spool
@@ -113,6 +113,6 @@ class Service:
         output = self.reactor.turn(given)
         if recorder is not None and output.interrupted_after is not None:
             recorder.interrupted(output.interrupted_after)
-        for effect in orders_first(output.effects):
+        for effect in output.effects:
             self.links.carry(effect)
         self._alarm.set(output.next_due)

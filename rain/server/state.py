@@ -99,13 +99,20 @@ class State:
             self.happenings.add(happening, size)
 
     def take_effects(self) -> list[Effect]:
-        """Hands over all effects of the turn, the orders last and one batch per governor."""
-        effects = self._effects
+        """Hands over all effects of the turn, in the order in which they are carried out.
+
+        The orders come first, one batch per governor. Whoever is woken by a message may take the
+        processor at once, and governors are on the longest way to the next result, so they are
+        woken before the clients that this turn answers.
+        """
+        effects, orders = self._effects, self._orders
         if self.graph.unspooled:
             effects.append(DiscardConstants(self.graph.unspooled))
             self.graph.unspooled = []
-        effects.extend(OrderGovernor(*item) for item in self._orders.items())
-        self._effects, self._orders = [], {}
+        self._effects = []
+        if orders:
+            effects[:0] = [OrderGovernor(governor, batch) for governor, batch in orders.items()]
+            self._orders = {}
         return effects
 
     def release(self, objects: Iterable[DataObject]) -> None:

@@ -94,7 +94,7 @@ def test_closing_a_session_stops_its_work_and_answers_who_waits() -> None:
     assert isinstance(refusal, Refuse)
     assert "the session was closed" in str(refusal.reason)
     forget = Orders(forget_sessions=[s.draft.session])
-    assert effects == [refusal, AnswerDone(close), OrderGovernor(GovernorId(1), forget)]
+    assert effects == [OrderGovernor(GovernorId(1), forget), refusal, AnswerDone(close)]
 
 
 def test_an_idle_session_is_closed_without_telling_governors() -> None:

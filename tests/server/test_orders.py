@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from rain.base.ids import GovernorId, RequestId
+from rain.base.ids import GovernorId
 from rain.base.wire import AssignedTasks, Orders, PlacedObjects
 from rain.server.distribution import ENOUGH, PACES
-from rain.server.messages import (
-    AnswerDone,
-    Effect,
-    OrderGovernor,
-    orders_first,
-)
+from rain.server.messages import OrderGovernor
 from rain.server.state import ReactorSettings
 from tests.support.scenes import orders_in, scene
 
@@ -161,10 +156,3 @@ def test_a_turn_sends_one_batch_to_each_governor_that_has_something_to_hear() ->
     assert len(effects) == 2
     assert orders[GovernorId(1)].tasks.ids == [tasks[0], tasks[2]]
     assert orders[GovernorId(2)].tasks.ids == [tasks[1], tasks[3]]
-
-
-def test_governors_hear_of_a_turn_before_clients() -> None:
-    orders = [OrderGovernor(GovernorId(number), Orders()) for number in (1, 2)]
-    answers = [AnswerDone(RequestId(number)) for number in (1, 2)]
-    given: list[Effect] = [answers[0], orders[0], answers[1], orders[1]]
-    assert orders_first(given) == [*orders, *answers]

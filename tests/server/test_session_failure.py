@@ -52,7 +52,7 @@ def test_the_first_failing_task_fails_its_session_and_whoever_waits_is_told() ->
     failure = SessionFailure(WHY, "", task, (), s.governors[0].address)
     expected: list[Effect] = [Refuse(request, failure) for request in waits]
     forget = OrderGovernor(GovernorId(1), Orders(forget_sessions=[s.draft.session]))
-    assert effects == [*expected, forget]
+    assert effects == [forget, *expected]
     assert not s.world.state.waits
     assert not s.governors[0].tasks
     assert not s.governors[0].kinds

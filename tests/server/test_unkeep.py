@@ -24,9 +24,9 @@ def test_unkeeping_a_finished_object_removes_it_and_its_holders_drop_it() -> Non
 
     # then: nothing else was sent
     assert effects == [
-        AnswerDone(request),
         OrderGovernor(GovernorId(1), Orders(drops=[a])),
         OrderGovernor(GovernorId(2), Orders(drops=[a])),
+        AnswerDone(request),
     ]
     assert s.world.object(a).state is ObjectState.REMOVED
     assert not s.node(0).objects
