@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any
 
 from rain.base.errors import RefusedError
-from rain.base.ids import KindId, ObjectId, TaskId, session_of, spell
+from rain.base.ids import NUMBER_BITS, NUMBER_MASK, KindId, ObjectId, TaskId, session_of, spell
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectMove, ObjectState, TaskMove
 from rain.base.wire import Submission
@@ -53,6 +53,8 @@ class Draft:
 
     def read_constants(self) -> None:
         constants = self.submission.constants
+        if not constants.ids:
+            return
         for object_id, kind, data, size in zip(
             constants.ids, constants.kinds, constants.data, constants.lengths(), strict=True
         ):
@@ -127,9 +129,7 @@ class Draft:
             for object_id in inputs[position : position + count]:
                 data_object = mine.get(object_id)
                 if data_object is None:
-                    data_object = theirs.get(object_id)
-                    self._check_earlier_input(task, object_id, data_object)
-                    assert data_object is not None  # or it was refused
+                    data_object = self._earlier_input(task, object_id, theirs.get(object_id))
                     self._earlier[object_id] = task
                     only_new = False
                 else:
@@ -157,17 +157,22 @@ class Draft:
 
     def verify(self) -> None:
         """Nothing of it may be in the graph already, and all that it rests on must be there."""
-        columns, known = self.submission.tasks, self.graph.objects
-        self._check_new("data object", self.submission.constants.ids, known)
-        self._check_new("task", columns.ids, self.graph.tasks)
-        constants = {constant.id: constant for constant in self.constants}
-        self._check_new("data object", columns.outputs, known, constants)
+        constants, columns = self.submission.constants.ids, self.submission.tasks
+        known = self.graph.objects
+        # Whole columns at once; only when something is wrong it is looked for.
+        objects = len(constants) + len(columns.outputs)
+        if not self._are_new(self.objects, objects, known) or not self._are_new(
+            set(columns.ids), len(columns.ids), self.graph.tasks
+        ):
+            self._check_new("data object", constants, known)
+            self._check_new("task", columns.ids, self.graph.tasks)
+            self._check_new("data object", columns.outputs, known, set(constants))
         for kind in self.object_kinds:
             self._check_new_kind("data object kind", kind, self.session.object_kinds)
         for task_kind in self.task_kinds:
             self._check_new_kind("task kind", task_kind, self.session.task_kinds)
         for object_id, task in self._earlier.items():
-            self._check_earlier_input(task, object_id, known.get(object_id))
+            self._earlier_input(task, object_id, known.get(object_id))
 
     def link(self, tasks: list[Task]) -> list[Task]:
         """Applies the verified draft; nothing below may fail."""
@@ -182,25 +187,33 @@ class Draft:
             data_object.kept = True
         for task in self._unconnected:
             task.missing = _connect(task)
-        graph.tasks |= {task.id: task for task in tasks}
-        for order, task in enumerate(tasks, graph.last_order + 1):
+        known, order = graph.tasks, graph.last_order
+        ready: list[Task] = []
+        for task in tasks:
+            order += 1
             task.order = order
-        graph.last_order += len(tasks)
-        move_tasks([task for task in tasks if not task.missing], TaskMove.INPUTS_FINISHED)
+            known[task.id] = task
+            if not task.missing:
+                ready.append(task)
+        graph.last_order = order
+        move_tasks(ready, TaskMove.INPUTS_FINISHED)
         session.tasks += tasks
         session.unfinished += len(tasks)
         return tasks
 
-    def _check_new(self, what: str, ids: Sequence[int], *known: Mapping[Any, object]) -> None:
-        """Whole columns at once; only when something is wrong it is looked for."""
-        distinct = set(ids)
-        prefix = self.session.id
-        if not ids or (
-            len(distinct) == len(ids)
-            and all(nodes.keys().isdisjoint(distinct) for nodes in known)
-            and session_of(min(ids)) == prefix == session_of(max(ids))
-        ):
-            return
+    def _are_new(self, ids: Collection[int], count: int, known: Mapping[Any, object]) -> bool:
+        """Whether they are so many different ones of this session, and none is known."""
+        if not ids:
+            return not count
+        first, last = self.session.id << NUMBER_BITS, self.session.id << NUMBER_BITS | NUMBER_MASK
+        return (
+            len(ids) == count
+            and known.keys().isdisjoint(ids)
+            and min(ids) >= first
+            and max(ids) <= last
+        )
+
+    def _check_new(self, what: str, ids: Sequence[int], *known: Container[Any]) -> None:
         seen: set[int] = set()
         for one in ids:
             self._check_session(what, one)
@@ -216,7 +229,10 @@ class Draft:
         kind = self.task_kinds.get(kind_id) or self.session.task_kinds.get(kind_id)
         if kind is None:
             raise RefusedError(f"the task {spell(task_id)} is of the unknown kind {spell(kind_id)}")
-        return kind, [self._object_kind(output) for output in kind.outputs]
+        outputs = kind.outputs
+        if len(outputs) == 1:  # as nearly always
+            return kind, [self._object_kind(outputs[0])]
+        return kind, [self._object_kind(output) for output in outputs]
 
     def _object_kind(self, kind_id: KindId) -> ObjectKind:
         kind = self.object_kinds.get(kind_id) or self.session.object_kinds.get(kind_id)
@@ -230,9 +246,12 @@ class Draft:
                 f"the {what} {spell(packed)} does not belong to the session {self.session.id}"
             )
 
-    def _check_earlier_input(
+    def _earlier_input(
         self, task: Task, object_id: ObjectId, data_object: DataObject | None
-    ) -> None:
+    ) -> DataObject:
+        """What was found under the id of an input that is not new, if it may be read."""
+        if data_object is not None and data_object.kept and data_object.session is self.session:
+            return data_object
         where = f"the input {spell(object_id)} of the task {spell(task.id)}"
         if session_of(object_id) != self.session.id:
             raise RefusedError(
@@ -241,16 +260,16 @@ class Draft:
             )
         if data_object is None:
             raise RefusedError(f"{where} is unknown")
-        if not data_object.kept:
-            raise RefusedError(
-                f"{where} is from an earlier submit and was not kept; keep it before that submit"
-            )
+        raise RefusedError(
+            f"{where} is from an earlier submit and was not kept; keep it before that submit"
+        )
 
 
 def _connect(task: Task) -> int:
     """Hangs a new task on its inputs; how many of them it misses."""
     missing = 0
-    for data_object in task.unique_inputs():
+    inputs = task.inputs
+    for data_object in inputs if len(inputs) < 2 else task.unique_inputs():
         data_object.consumers.append(task)
         data_object.needed_by += 1
         if data_object.state is not ObjectState.FINISHED:

@@ -18,13 +18,14 @@ def grow(graph: Graph, session: Session, submission: Submission) -> list[Task]:
 
     Raises `RefusedError` and changes nothing when the submission is inconsistent.
     """
-    parts = grow_in_parts(graph, session, submission, len(submission.tasks.ids))
-    while True:
-        try:
-            next(parts)
-        except StopIteration as end:
-            tasks: list[Task] = end.value
-            return tasks
+    count = len(submission.tasks.ids)
+    draft = Draft(graph, session, submission)
+    draft.read_kinds()
+    draft.read_constants()
+    draft.read_tasks(0, count)
+    draft.end_tasks()
+    draft.read_inputs(0, count)
+    return _end(draft)
 
 
 def grow_in_parts(
@@ -50,16 +51,19 @@ def grow_in_parts(
         draft.read_inputs(start, start + size)
     if len(starts) > 1:
         yield
+    return _end(draft)
+
+
+def _end(draft: Draft) -> list[Task]:
+    """All was read: it is verified as a whole, and linked."""
     draft.read_kept()
-    tasks = _inputs_first(draft)
+    tasks = draft.tasks if draft.creation_order else _inputs_first(draft)
     draft.verify()
     return draft.link(tasks)
 
 
 def _inputs_first(draft: Draft) -> list[Task]:
     """The new tasks so that each comes after the producers of its inputs; refuses cycles."""
-    if draft.creation_order:
-        return draft.tasks
     new = set(draft.tasks)
     waiting: dict[Task, int] = {}
     readers: dict[Task, list[Task]] = {}

@@ -24,6 +24,10 @@ class WaitMode(enum.Enum):
     FETCH = "fetch"  # the one named object is finished and its bytes are wanted
 
 
+WAIT_MODES = {mode.value: mode for mode in WaitMode}
+"""By their names; `WaitMode` would look them up, too, but in three steps."""
+
+
 @define(eq=False)
 class Wait:
     """Hangs on its tasks and objects until `remaining` of them have got done."""

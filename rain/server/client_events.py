@@ -25,6 +25,7 @@ from rain.base.moments import rfc3339
 from rain.base.states import ObjectState
 from rain.base.wire import JoinedSession, ObjectReport, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
+from rain.graph.wait import WAIT_MODES
 from rain.server import happenings, submitting, waiting
 from rain.server.messages import (
     AnswerDone,
@@ -111,7 +112,11 @@ def _refuse(state: State, event: Request, error: RefusedError | SessionFailedErr
 
 
 def _grant(state: State, event: Request) -> None:
-    match event:
+    match event:  # the most frequent first
+        case Submitted():
+            submitting.submit(state, event)
+        case WaitAsked():
+            _wait(state, event)
         case SessionOpened(client_id, request, name, user, on_failure):
             client = state.graph.clients[client_id]
             session = state.graph.add_session(client, name, user, on_failure)
@@ -123,15 +128,11 @@ def _grant(state: State, event: Request) -> None:
         case SessionClosed(client_id, request, session_id):
             close_session(state, _own(state, client_id, session_id))
             state.emit(AnswerDone(request))
-        case Submitted():
-            submitting.submit(state, event)
         case Unkept(client_id, request, object_ids):
             _unkeep(state, client_id, object_ids)
             if state.happenings is not None:
                 state.happenings.unkept(state.now, object_ids)
             state.emit(AnswerDone(request))
-        case WaitAsked():
-            _wait(state, event)
         case FetchAsked(client_id, request, object_id):
             data_object = _object(state, client_id, object_id)
             if data_object.state is ObjectState.REMOVED:
@@ -202,17 +203,23 @@ def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...])
 
 
 def _wait(state: State, event: WaitAsked) -> None:
-    session = living_session(state, event.client, event.session)
-    tasks = tuple(_task(state, event.client, task_id) for task_id in event.tasks)
-    objects = tuple(_object(state, event.client, object_id) for object_id in event.objects)
-    wait = Wait(
-        event.request,
-        WaitMode(event.mode),
-        session,
-        tuple(dict.fromkeys(tasks)),
-        tuple(dict.fromkeys(objects)),
-        by_owner=session.client.id == event.client,
-    )
+    client_id, graph = event.client, state.graph
+    session = living_session(state, client_id, event.session)
+    tasks: dict[Task, None] = {}
+    objects: dict[DataObject, None] = {}
+    # Nearly all that is named is of the session that is named, which was looked at.
+    for task_id in event.tasks:
+        task = graph.tasks.get(task_id)
+        if task is None or task.session is not session:
+            task = _task(state, client_id, task_id)
+        tasks[task] = None
+    for object_id in event.objects:
+        data_object = graph.objects.get(object_id)
+        if data_object is None or data_object.session is not session:
+            data_object = _object(state, client_id, object_id)
+        objects[data_object] = None
+    mode, by_owner = WAIT_MODES[event.mode], session.client.id == client_id
+    wait = Wait(event.request, mode, session, tuple(tasks), tuple(objects), by_owner=by_owner)
     waiting.add(state, wait)
 
 

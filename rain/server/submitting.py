@@ -64,10 +64,12 @@ def _granted(state: State, event: Submitted, session: Session, tasks: list[Task]
     state.news.submitted += tasks
     if state.happenings is not None:
         state.happenings.submitted(state.now, session, submission)
-    feasibility.look_at(state, session, submission.task_kinds)
+    if submission.task_kinds:
+        feasibility.look_at(state, session, submission.task_kinds)
     if session.first_failed is not None:
         failing.skip_hopeless(state, tasks)
-    _release_unneeded(state, submission.constants.ids)
+    if submission.constants.ids:
+        _release_unneeded(state, submission.constants.ids)
     state.emit(AnswerDone(event.request))
 
 

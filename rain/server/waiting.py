@@ -13,41 +13,53 @@ from rain.base.states import ObjectState
 from rain.base.wire import Delivery, Fetched, ObjectReport, WaitAnswer
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.failing import failure_of
+from rain.graph.task import DONE
 from rain.server.messages import AnswerFetch, AnswerWait, Refuse
 from rain.server.state import State
 
 
 def add(state: State, wait: Wait) -> None:
     """Answers a new wait if it is over already, else hangs it up."""
-    pending_tasks = [task for task in wait.tasks if not task.is_done]
-    pending_objects = [
-        data_object for data_object in wait.objects if data_object.state is ObjectState.UNFINISHED
-    ]
-    failure = _failure_of(wait)
-    if failure is not None:
-        state.emit(Refuse(wait.request, failure))
+    if wait.mode is WaitMode.SESSION:
+        _add_idle(state, wait)
         return
-    pending = len(pending_tasks) + len(pending_objects)
-    named = len(wait.tasks) + len(wait.objects)
-    match wait.mode:
-        case WaitMode.ALL | WaitMode.FETCH:
-            wait.remaining = pending
-        case WaitMode.SOME:
-            wait.remaining = int(pending == named > 0)
-        case WaitMode.SESSION:
-            wait.remaining = int(wait.session.unfinished > 0)
-    if not wait.remaining:
+    some = wait.mode is WaitMode.SOME  # then one that is done is enough, however it has ended
+    pending: list[Task | DataObject] = []
+    for task in wait.tasks:
+        if task.row not in DONE:
+            pending.append(task)
+        elif task.failure is not None and not some:
+            state.emit(Refuse(wait.request, task.failure))
+            return
+    for data_object in wait.objects:
+        stands = data_object.state
+        if stands is ObjectState.UNFINISHED:
+            pending.append(data_object)
+        elif stands is ObjectState.FAILED and not some:
+            state.emit(Refuse(wait.request, failure_of(data_object)))
+            return
+    if not pending or (some and len(pending) < len(wait.tasks) + len(wait.objects)):
         _answer(state, wait)
         return
+    wait.remaining = 1 if some else len(pending)
     state.waits[wait.request] = wait
     wait.session.waits[wait] = None
-    if wait.mode is WaitMode.SESSION:  # it hangs on the session alone, whatever it names
-        wait.session.idle_waits.append(wait)
-        return
-    for task in pending_tasks:
-        task.waits = [*(task.waits or ()), wait]
-    for data_object in pending_objects:
-        data_object.waits = [*(data_object.waits or ()), wait]
+    for node in pending:
+        node.waits = [*node.waits, wait] if node.waits else [wait]
+
+
+def _add_idle(state: State, wait: Wait) -> None:
+    """One that hangs on its session alone, whatever it names."""
+    session = wait.session
+    if session.unfinished:
+        wait.remaining = 1
+        state.waits[wait.request] = wait
+        session.waits[wait] = None
+        session.idle_waits.append(wait)
+    elif session.first_failed is not None:
+        state.emit(Refuse(wait.request, session.first_failed))
+    else:
+        _answer(state, wait)
 
 
 def done(state: State, node: Task | DataObject) -> None:
@@ -70,21 +82,6 @@ def failed(state: State, node: Task | DataObject, failure: SessionFailure) -> No
         else:
             _remove(state, wait)
             state.emit(Refuse(wait.request, failure))
-
-
-def _failure_of(wait: Wait) -> SessionFailure | None:
-    """Why a new wait cannot end well; None as long as it can."""
-    if wait.mode is WaitMode.SESSION:
-        return wait.session.first_failed if not wait.session.unfinished else None
-    if wait.mode is WaitMode.SOME:
-        return None
-    for task in wait.tasks:
-        if task.failure is not None:
-            return task.failure
-    for data_object in wait.objects:
-        if data_object.has_failed:
-            return failure_of(data_object)
-    return None
 
 
 def idle(state: State, session: Session) -> None:
@@ -138,25 +135,22 @@ def _answer(state: State, wait: Wait) -> None:
     if wait.mode is WaitMode.FETCH:
         _answer_fetch(state, wait)
         return
-    nodes: tuple[Task | DataObject, ...] = (*wait.tasks, *wait.objects)
+    session = wait.session
     answer = WaitAnswer(
-        tasks=[task.id for task in wait.tasks if task.is_done],
-        objects=[
-            data_object.id
-            for data_object in wait.objects
-            if data_object.state is not ObjectState.UNFINISHED
-        ],
-        delivery=_deliver(wait.session, state.settings.delivery_limit if wait.by_owner else 0),
-        failed=[node.id for node in nodes if node.has_failed] if wait.session.first_failed else [],
+        objects=[made.id for made in wait.objects if made.state is not ObjectState.UNFINISHED]
     )
+    if wait.tasks:
+        answer.tasks = [task.id for task in wait.tasks if task.row in DONE]
+    if session.undelivered and wait.by_owner:
+        _deliver(session, state.settings.delivery_limit, answer.delivery)
+    if session.first_failed is not None:
+        nodes: tuple[Task | DataObject, ...] = (*wait.tasks, *wait.objects)
+        answer.failed = [node.id for node in nodes if node.has_failed]
     state.emit(AnswerWait(wait.request, answer))
 
 
-def _deliver(session: Session, limit: int) -> Delivery:
-    """Small kept results that were not delivered before, up to a limit of bytes."""
-    delivery = Delivery()
-    if not limit:
-        return delivery
+def _deliver(session: Session, limit: int, delivery: Delivery) -> None:
+    """Adds small kept results that were not delivered before, up to a limit of bytes."""
     volume = 0
     for data_object in list(session.undelivered):
         assert data_object.data is not None  # only small results at hand are undelivered
@@ -168,7 +162,6 @@ def _deliver(session: Session, limit: int) -> Delivery:
         delivery.sizes.append(data_object.size)
         delivery.content_types.append(data_object.content_type)
         delivery.data.append(data_object.data)
-    return delivery
 
 
 def _answer_fetch(state: State, wait: Wait) -> None:
