@@ -64,8 +64,9 @@ def consumed(tasks: Iterable[Task]) -> list[DataObject]:
     """They need their inputs no more; returns those that nobody else needs either."""
     free: list[DataObject] = []
     for task in tasks:
-        if task.inputs:
-            for data_object in task.unique_inputs():
+        inputs = task.inputs
+        if inputs:
+            for data_object in inputs if len(inputs) == 1 else task.unique_inputs():
                 data_object.needed_by -= 1
                 if not data_object.needed_by and not data_object.kept:
                     free.append(data_object)

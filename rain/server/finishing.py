@@ -35,7 +35,7 @@ def finish(state: State, governor: Governor, update: Update) -> None:
     """All that has finished, together as far as nobody made there what another one waited for."""
     finished, known = update.finished, state.graph.tasks
     sizes, data = finished.sizes, finished.data
-    notes = {note.object: note for note in update.object_notes}
+    notes = {note.object: note for note in update.object_notes} if update.object_notes else {}
     batch = _Finished()
     end = 0
     for task_id, attempt, duration, count in zip(
@@ -99,15 +99,15 @@ def _finish_batch(
         if note is not None:
             output.content_type, output.user = note.content_type, note.user
     _finish_outputs(state, governor, batch)
-    state.release(progress.consumed(tasks))
-    session: Session | None = None
+    free = progress.consumed(tasks)
+    if free:
+        state.release(free)
     for task in tasks:
         if task.waits:
             waiting.done(state, task)
-        if task.session is not session:
-            session = task.session
-            if not session.unfinished:
-                waiting.idle(state, session)
+        session = task.session
+        if not session.unfinished and session.idle_waits:
+            waiting.idle(state, session)
 
 
 def _learn(state: State, batch: _Finished) -> None:
@@ -123,7 +123,11 @@ def _learn(state: State, batch: _Finished) -> None:
 
 
 def _finish_outputs(state: State, governor: Governor, batch: _Finished) -> None:
-    outputs, sizes, data = _made(governor, batch)
+    outputs, sizes, data = batch.outputs, batch.sizes, batch.data
+    for output in outputs:
+        if output.state is ObjectState.FINISHED:
+            outputs, sizes, data = _only_new(governor, batch)
+            break
     ready = progress.finish_objects(outputs, sizes, governor)
     if state.happenings is not None and state.happenings.with_objects:
         for output in outputs:
@@ -134,32 +138,28 @@ def _finish_outputs(state: State, governor: Governor, batch: _Finished) -> None:
             unneeded.append(output)
         elif len(content) == size:
             output.data = content
-            if output.kept:
-                _deliver_later(output)
+            # A delivery has no room for notes, and goes to the owner of the session alone.
+            if output.kept and not output.user and output.id & NUMBER_MASK < FIRST_SHARED:
+                output.session.undelivered[output] = None
     if unneeded:
         state.release(unneeded)
     for output in outputs:
         if output.waits:
             waiting.done(state, output)
-    state.news.ready += ready
-    for task in ready:
-        if task.scheduled is not None:
-            state.touched[task.scheduled] = None
+    if ready:
+        state.news.ready += ready
+        for task in ready:
+            if task.scheduled is not None:
+                state.touched[task.scheduled] = None
 
 
-def _made(governor: Governor, batch: _Finished) -> tuple[list[DataObject], list[int], list[bytes]]:
-    """The outputs that are new. Others were made again for their sake: one more copy of each."""
+def _only_new(
+    governor: Governor, batch: _Finished
+) -> tuple[list[DataObject], list[int], list[bytes]]:
+    """Without the outputs that were made again for the sake of others: one more copy of each."""
     outputs, sizes, data = batch.outputs, batch.sizes, batch.data
     again = [output for output in outputs if output.state is ObjectState.FINISHED]
-    if not again:  # as nearly always
-        return outputs, sizes, data
     for output in again:
         progress.add_copy(output, governor)
     new = [place for place, output in enumerate(outputs) if output not in again]
     return [outputs[i] for i in new], [sizes[i] for i in new], [data[i] for i in new]
-
-
-def _deliver_later(output: DataObject) -> None:
-    """A delivery has no room for notes, and goes to the owner of the session alone."""
-    if not output.user and output.id & NUMBER_MASK < FIRST_SHARED:
-        output.session.undelivered[output] = None

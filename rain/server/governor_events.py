@@ -48,8 +48,9 @@ def apply(state: State, event: GovernorEvent) -> None:
 
 def apply_update(state: State, governor: Governor, update: Update) -> None:
     """All the news of one governor, in the order in which things happen to a task."""
-    _located(state, governor, update.located)
-    ahead = _started(state, governor, update)
+    if update.located:
+        _located(state, governor, update.located)
+    ahead = _started(state, governor, update) if update.started_ids else ()
     for task_note in update.task_notes:
         task = state.graph.tasks.get(task_note.task)
         if task is not None and task.assigned is governor:
