@@ -40,10 +40,12 @@ class Governor:
     groups: dict[tuple[Session, str, str], int] = Factory(dict)  # planned tasks, by constraint
     kinds_told: set[KindId] = Factory(set)
     alone: tuple[Governor, ...] = field(init=False, default=())  # itself, for objects to share
+    cpus: int = field(init=False, default=0)  # those of its resources, which are asked for often
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:
         self.alone = (self,)
+        self.cpus = self.resources.cpus
 
     def __repr__(self) -> str:
         return f"<Governor {self.number} {self.address}>"
@@ -52,8 +54,3 @@ class Governor:
     def source(self) -> str:
         """How others are told to read from it."""
         return Source(self.address, self.id).spell()
-
-    @property
-    def cpus(self) -> int:
-        """How many cpus it has."""
-        return self.resources.cpus

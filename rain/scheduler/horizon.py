@@ -18,7 +18,7 @@ from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.accounts import Accounts
 from rain.scheduler.toolbox.balance import feed_hungry
-from rain.scheduler.toolbox.express import TINY, Express, give_note, may_pass
+from rain.scheduler.toolbox.express import TINY, Express, Sights, give_note, look_at
 from rain.scheduler.toolbox.levels import enter_levels
 from rain.scheduler.toolbox.places import LOOKED_AT
 from rain.scheduler.toolbox.sites import Site, Sites
@@ -59,26 +59,34 @@ class HorizonScheduler:
         """Plans what can start soon."""
         changed = bool(news.joined or news.left)
         self._sites.begin_run(graph.governors.values(), changed=changed)
-        self._hear_of_ends(news.finished, plan)
-        self._hear_of_tasks(graph, news, plan)
-        self._accounts.forget(news.cleared)  # even if it has submitted in the same moment
-        self._express.forget(news.cleared)
-        if len(self._sites):
-            governors = list(graph.governors.values())
-            self._plan_express(governors, plan)
-            if self._accounts.listed and self._plan_frontier(graph, plan):
-                self._plan_express(governors, plan)
-            if self._express.keeps:
-                plan.run_soon()
-            if len(governors) > 1:
-                feed_hungry(governors, plan, self._moves)
+        sights = Sights(plan.estimates)
+        if news.finished:
+            self._hear_of_ends(news.finished, plan)
+        self._hear_of_tasks(graph, news, sights, plan)
+        if news.cleared:
+            self._accounts.forget(news.cleared)  # even if it has submitted in the same moment
+            self._express.forget(news.cleared)
+        governors = list(graph.governors.values())
+        if not governors:
+            return
+        express = self._express
+        if express.lines:
+            self._plan_express(governors, sights, plan)
+        if self._accounts.listed and self._plan_frontier(graph, plan) and express.lines:
+            self._plan_express(governors, sights, plan)
+        if express.lines:
+            plan.run_soon()
+        if len(governors) > 1:
+            feed_hungry(governors, plan, self._moves)
 
     # What has happened.
 
     def _hear_of_ends(self, finished: list[Task], plan: Plan) -> None:
         freed: dict[Site, None] = {}
         for task in finished:
-            note = note_of(task)
+            note = task.sched
+            if not isinstance(note, Note):
+                note = note_of(task)
             if not note.listed:
                 if note.site is not None:
                     freed[note.site] = None
@@ -91,9 +99,9 @@ class HorizonScheduler:
             if self._sites.get(site.governor) is site:
                 self._sites.look(site, plan.now)
 
-    def _hear_of_tasks(self, graph: Graph, news: News, plan: Plan) -> None:
+    def _hear_of_tasks(self, graph: Graph, news: News, sights: Sights, plan: Plan) -> None:
         if news.submitted:
-            self._enter(news.submitted, plan)
+            self._enter(news.submitted, sights, plan)
         if news.unplanned:
             self._enter_again(graph, news.unplanned, plan)
         if news.ready:
@@ -101,9 +109,9 @@ class HorizonScheduler:
         if self._accounts.has_later:
             self._list(task for task in self._accounts.due(plan.now) if needs_plan(graph, task))
 
-    def _enter(self, tasks: list[Task], plan: Plan) -> None:
+    def _enter(self, tasks: list[Task], sights: Sights, plan: Plan) -> None:
         """New tasks, inputs before consumers. Levels count as soon as one of them is not tiny."""
-        express, others = _divide(tasks, plan)
+        express, others = _divide(tasks, sights)
         if others:
             enter_levels(tasks, plan, Note)
             for task in express:
@@ -111,7 +119,7 @@ class HorizonScheduler:
             self._accounts.submitted(others)
             self._list(task for task in others if not task.missing)
         else:
-            give_note(express, plan)
+            give_note(express, sights, plan.now)
         self._express.add(express)
 
     def _enter_again(self, graph: Graph, tasks: Iterable[Task], plan: Plan) -> None:
@@ -141,10 +149,8 @@ class HorizonScheduler:
 
     # What follows.
 
-    def _plan_express(self, governors: list[Governor], plan: Plan) -> None:
-        if not self._express.keeps:
-            return
-        planned, refused = self._express.plan(governors, plan)
+    def _plan_express(self, governors: list[Governor], sights: Sights, plan: Plan) -> None:
+        planned, refused = self._express.plan(governors, sights, plan)
         if refused:
             enter_levels(refused, plan, Note)
             self._accounts.submitted(refused)
@@ -292,10 +298,11 @@ class HorizonScheduler:
 
 def _is_tiny(task: Task, plan: Plan) -> bool:
     """Whether it may take the express lane, and not only because nobody knows better."""
-    return plan.estimates.duration(task) < TINY and may_pass(task, plan.estimates)
+    sight = look_at(task, plan.estimates)
+    return sight.seconds < TINY and sight.passes
 
 
-def _divide(tasks: Iterable[Task], plan: Plan) -> tuple[list[Task], list[Task]]:
+def _divide(tasks: Iterable[Task], sights: Sights) -> tuple[list[Task], list[Task]]:
     """Those that may take the express lane, and the others. Neighbours often are of one kind."""
     express: list[Task] = []
     others: list[Task] = []
@@ -303,7 +310,7 @@ def _divide(tasks: Iterable[Task], plan: Plan) -> tuple[list[Task], list[Task]]:
     for task in tasks:
         if task.kind is not kind:
             kind = task.kind
-            side = express if may_pass(task, plan.estimates) else others
+            side = express if sights.of(task).passes else others
         side.append(task)
     return express, others
 

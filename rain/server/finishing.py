@@ -14,7 +14,6 @@ from rain.base.wire import ObjectNote, Update
 from rain.graph import progress
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
-from rain.graph.session import Session
 from rain.graph.task import Task
 from rain.server import waiting
 from rain.server.state import State
@@ -132,6 +131,19 @@ def _finish_outputs(state: State, governor: Governor, batch: _Finished) -> None:
     if state.happenings is not None and state.happenings.with_objects:
         for output in outputs:
             state.happenings.object_finished(state.now, governor, output)
+    _take_in(state, outputs, sizes, data)
+    for output in outputs:
+        if output.waits:
+            waiting.done(state, output)
+    if ready:
+        state.news.ready += ready
+        for task in ready:
+            if task.scheduled is not None:
+                state.touched[task.scheduled] = None
+
+
+def _take_in(state: State, outputs: list[DataObject], sizes: list[int], data: list[bytes]) -> None:
+    """Keeps what has come with the news as far as somebody needs it."""
     unneeded: list[DataObject] = []
     for output, size, content in zip(outputs, sizes, data, strict=True):
         if not output.kept and not output.needed_by:
@@ -143,14 +155,6 @@ def _finish_outputs(state: State, governor: Governor, batch: _Finished) -> None:
                 output.session.undelivered[output] = None
     if unneeded:
         state.release(unneeded)
-    for output in outputs:
-        if output.waits:
-            waiting.done(state, output)
-    if ready:
-        state.news.ready += ready
-        for task in ready:
-            if task.scheduled is not None:
-                state.touched[task.scheduled] = None
 
 
 def _only_new(

@@ -32,6 +32,8 @@ def feed_hungry(governors: list[Governor], plan: Plan, moves: Moves = always) ->
     if not hungry:
         return
     donors = [governor for governor in governors if governor.active_cpus > governor.cpus]
+    if not donors:
+        return
     refused = 0
     for governor in hungry:
         for donor in sorted(donors, key=lambda donor: (-_surplus(donor), donor.number)):

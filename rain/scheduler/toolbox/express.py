@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from math import inf
+from typing import NamedTuple
 
-from attrs import Factory, define, field
+from attrs import Factory, define
 
-from rain.base.kinds import TaskKind
+from rain.base.ids import KindId
 from rain.graph import Governor, Session, Task
 from rain.scheduler.api import Plan
 from rain.scheduler.estimates import Estimates
@@ -55,47 +56,67 @@ LEAD = 1000.0
 """Milliseconds: tasks that use data up go so much before those that make new data."""
 
 
-def may_pass(task: Task, estimates: Estimates) -> bool:
-    """Whether tasks of this kind take the express lane, as far as can be said today."""
+class Sight(NamedTuple):
+    """What can be said today, at first sight, of the tasks of one kind."""
+
+    passes: bool  # whether they take the express lane
+    known: bool  # whether the user, or earlier tasks of this name, have said how long they take
+    seconds: float
+
+
+def look_at(task: Task, estimates: Estimates) -> Sight:
+    """What can be said of tasks like this one."""
     kind = task.kind
+    seconds = estimates.duration(task)
+    learned = task.session.learned.get(kind.id)
+    if kind.duration_hint:
+        known = True
+    elif learned is None or not learned.finished:
+        known = False
+    else:
+        mean = learned.seconds / learned.finished
+        known = mean < TINY or mean >= SURE or learned.finished >= ENOUGH
     if kind.resources.others:
-        return True  # by what is scarce: the times of cpus say nothing of it
-    if kind.constraints is not None:
-        return False
-    if estimates.duration(task) >= TINY and is_known(task):
-        return False
-    return sum([estimates.size(output) for output in task.outputs]) <= LIGHT
+        passes = True  # by what is scarce: the times of cpus say nothing of it
+    elif kind.constraints is not None or (known and seconds >= TINY):
+        passes = False
+    else:
+        size = 0
+        for output in task.outputs:
+            size += estimates.size(output)
+        passes = size <= LIGHT
+    return Sight(passes, known, seconds)
 
 
-def is_known(task: Task) -> bool:
-    """Whether the user, or earlier tasks of this name, have said how long it takes."""
-    if task.kind.duration_hint:
-        return True
-    learned = task.session.learned.get(task.kind.id)
-    mean = None if learned is None else learned.mean_seconds
-    if learned is None or mean is None:
-        return False
-    return mean < TINY or mean >= SURE or learned.finished >= ENOUGH
+class Sights:
+    """The kinds in one run of a scheduler: several ask, and nothing changes meanwhile."""
+
+    def __init__(self, estimates: Estimates) -> None:
+        self._estimates = estimates
+        self._found: dict[KindId, Sight] = {}
+
+    def of(self, task: Task) -> Sight:
+        """What can be said of tasks of its kind."""
+        kind = task.kind.id
+        found = self._found.get(kind)
+        if found is None:
+            found = self._found[kind] = look_at(task, self._estimates)
+        return found
 
 
 @define
-class _Line:
+class Line:
     """The tasks of one session, and the priorities of the next ones while a run has left some."""
 
     tasks: deque[Task] = Factory(deque)
     ready: float = inf
     missing: float = inf
 
-    def start_at(self, now: float) -> None:
-        """The next task does not go before those that another session submits now."""
-        self.ready = min(self.ready, -1000.0 * now)
-        self.missing = min(self.missing, LEAD - 1000.0 * now)
-
     def take_run(self, count: int) -> list[Task]:
         """Takes out the first tasks as far as they are of one kind, at most so many."""
         tasks = self.tasks
-        kind = tasks[0].kind
-        run: list[Task] = []
+        run = [tasks.popleft()]
+        kind = run[0].kind
         while tasks and len(run) < count and tasks[0].kind is kind:
             run.append(tasks.popleft())
         return run
@@ -110,12 +131,7 @@ class Express:
     """The tasks in the lane that have no governor yet, by their sessions."""
 
     def __init__(self) -> None:
-        self._lines: dict[Session, _Line] = {}
-
-    @property
-    def keeps(self) -> bool:
-        """Whether tasks wait here."""
-        return bool(self._lines)
+        self.lines: dict[Session, Line] = {}  # none is empty
 
     def add(self, tasks: Iterable[Task]) -> None:
         """Takes tasks in, inputs before consumers. `listed` is set: nobody else plans them."""
@@ -124,25 +140,28 @@ class Express:
         for task in tasks:
             if task.session is not session:
                 session = task.session
-                line = self._lines.setdefault(session, _Line()).tasks
+                line = self.lines.setdefault(session, Line()).tasks
             line.append(task)
 
     def forget(self, sessions: Iterable[Session]) -> None:
         """Sessions have ended."""
         for session in sessions:
-            self._lines.pop(session, None)
+            self.lines.pop(session, None)
 
-    def plan(self, governors: list[Governor], plan: Plan) -> tuple[list[Task], list[Task]]:
+    def plan(
+        self, governors: list[Governor], sights: Sights, plan: Plan
+    ) -> tuple[list[Task], list[Task]]:
         """Plans what can go at once: those that were, and those that do not belong here.
 
         No more than a run has, from every session its share; the others are for the next run.
         """
-        run = _Run(plan, Loads(governors))
+        cpus = sum([governor.cpus for governor in governors])
+        run = _Run(plan, sights, Loads(governors), max(cpus, 1))
         at_once = min(max(AT_ONCE, FOR_EACH * len(governors)), AT_MOST)
-        for session, line in list(self._lines.items()):
-            run.go_along(line, max(at_once // len(self._lines), 1))
+        for session, line in list(self.lines.items()):
+            run.go_along(line, max(at_once // len(self.lines), 1))
             if not line.tasks:
-                del self._lines[session]
+                del self.lines[session]
         return run.planned, run.refused
 
 
@@ -151,22 +170,23 @@ class _Run:
     """One run along the lines."""
 
     plan: Plan
+    sights: Sights
     loads: Loads
+    cpus: int  # of all governors, at least one
     planned: list[Task] = Factory(list)
     refused: list[Task] = Factory(list)
-    _cpus: int = field(init=False)
 
-    def __attrs_post_init__(self) -> None:
-        self._cpus = max(sum([governor.cpus for governor in self.loads.governors]), 1)
-
-    def go_along(self, line: _Line, count: int) -> None:
+    def go_along(self, line: Line, count: int) -> None:
         """Plans so many tasks of a line, or as far as to the first that is kept back.
 
         Later tasks have lower priorities, by what was planned before them, so that who has come
         with very many at once does not make everybody else wait for all of them. Those that wait
         for inputs are counted apart and go first, so that few objects are alive at a time.
         """
-        line.start_at(self.plan.now)
+        # The next task does not go before those that another session submits now.
+        now = -1000.0 * self.plan.now
+        line.ready = min(line.ready, now)
+        line.missing = min(line.missing, LEAD + now)
         while line.tasks and count:
             tasks = line.take_run(count)
             count -= len(tasks)
@@ -177,15 +197,19 @@ class _Run:
         if line.tasks:
             self.plan.run_again()
 
-    def _plan_kind(self, line: _Line, tasks: list[Task]) -> list[Task]:
+    def _plan_kind(self, line: Line, tasks: list[Task]) -> list[Task]:
         """Plans tasks of one kind; returns those from the first that is kept back."""
-        first, graph, estimates = tasks[0], self.plan.graph, self.plan.estimates
-        if not may_pass(first, estimates):
+        kind, graph = tasks[0].kind, self.plan.graph
+        passes, known, seconds = self.sights.of(tasks[0])
+        if not passes:
             self.refused += [task for task in tasks if needs_plan(graph, task)]
             return []
-        known = is_known(first)
-        step = 1000.0 * estimates.duration(first) * first.cpus / self._cpus
-        together = _is_plain(first.kind) and len(tasks) >= len(self.loads.governors)
+        cpus, others = kind.resources.cpus, kind.resources.others
+        step = 1000.0 * seconds * cpus / self.cpus
+        # Nothing but cpus counts for where they go, and there is one for everybody.
+        together = (
+            not others and kind.constraints is None and len(tasks) >= len(self.loads.governors)
+        )
         alike: list[Task] = []
         for place, task in enumerate(tasks):
             if not needs_plan(graph, task):
@@ -198,24 +222,22 @@ class _Run:
                 alike = []
                 if kept_back:
                     return [*kept_back, *tasks[place:]]
-            governor = self.loads.choose(task) if _is_light(task) else None
+            governor = self.loads.choose(task) if others or _is_light(task) else None
             if governor is None:
                 self.refused.append(task)
             elif task.missing:
-                self._assign(task, governor, line.missing)
+                self.plan.assign(task, governor, int(line.missing))
+                self.planned.append(task)
                 line.missing -= step
-            elif known or not task.cpus or self._room(governor):
-                self._assign(task, governor, line.ready)
+            elif known or not cpus or self._room(governor):
+                self.plan.assign(task, governor, int(line.ready))
+                self.planned.append(task)
                 line.ready -= step
             else:
                 return tasks[place:]
         return self._deal(line, alike, step, known=known) if alike else []
 
-    def _assign(self, task: Task, governor: Governor, priority: float) -> None:
-        self.plan.assign(task, governor, int(priority))
-        self.planned.append(task)
-
-    def _deal(self, line: _Line, tasks: list[Task], step: float, *, known: bool) -> list[Task]:
+    def _deal(self, line: Line, tasks: list[Task], step: float, *, known: bool) -> list[Task]:
         """Plans tasks of one kind that read nothing, together for each governor.
 
         Returns those that are kept back.
@@ -250,24 +272,20 @@ class _Run:
         return max(FIRST * governor.cpus - governor.active_cpus, 0)
 
 
-def _is_plain(kind: TaskKind) -> bool:
-    """Whether nothing but cpus counts for where tasks of this kind go."""
-    return not kind.resources.others and kind.constraints is None
-
-
 def _is_light(task: Task) -> bool:
-    """Whether its inputs are few bytes, or do not matter."""
-    if task.kind.resources.others or not task.inputs:
-        return True
-    return sum([found.expected_size for found in task.inputs]) <= LIGHT
+    """Whether its inputs are few bytes."""
+    size = 0
+    for data_object in task.inputs:
+        size += data_object.expected_size
+    return size <= LIGHT
 
 
-def give_note(tasks: Iterable[Task], plan: Plan) -> None:
+def give_note(tasks: Iterable[Task], sights: Sights, now: float) -> None:
     """Notes for tasks that come with nothing but their like: one is enough for all of a kind."""
     kind, note = None, None
     for task in tasks:
         if task.kind is not kind:
             kind = task.kind
-            seconds = plan.estimates.duration(task)
-            note = Note(seconds, seconds, plan.now, end=plan.now, listed=True)
+            seconds = sights.of(task).seconds
+            note = Note(seconds, seconds, now, end=now, listed=True)
         task.sched = note

@@ -42,10 +42,13 @@ def bytes_by_governor(task: Task) -> dict[Governor, int] | None:
 
 _NOWHERE: dict[Governor, int] = {}
 
+Entry = tuple[float, int, Governor]
+"""The load of a governor, as it was, its number, and itself."""
+
 
 def load_of(governor: Governor) -> float:
     """Planned tasks per cpu."""
-    return len(governor.scheduled) / max(governor.cpus, 1)
+    return len(governor.scheduled) / (governor.cpus or 1)
 
 
 def _scarce_load(task: Task, governor: Governor) -> float:
@@ -54,12 +57,14 @@ def _scarce_load(task: Task, governor: Governor) -> float:
 
 
 class Loads:
-    """Governors by load, as a heap whose entries are corrected when they surface."""
+    """Governors by load, as a heap whose entries are corrected when they surface.
+
+    The heap is made when it is first asked: it takes a look at all governors.
+    """
 
     def __init__(self, governors: list[Governor]) -> None:
         self.governors = governors
-        self._heap = [(load_of(governor), governor.number, governor) for governor in governors]
-        heapify(self._heap)
+        self._heap: list[Entry] = []
 
     def choose(self, task: Task) -> Governor | None:
         """Where its inputs are, unless there is too much to do; None if it has no place yet."""
@@ -91,8 +96,7 @@ class Loads:
         fitting = [found for found in self.governors if allows(task, found, self.governors)]
         if len(fitting) < 2:
             return [(governor, count) for governor in fitting]
-        heap = [(load_of(governor), governor.number, governor) for governor in fitting]
-        heapify(heap)
+        heap = _by_load(fitting)
         planned = {governor: len(governor.scheduled) for governor in fitting}
         block = max(min(count // (2 * len(fitting)), BLOCK), 1)
         dealt: list[tuple[Governor, int]] = []
@@ -102,7 +106,7 @@ class Loads:
             dealt.append((governor, some))
             planned[governor] += some
             count -= some
-            heapreplace(heap, (planned[governor] / max(governor.cpus, 1), number, governor))
+            heapreplace(heap, (planned[governor] / (governor.cpus or 1), number, governor))
         return dealt
 
     def least(self, task: Task) -> Governor | None:
@@ -111,14 +115,26 @@ class Loads:
         governor = self._top()
         if not resources.others and allows(task, governor, self.governors):
             return governor
-        fitting = [entry[2] for entry in self._heap if allows(task, entry[2], self.governors)]
+        fitting = [found for found in self.governors if allows(task, found, self.governors)]
         load = partial(_scarce_load, task) if resources.others else load_of
         return min(fitting, key=lambda found: (load(found), found.number), default=None)
 
     def _top(self) -> Governor:
+        governors = self.governors
+        if len(governors) == 1:
+            return governors[0]
+        if not self._heap:
+            self._heap = _by_load(governors)
         while True:
             noted, number, governor = self._heap[0]
             load = load_of(governor)
             if load == noted:
                 return governor
             heapreplace(self._heap, (load, number, governor))
+
+
+def _by_load(governors: list[Governor]) -> list[Entry]:
+    """A heap, the least loaded first."""
+    heap = [(len(one.scheduled) / (one.cpus or 1), one.number, one) for one in governors]
+    heapify(heap)
+    return heap

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from rain.graph import Graph, Task
+from rain.graph.task import DONE
 from rain.scheduler.api import News
 
 Urgency = Callable[[Task], float]
@@ -13,7 +14,7 @@ Urgency = Callable[[Task], float]
 
 def needs_plan(graph: Graph, task: Task) -> bool:
     """Whether the task is still there, not done, and nobody has planned it."""
-    return task.scheduled is None and not task.is_done and graph.tasks.get(task.id) is task
+    return task.scheduled is None and task.row not in DONE and graph.tasks.get(task.id) is task
 
 
 def strangers(graph: Graph, news: News, mark: type) -> list[Task]:
