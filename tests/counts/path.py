@@ -48,7 +48,8 @@ from rain.governor.messages import Event as GovernorEvent
 from rain.governor.reactor import Reactor as GovernorReactor
 from rain.rpc.codec import from_bytes, to_bytes
 from rain.rpc.codec.split import split_submission
-from rain.scheduler.rain import RainScheduler
+from rain.scheduler import DEFAULT
+from rain.scheduler.shipped import SCHEDULERS
 from rain.server.messages import (
     AnswerDone,
     AnswerFetch,
@@ -77,7 +78,7 @@ from tests.counts.counting import Counted, nobody_counts
 V = TypeVar("V")
 
 CPUS = 2
-INSTANT = 0.00001  # seconds between two steps
+INSTANT = 0.0002  # seconds between two steps: about what a message takes to the next process
 TASK_SECONDS = 0.00001
 RESULT = pickle.dumps(1)
 
@@ -117,7 +118,7 @@ class Path:
         self._owner = threading.current_thread()
         self.now = 1000.0
         self._state = State(ReactorSettings(governor_silence=1e9))
-        self._server = ServerReactor(RainScheduler, self._state)
+        self._server = ServerReactor(SCHEDULERS[DEFAULT], self._state)
         self._inbox = TurnInput(self.now)
         self._server_due = self.now
         self._governor = GovernorReactor(
