@@ -162,7 +162,9 @@ class State:
             return
         executor, started = gone
         for task in started:
-            if task.row is not TaskRow.STOPPED:
+            if task.row is _FOLLOWING:
+                self._calls.not_run(task)  # it misses what a call before it has not made
+            elif task.row is not TaskRow.STOPPED:
                 message = f"Lost connection to the executor: {event.cause}"
                 self._endings.fail(task, Failed(message, cause=FailureCause.EXECUTOR))
         if not executor.ready:

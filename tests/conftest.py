@@ -2,7 +2,7 @@
 
 Hypothesis runs without deadlines, since a loaded machine is not a fault, and
 prints what reproduces a failure. The profile `long` searches ten times longer:
-`pytest --hypothesis-profile=long`.
+`pytest --hypothesis-profile=long --timeout=0`.
 
 Every server and governor that a test starts inherits the debug mode: the consistency checker runs
 after each of its turns.

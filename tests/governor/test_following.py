@@ -163,3 +163,14 @@ def test_followers_come_back_with_what_they_follow_when_an_executor_dies() -> No
 
     # then: only what could not be run anywhere waits
     assert rows(world, tasks) == [TaskRow.READY, TaskRow.WAITING, TaskRow.WAITING]
+
+
+def test_a_follower_without_its_input_did_not_run_in_the_executor_that_died() -> None:
+    world = warm_world()
+    tasks = chain(world, 3)
+    world.start_next(1)
+    world.answer(1, Failed("wrong"))
+    world.start_next(1)  # to say that it cannot be run, which is not said any more
+    world.die(1)
+    assert list(world.failed) == tasks[:1]
+    assert rows(world, tasks[1:]) == [TaskRow.WAITING] * 2
