@@ -3,6 +3,12 @@
 # reading a list of numbers costs a twentieth of reading a list of structs.
 # Ids of tasks, objects and kinds are packed: session << 32 | number.
 
+# Numbers in columns are packed into bytes, the lowest of each number first, and the columns of one
+# table follow each other in one field: one more field costs as much to read as twenty numbers.
+using Numbers = Data;           # whole numbers of 64 bits, with a sign
+using Counts = Data;            # whole numbers of 32 bits, without a sign
+using Seconds = Data;           # floating-point numbers of 64 bits
+
 struct Resource {
   name @0 :Text;
   amount @1 :Int64;
@@ -38,19 +44,15 @@ struct TaskKind {
 }
 
 struct TaskColumns {
-  ids @0 :List(Int64);
-  kinds @1 :List(Int64);
-  configs @2 :List(Data);
-  inputCounts @3 :List(UInt32);
-  inputs @4 :List(Int64);
-  outputs @5 :List(Int64);
+  numbers @0 :Numbers;          # ids, kinds, inputs of all, outputs of all
+  inputCounts @1 :Counts;
+  configs @2 :List(Data);       # as many as there are tasks
 }
 
 struct ConstantColumns {
-  ids @0 :List(Int64);
-  kinds @1 :List(Int64);
-  data @2 :List(Data);          # empty for those that were uploaded before
-  uploaded @3 :List(Int64);     # ids whose bytes came over a stream
+  numbers @0 :Numbers;          # ids, kinds
+  data @1 :List(Data);          # empty for those that were uploaded before
+  uploaded @2 :Numbers;         # ids whose bytes came over a stream
 }
 
 struct Submission {
@@ -59,34 +61,27 @@ struct Submission {
   objectKinds @2 :List(ObjectKind);
   tasks @3 :TaskColumns;
   constants @4 :ConstantColumns;
-  kept @5 :List(Int64);
+  kept @5 :Numbers;
 }
 
 struct PlacedObjects {
-  ids @0 :List(Int64);
-  kinds @1 :List(Int64);
-  contentTypes @2 :List(Text);
-  sizes @3 :List(Int64);
-  sources @4 :List(Text);
-  data @5 :List(Data);
+  numbers @0 :Numbers;          # ids, kinds, sizes
+  contentTypes @1 :List(Text);  # absent when all are empty
+  sources @2 :List(Text);       # absent when all are empty: the bytes are in the data
+  data @3 :List(Data);          # as many as there are objects
 }
 
 struct AssignedTasks {
-  ids @0 :List(Int64);
-  attempts @1 :List(UInt32);
-  kinds @2 :List(Int64);
-  priorities @3 :List(Int64);
-  configs @4 :List(Data);
-  inputCounts @5 :List(UInt32);
-  inputs @6 :List(Int64);
-  outputs @7 :List(Int64);
+  numbers @0 :Numbers;          # ids, kinds, priorities, inputs of all, outputs of all
+  counts @1 :Counts;            # attempts, numbers of inputs
+  configs @2 :List(Data);       # as many as there are tasks
 }
 
 struct Orders {
-  forgetSessions @0 :List(Int64);
-  stopIds @1 :List(Int64);
-  stopAttempts @2 :List(UInt32);
-  drops @3 :List(Int64);
+  forgetSessions @0 :Numbers;
+  stopIds @1 :Numbers;
+  stopAttempts @2 :Counts;
+  drops @3 :Numbers;
   taskKinds @4 :List(TaskKind);
   objectKinds @5 :List(ObjectKind);
   objects @6 :PlacedObjects;
@@ -94,12 +89,10 @@ struct Orders {
 }
 
 struct FinishedTasks {
-  ids @0 :List(Int64);
-  attempts @1 :List(UInt32);
-  durations @2 :List(Float64);
-  sizes @3 :List(Int64);
-  data @4 :List(Data);
-  outputCounts @5 :List(UInt32);
+  numbers @0 :Numbers;          # ids, sizes of all outputs
+  counts @1 :Counts;            # attempts, numbers of outputs
+  durations @2 :Seconds;        # as many as there are tasks
+  data @3 :List(Data);          # as many as there are outputs
 }
 
 enum FailureCause {
@@ -146,12 +139,12 @@ struct Monitoring {
 }
 
 struct Update {
-  startedIds @0 :List(Int64);
-  startedAttempts @1 :List(UInt32);
+  startedIds @0 :Numbers;
+  startedAttempts @1 :Counts;
   finished @2 :FinishedTasks;
   failed @3 :List(TaskFailure);
-  located @4 :List(Int64);
-  unfetched @5 :List(Int64);
+  located @4 :Numbers;
+  unfetched @5 :Numbers;
   taskNotes @6 :List(TaskNote);
   objectNotes @7 :List(ObjectNote);
   monitoring @8 :List(Monitoring);
@@ -174,17 +167,16 @@ struct SessionFailure {
 }
 
 struct Delivery {
-  ids @0 :List(Int64);
-  sizes @1 :List(Int64);
-  contentTypes @2 :List(Text);
-  data @3 :List(Data);
+  numbers @0 :Numbers;          # ids, sizes
+  contentTypes @1 :List(Text);  # absent when all are empty
+  data @2 :List(Data);
 }
 
 struct WaitAnswer {
-  tasks @0 :List(Int64);
-  objects @1 :List(Int64);
+  tasks @0 :Numbers;
+  objects @1 :Numbers;
   delivery @2 :Delivery;
-  failed @3 :List(Int64);       # those of the tasks and objects that have failed
+  failed @3 :Numbers;           # those of the tasks and objects that have failed
 }
 
 enum TaskState {

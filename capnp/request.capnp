@@ -4,19 +4,17 @@ using Common = import "common.capnp";
 
 struct Request {
   number @0 :Int64;         # the client counts; the answer has the same one
+  more @1 :Bool;            # a submission is applied whole with its last part, and answered then
+  quiet @2 :Bool;           # a submission that needs no answer unless it is refused
   union {
-    submit :group {
-      part @1 :Common.Submission;
-      last @2 :Bool;        # a submission is applied whole with its last part, and answered then
-      quiet @8 :Bool;       # it needs no answer unless it is refused
-    }
+    submit @3 :Common.Submission;   # a part of one
     wait :group {
-      session @3 :Int64;
-      tasks @4 :List(Int64);
-      objects @5 :List(Int64);
-      mode @6 :WaitMode;
+      session @4 :Int64;
+      tasks @5 :Common.Numbers;
+      objects @6 :Common.Numbers;
+      mode @7 :WaitMode;
     }
-    abandon @7 :Void;       # nobody waits for the answer to this number any more
+    abandon @8 :Void;       # nobody waits for the answer to this number any more
   }
 }
 

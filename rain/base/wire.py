@@ -16,8 +16,8 @@ from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 2
-GOVERNOR_VERSION = 2
+CLIENT_VERSION = 3
+GOVERNOR_VERSION = 3
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -26,10 +26,9 @@ SERVER = "server"
 """The source of a placed object that the server itself holds."""
 
 
-def _same_lengths(what: str, *columns: Sized) -> None:
-    lengths = {len(column) for column in columns}
-    if len(lengths) > 1:
-        raise ProtocolError(f"{what}: the columns have different lengths {sorted(lengths)}")
+def _uneven(what: str, *columns: Sized) -> ProtocolError:
+    lengths = sorted({len(column) for column in columns})
+    return ProtocolError(f"{what}: the columns have different lengths {lengths}")
 
 
 @define
@@ -44,7 +43,9 @@ class TaskColumns:
     outputs: list[ObjectId] = Factory(list)
 
     def check(self) -> None:
-        _same_lengths("submitted tasks", self.ids, self.kinds, self.configs, self.input_counts)
+        ids, kinds, configs, counts = self.ids, self.kinds, self.configs, self.input_counts
+        if not len(ids) == len(kinds) == len(configs) == len(counts):
+            raise _uneven("submitted tasks", ids, kinds, configs, counts)
         if sum(self.input_counts) != len(self.inputs):
             raise ProtocolError("submitted tasks: the input counts do not add up to the inputs")
 
@@ -62,9 +63,10 @@ class ConstantColumns:
     sizes: list[int] = Factory(list)
 
     def check(self) -> None:
-        _same_lengths("submitted constants", self.ids, self.kinds, self.data)
-        if self.sizes:
-            _same_lengths("submitted constants", self.ids, self.sizes)
+        if not len(self.ids) == len(self.kinds) == len(self.data):
+            raise _uneven("submitted constants", self.ids, self.kinds, self.data)
+        if self.sizes and len(self.sizes) != len(self.ids):
+            raise _uneven("submitted constants", self.ids, self.sizes)
 
     def lengths(self) -> list[int]:
         """How many bytes each has, wherever these are."""
@@ -103,15 +105,10 @@ class PlacedObjects:
     data: list[bytes] = Factory(list)
 
     def check(self) -> None:
-        _same_lengths(
-            "placed objects",
-            self.ids,
-            self.kinds,
-            self.content_types,
-            self.sizes,
-            self.sources,
-            self.data,
-        )
+        ids, kinds, sizes, data = self.ids, self.kinds, self.sizes, self.data
+        types, sources = self.content_types, self.sources
+        if not len(ids) == len(kinds) == len(types) == len(sizes) == len(sources) == len(data):
+            raise _uneven("placed objects", ids, kinds, types, sizes, sources, data)
 
 
 @define
@@ -131,15 +128,10 @@ class AssignedTasks:
     outputs: list[ObjectId] = Factory(list)
 
     def check(self) -> None:
-        _same_lengths(
-            "assigned tasks",
-            self.ids,
-            self.attempts,
-            self.kinds,
-            self.priorities,
-            self.configs,
-            self.input_counts,
-        )
+        ids, tries, kinds, ranks = self.ids, self.attempts, self.kinds, self.priorities
+        configs, counts = self.configs, self.input_counts
+        if not len(ids) == len(tries) == len(kinds) == len(ranks) == len(configs) == len(counts):
+            raise _uneven("assigned tasks", ids, tries, kinds, ranks, configs, counts)
         if sum(self.input_counts) != len(self.inputs):
             raise ProtocolError("assigned tasks: the input counts do not add up to the inputs")
 
@@ -158,7 +150,8 @@ class Orders:
     tasks: AssignedTasks = Factory(AssignedTasks)
 
     def check(self) -> None:
-        _same_lengths("stopped tasks", self.stop_ids, self.stop_attempts)
+        if len(self.stop_ids) != len(self.stop_attempts):
+            raise _uneven("stopped tasks", self.stop_ids, self.stop_attempts)
         self.objects.check()
         self.tasks.check()
 
@@ -179,8 +172,11 @@ class FinishedTasks:
     data: list[bytes] = Factory(list)
 
     def check(self) -> None:
-        _same_lengths("finished tasks", self.ids, self.attempts, self.durations, self.output_counts)
-        _same_lengths("outputs of finished tasks", self.sizes, self.data)
+        ids, attempts, counts = self.ids, self.attempts, self.output_counts
+        if not len(ids) == len(attempts) == len(self.durations) == len(counts):
+            raise _uneven("finished tasks", ids, attempts, self.durations, counts)
+        if len(self.sizes) != len(self.data):
+            raise _uneven("outputs of finished tasks", self.sizes, self.data)
         if sum(self.output_counts) != len(self.sizes):
             raise ProtocolError("finished tasks: the output counts do not add up to the outputs")
 
@@ -225,7 +221,8 @@ class Monitoring:
     sent: tuple[int, ...]
 
     def check(self) -> None:
-        _same_lengths("monitoring", self.interfaces, self.received, self.sent)
+        if not len(self.interfaces) == len(self.received) == len(self.sent):
+            raise _uneven("monitoring", self.interfaces, self.received, self.sent)
         if max((*self.cpu_usage, self.mem_usage)) > 100:
             raise ProtocolError("monitoring: something is busy for more than 100 percent")
 
@@ -245,7 +242,8 @@ class Update:
     monitoring: list[Monitoring] = Factory(list)
 
     def check(self) -> None:
-        _same_lengths("started tasks", self.started_ids, self.started_attempts)
+        if len(self.started_ids) != len(self.started_attempts):
+            raise _uneven("started tasks", self.started_ids, self.started_attempts)
         self.finished.check()
         for sample in self.monitoring:
             sample.check()
@@ -261,7 +259,9 @@ class Delivery:
     data: list[bytes] = Factory(list)  # inline when as long as the size
 
     def check(self) -> None:
-        _same_lengths("delivery", self.ids, self.sizes, self.content_types, self.data)
+        ids, sizes, types, data = self.ids, self.sizes, self.content_types, self.data
+        if not len(ids) == len(sizes) == len(types) == len(data):
+            raise _uneven("delivery", ids, sizes, types, data)
 
 
 @define

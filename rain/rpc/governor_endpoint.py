@@ -14,10 +14,9 @@ from rain.rpc import schema
 from rain.rpc.codec.answers import write_governor_report
 from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
 from rain.rpc.codec.kinds import write_amounts
-from rain.rpc.codec.orders import read_orders
-from rain.rpc.codec.plain import packed, unpacked
+from rain.rpc.codec.orders import decode_orders
 from rain.rpc.codec.split import slim_update
-from rain.rpc.codec.update import write_update
+from rain.rpc.codec.update import encode_update
 from rain.rpc.connection import Connection, NotLetInError, dial, reason_of
 from rain.rpc.handlers import ControlHandler
 from rain.rpc.host import in_host
@@ -41,9 +40,7 @@ class Upstream:
 
     def update(self, update: Update) -> None:
         """Sends news after all earlier news; a closed connection takes nothing."""
-        message = schema.common.Update.new_message()
-        write_update(message, slim_update(update))
-        self._connection.say(packed(message))
+        self._connection.say(encode_update(slim_update(update)))
 
     async def drained(self) -> None:
         """From trio: says, after all news, that this governor leaves on purpose.
@@ -79,7 +76,7 @@ class Control:
 
     def order(self, message: bytes) -> None:
         """Orders, which come without a call."""
-        self._handler.order(unpacked("orders", schema.common.Orders, message, read_orders))
+        self._handler.order(decode_orders(message))
 
     async def _report(self, context: CallContext) -> None:
         write_governor_report(context.results.init("report"), self._handler.report())

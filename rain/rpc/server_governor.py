@@ -8,10 +8,9 @@ from rain.base.wire import GovernorReport, Orders
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
 from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
-from rain.rpc.codec.orders import write_orders
-from rain.rpc.codec.plain import packed, unpacked
+from rain.rpc.codec.orders import encode_orders
 from rain.rpc.codec.split import OrdersSplitter
-from rain.rpc.codec.update import read_update
+from rain.rpc.codec.update import decode_update
 from rain.rpc.connection import Connection, reason_of
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
 from rain.rpc.offer import offer
@@ -31,9 +30,7 @@ class GovernorEnd:
 
     def order(self, orders: Orders) -> None:
         for part in self._splitter.split(orders):
-            message = schema.common.Orders.new_message()
-            write_orders(message, part)
-            self._connection.say(packed(message))
+            self._connection.say(encode_orders(part))
 
     def report(self, reply: Reply[GovernorReport]) -> None:
         if self._connection.is_open:
@@ -96,8 +93,7 @@ class ServedGovernor:
         )
 
     def _update(self, message: bytes) -> None:
-        update = unpacked("an update", schema.common.Update, message, read_update)
-        self._handler.update(update)
+        self._handler.update(decode_update(message))
 
     async def _drained(self, context: CallContext) -> None:  # as all methods
         self._handler.drained()

@@ -13,6 +13,7 @@ from rain.base.address import split_address
 from rain.base.errors import (
     StartError,
 )
+from rain.base.wire import CLIENT_VERSION
 from rain.rpc import host
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.server_endpoint import listen
@@ -99,7 +100,9 @@ def test_a_client_of_another_version_is_told_both_versions() -> None:
         listener = listen("127.0.0.1", 0, server)
 
         def script() -> None:
-            with pytest.raises(StartError, match=r"speaks version 9 .* this server version 2"):
+            with pytest.raises(
+                StartError, match=rf"speaks version 9 .* this server version {CLIENT_VERSION}"
+            ):
                 ClientConnection("127.0.0.1", listener.port, version=9)
 
         with trio.fail_after(60):

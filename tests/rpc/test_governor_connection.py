@@ -11,6 +11,7 @@ from rain.base.errors import InvariantError, ProtocolError, StartError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import TaskKind
 from rain.base.wire import (
+    GOVERNOR_VERSION,
     AssignedTasks,
     GovernorReport,
     Orders,
@@ -53,7 +54,11 @@ def test_a_governor_registers_and_its_unspecified_host_becomes_the_one_it_came_f
 
     server = play(scene)
     hello = server.hellos[0]
-    assert (hello.incarnation, hello.peer_host, hello.version) == (77, "127.0.0.1", 2)
+    assert (hello.incarnation, hello.peer_host, hello.version) == (
+        77,
+        "127.0.0.1",
+        GOVERNOR_VERSION,
+    )
     assert hello.resources.as_dict() == {"cpus": 4, "gpus": 1}
 
 
@@ -192,7 +197,7 @@ def test_both_sides_learn_once_that_the_other_one_has_gone() -> None:
 def test_a_governor_of_another_version_is_told_both_versions() -> None:
     async def scene(server: FakeServer, listener: Listener) -> None:
         with pytest.raises(
-            StartError, match=r"speaks version 9 .* this server version 2"
+            StartError, match=rf"speaks version 9 .* this server version {GOVERNOR_VERSION}"
         ) as caught:
             await join(listener, FakeControl(), version=9)
         assert "\n" not in str(caught.value)

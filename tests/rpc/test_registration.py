@@ -10,6 +10,7 @@ import trio
 
 from rain.base.admission import MAGIC, NONCE, Role
 from rain.base.ids import SessionId
+from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import host, schema
 from rain.rpc.codec.border import Capability
 from rain.rpc.codec.plain import packed
@@ -58,8 +59,8 @@ async def failure_of(call: Awaitable[object]) -> str:
 
 def test_a_second_registration_is_refused_and_ends_the_connection() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=2)
-        assert await failure_of(bootstrap.registerClient(version=2)) == (
+        await bootstrap.registerClient(version=CLIENT_VERSION)
+        assert await failure_of(bootstrap.registerClient(version=CLIENT_VERSION)) == (
             "this connection is registered as a client and cannot become a client"
         )
 
@@ -71,9 +72,9 @@ def test_a_second_registration_is_refused_and_ends_the_connection() -> None:
 
 def test_a_client_cannot_become_a_governor() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=2)
+        await bootstrap.registerClient(version=CLIENT_VERSION)
         request = bootstrap.registerGovernor_request()
-        request.version = 2
+        request.version = GOVERNOR_VERSION
         assert await failure_of(request.send()) == (
             "this connection is registered as a client and cannot become a governor"
         )
@@ -83,7 +84,7 @@ def test_a_client_cannot_become_a_governor() -> None:
 
 def test_a_role_is_the_one_that_was_asked_for_at_the_door() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        assert await failure_of(bootstrap.registerClient(version=2)) == (
+        assert await failure_of(bootstrap.registerClient(version=CLIENT_VERSION)) == (
             "this connection was let in as a governor, not as a client"
         )
 
@@ -92,7 +93,7 @@ def test_a_role_is_the_one_that_was_asked_for_at_the_door() -> None:
 
 def test_the_service_of_a_client_is_not_that_of_a_governor() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        service = (await bootstrap.registerClient(version=2)).service
+        service = (await bootstrap.registerClient(version=CLIENT_VERSION)).service
         wrong = service.as_reader() if hasattr(service, "as_reader") else service
         cast = wrong.cast_as(schema.governor.GovernorUpstream)
         assert "interface not implemented" in await failure_of(cast.drained())
@@ -103,7 +104,7 @@ def test_the_service_of_a_client_is_not_that_of_a_governor() -> None:
 def test_a_governor_without_a_control_is_refused_when_it_is_needed() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         request = bootstrap.registerGovernor_request()
-        request.version = 2
+        request.version = GOVERNOR_VERSION
         request.dataAddress = "host:1"
         await request.send()
 
@@ -114,7 +115,7 @@ def test_a_governor_without_a_control_is_refused_when_it_is_needed() -> None:
 def test_resources_that_are_negative_are_refused() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         request = bootstrap.registerGovernor_request()
-        request.version = 2
+        request.version = GOVERNOR_VERSION
         request.dataAddress = "host:1"
         row = request.init("resources", 1)[0]
         row.name, row.amount = "cpus", -1
@@ -134,10 +135,9 @@ async def farewell_to(connection: Connection, message: bytes) -> str:
 
 def test_columns_that_do_not_fit_are_the_clients_fault() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=2)
+        await bootstrap.registerClient(version=CLIENT_VERSION)
         message = schema.request.Request.new_message()
-        message.init("submit").last = True
-        message.submit.part.tasks.ids = [1, 2]
+        message.init("submit").tasks.configs = [b"", b""]
         assert "different lengths" in await farewell_to(connection, packed(message))
 
     server = play(scene)
@@ -146,7 +146,7 @@ def test_columns_that_do_not_fit_are_the_clients_fault() -> None:
 
 def test_an_unknown_wait_mode_is_the_clients_fault() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=2)
+        await bootstrap.registerClient(version=CLIENT_VERSION)
         message = schema.request.Request.new_message()
         message.init("wait").mode = 7
         assert await farewell_to(connection, packed(message)) == "wait: there is no mode number 7"
@@ -156,7 +156,7 @@ def test_an_unknown_wait_mode_is_the_clients_fault() -> None:
 
 def test_a_number_that_is_still_waited_for_is_not_used_again() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=2)
+        await bootstrap.registerClient(version=CLIENT_VERSION)
         message = write_request(5, Wait(SessionId(1), (), (), "session"))
         connection.hear(lambda message: None)
         connection.say(message)
@@ -168,7 +168,7 @@ def test_a_number_that_is_still_waited_for_is_not_used_again() -> None:
 
 def test_garbage_in_a_plain_message_is_the_clients_fault() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=2)
+        await bootstrap.registerClient(version=CLIENT_VERSION)
         assert (await farewell_to(connection, b"garbage")).startswith("a request: ")
 
     play(scene)
@@ -184,7 +184,7 @@ def test_whoever_is_not_registered_says_nothing_plain() -> None:
 
 def test_a_message_over_the_limit_is_refused_by_name() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        service = (await bootstrap.registerClient(version=2)).service
+        service = (await bootstrap.registerClient(version=CLIENT_VERSION)).service
         request = service.openSession_request()
         request.name = "x" * 70_000_000
         call = request.send()
@@ -195,7 +195,7 @@ def test_a_message_over_the_limit_is_refused_by_name() -> None:
 
 def test_a_plain_message_over_the_limit_is_refused_by_name() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=2)
+        await bootstrap.registerClient(version=CLIENT_VERSION)
         said = await farewell_to(connection, bytes(70_000_000))
         assert said == "a request: 70000000 bytes in one message; the limit is 67108864"
 
@@ -204,7 +204,7 @@ def test_a_plain_message_over_the_limit_is_refused_by_name() -> None:
 
 def test_a_message_far_over_the_limit_does_not_even_leave() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
-        service = (await bootstrap.registerClient(version=2)).service
+        service = (await bootstrap.registerClient(version=CLIENT_VERSION)).service
         request = service.openSession_request()
         request.name = "x" * 300_000_000
         call = request.send()

@@ -37,6 +37,18 @@ NESTING_LIMIT = 16
 """How deep pointers nest in one message; ours need five."""
 
 
+UNREADABLE = (capnp.KjException, ValueError, TypeError, OverflowError)
+"""What Cap'n Proto, or the values themselves, raise about a message that is wrong."""
+
+
+def fault_of_sender(what: str, error: BaseException) -> ProtocolError:
+    """Says what is wrong with a message, in one line."""
+    if isinstance(error, capnp.KjException):
+        reason = error.description or "unreadable"
+        return ProtocolError(f"{what}: {reason.splitlines()[0]}")
+    return ProtocolError(f"{what}: {error}")
+
+
 class reading:  # noqa: N801 # it reads as what happens inside
     """Turns what is wrong with a message into the fault of its sender.
 
@@ -54,11 +66,8 @@ class reading:  # noqa: N801 # it reads as what happens inside
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        if isinstance(error, capnp.KjException):
-            reason = error.description or "unreadable"
-            raise ProtocolError(f"{self._what}: {reason.splitlines()[0]}") from error
-        if isinstance(error, ValueError | TypeError | OverflowError):
-            raise ProtocolError(f"{self._what}: {error}") from error
+        if isinstance(error, UNREADABLE):
+            raise fault_of_sender(self._what, error) from error
 
 
 def check_length(what: str, message: Reader | Builder) -> None:

@@ -1,97 +1,150 @@
 """What the server tells a governor, as a message."""
 
 from rain.base.wire import AssignedTasks, Orders, PlacedObjects
+from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader
+from rain.rpc.codec.columns import (
+    check_ours,
+    entries,
+    fields,
+    read_counts,
+    read_numbers,
+    write_counts,
+    write_numbers,
+)
 from rain.rpc.codec.kinds import (
     read_object_kinds,
     read_task_kinds,
     write_object_kinds,
     write_task_kinds,
 )
+from rain.rpc.codec.plain import blank, packed, unpacked
+
+(
+    _FORGET_SESSIONS,
+    _STOP_IDS,
+    _STOP_ATTEMPTS,
+    _DROPS,
+    _TASK_KINDS,
+    _OBJECT_KINDS,
+    _OBJECTS,
+    _TASKS,
+) = fields(
+    schema.common.Orders,
+    "forgetSessions",
+    "stopIds",
+    "stopAttempts",
+    "drops",
+    "taskKinds",
+    "objectKinds",
+    "objects",
+    "tasks",
+)
+_OBJECT_NUMBERS, _CONTENT_TYPES, _SOURCES, _DATA = fields(
+    schema.common.PlacedObjects, "numbers", "contentTypes", "sources", "data"
+)
+_TASK_NUMBERS, _COUNTS, _CONFIGS = fields(
+    schema.common.AssignedTasks, "numbers", "counts", "configs"
+)
 
 
-def write_orders(builder: Builder, orders: Orders) -> None:
+def encode_orders(orders: Orders) -> bytes:
+    objects, tasks = orders.objects, orders.tasks
+    rows = len(objects.ids) + len(tasks.ids)
+    builder = blank(schema.common.Orders, rows, objects.data, tasks.configs)
+    _write_orders(builder, orders)
+    return packed(builder)
+
+
+def decode_orders(content: bytes) -> Orders:
+    return unpacked("orders", schema.common.Orders, content, _read_orders)
+
+
+def _write_orders(builder: Builder, orders: Orders) -> None:
     """Only columns that hold something are written: most orders are small."""
     if orders.forget_sessions:
-        builder.forgetSessions = orders.forget_sessions
+        builder.forgetSessions = write_numbers(orders.forget_sessions)
     if orders.stop_ids:
-        builder.stopIds = orders.stop_ids
-        builder.stopAttempts = orders.stop_attempts
+        builder.stopIds = write_numbers(orders.stop_ids)
+        builder.stopAttempts = write_counts(orders.stop_attempts)
     if orders.drops:
-        builder.drops = orders.drops
+        builder.drops = write_numbers(orders.drops)
     if orders.task_kinds:
         write_task_kinds(builder, "taskKinds", orders.task_kinds)
     if orders.object_kinds:
         write_object_kinds(builder, "objectKinds", orders.object_kinds)
     if orders.objects.ids:
-        _write_objects(builder.init("objects"), orders.objects)
+        _write_objects(builder._init_by_field(_OBJECTS), orders.objects)
     if orders.tasks.ids:
-        _write_tasks(builder.init("tasks"), orders.tasks)
+        _write_tasks(builder._init_by_field(_TASKS), orders.tasks)
 
 
-def read_orders(reader: Reader) -> Orders:
-    get, has = reader._get, reader._has  # by attributes it would take twice as long
-    orders = Orders()
-    if has("forgetSessions"):
-        orders.forget_sessions = list(get("forgetSessions"))
-    if has("stopIds") or has("stopAttempts"):
-        orders.stop_ids = list(get("stopIds"))
-        orders.stop_attempts = list(get("stopAttempts"))
-    if has("drops"):
-        orders.drops = list(get("drops"))
-    if has("taskKinds"):
-        orders.task_kinds = read_task_kinds(get("taskKinds"))
-    if has("objectKinds"):
-        orders.object_kinds = read_object_kinds(get("objectKinds"))
-    if has("objects"):
-        orders.objects = _read_objects(get("objects"))
-    if has("tasks"):
-        orders.tasks = _read_tasks(get("tasks"))
+def _read_orders(reader: Reader) -> Orders:
+    get, has = reader._get_by_field, reader._has_by_field
+    orders = Orders(
+        read_numbers(get(_FORGET_SESSIONS)) if has(_FORGET_SESSIONS) else [],
+        read_numbers(get(_STOP_IDS)) if has(_STOP_IDS) else [],
+        read_counts(get(_STOP_ATTEMPTS)) if has(_STOP_ATTEMPTS) else [],
+        read_numbers(get(_DROPS)) if has(_DROPS) else [],
+        read_task_kinds(get(_TASK_KINDS)) if has(_TASK_KINDS) else [],
+        read_object_kinds(get(_OBJECT_KINDS)) if has(_OBJECT_KINDS) else [],
+        _read_objects(get(_OBJECTS)) if has(_OBJECTS) else PlacedObjects([], [], [], [], [], []),
+        _read_tasks(get(_TASKS)) if has(_TASKS) else AssignedTasks(),
+    )
     orders.check()
     return orders
 
 
 def _write_objects(builder: Builder, objects: PlacedObjects) -> None:
-    builder.ids = objects.ids
-    builder.kinds = objects.kinds
-    builder.contentTypes = objects.content_types
-    builder.sizes = objects.sizes
-    builder.sources = objects.sources
+    check_ours(objects)
+    builder.numbers = write_numbers([*objects.ids, *objects.kinds, *objects.sizes])
+    if any(objects.content_types):
+        builder.contentTypes = objects.content_types
+    if any(objects.sources):
+        builder.sources = objects.sources
     builder.data = objects.data
 
 
 def _read_objects(reader: Reader) -> PlacedObjects:
-    get = reader._get
+    get, has = reader._get_by_field, reader._has_by_field
+    data = entries(get(_DATA))
+    numbers = read_numbers(get(_OBJECT_NUMBERS))
+    rows = len(data)
     return PlacedObjects(
-        ids=list(get("ids")),
-        kinds=list(get("kinds")),
-        content_types=list(get("contentTypes")),
-        sizes=list(get("sizes")),
-        sources=list(get("sources")),
-        data=list(get("data")),
+        ids=numbers[:rows],
+        kinds=numbers[rows : 2 * rows],
+        content_types=entries(get(_CONTENT_TYPES)) if has(_CONTENT_TYPES) else [""] * rows,
+        sizes=numbers[2 * rows :],
+        sources=entries(get(_SOURCES)) if has(_SOURCES) else [""] * rows,
+        data=data,
     )
 
 
 def _write_tasks(builder: Builder, tasks: AssignedTasks) -> None:
-    builder.ids = tasks.ids
-    builder.attempts = tasks.attempts
-    builder.kinds = tasks.kinds
-    builder.priorities = tasks.priorities
+    check_ours(tasks)
+    builder.numbers = write_numbers(
+        [*tasks.ids, *tasks.kinds, *tasks.priorities, *tasks.inputs, *tasks.outputs]
+    )
+    builder.counts = write_counts([*tasks.attempts, *tasks.input_counts])
     builder.configs = tasks.configs
-    builder.inputCounts = tasks.input_counts
-    builder.inputs = tasks.inputs
-    builder.outputs = tasks.outputs
 
 
 def _read_tasks(reader: Reader) -> AssignedTasks:
-    get = reader._get
+    get = reader._get_by_field
+    configs = entries(get(_CONFIGS))
+    numbers = read_numbers(get(_TASK_NUMBERS))
+    counts = read_counts(get(_COUNTS))
+    rows = len(configs)
+    input_counts = counts[rows:]
+    inputs = 3 * rows
+    outputs = inputs + sum(input_counts)
     return AssignedTasks(
-        ids=list(get("ids")),
-        attempts=list(get("attempts")),
-        kinds=list(get("kinds")),
-        priorities=list(get("priorities")),
-        configs=list(get("configs")),
-        input_counts=list(get("inputCounts")),
-        inputs=list(get("inputs")),
-        outputs=list(get("outputs")),
+        ids=numbers[:rows],
+        attempts=counts[:rows],
+        kinds=numbers[rows : 2 * rows],
+        priorities=numbers[2 * rows : inputs],
+        configs=configs,
+        input_counts=input_counts,
+        inputs=numbers[inputs:outputs],
+        outputs=numbers[outputs:],
     )

@@ -16,11 +16,20 @@ from rain.rpc.codec.answers import (
     write_refusal,
     write_wait_answer,
 )
-from rain.rpc.codec.border import Reader, check_length
-from rain.rpc.codec.plain import packed, unpacked
+from rain.rpc.codec.border import Builder, Reader
+from rain.rpc.codec.columns import fields, read_numbers, write_numbers
+from rain.rpc.codec.plain import blank, check_size, packed, unpacked
 from rain.rpc.codec.submission import read_submission, read_uploaded, write_submission
 
 WAIT_MODES = ("all", "some", "session")  # in the order of the schema's numbers
+
+_NUMBER, _MORE, _QUIET, _SUBMIT, _WAIT = fields(
+    schema.request.Request, "number", "more", "quiet", "submit", "wait"
+)
+_SESSION, _TASKS, _OBJECTS, _MODE = fields(
+    schema.request.Request.Wait, "session", "tasks", "objects", "mode"
+)
+_ANSWER_NUMBER, _WAITED, _REFUSAL = fields(schema.request.Answer, "number", "waited", "refusal")
 
 
 @frozen
@@ -54,24 +63,32 @@ Refused: TypeAlias = RefusedError | SessionFailedError
 
 
 def write_request(number: int, request: Request) -> bytes:
-    message = schema.request.Request.new_message()
-    message.number = number
-    match request:
-        case SubmitPart(part, uploaded, last, quiet):
-            submit = message.init("submit")
-            write_submission(submit.init("part"), part, uploaded)
-            submit.last = last
-            submit.quiet = quiet
-            check_length("a part of the submission", message)
-        case Wait(session, tasks, objects, mode):
-            wait = message.init("wait")
-            wait.session = session
-            wait.tasks = list(tasks)
-            wait.objects = list(objects)
-            wait.mode = mode
-        case Abandon():
+    if isinstance(request, SubmitPart):
+        tasks, constants = request.part.tasks, request.part.constants
+        rows = len(tasks.ids) + len(constants.ids)
+        message = blank(schema.request.Request, rows, tasks.configs, constants.data)
+        if not request.last:
+            message.more = True
+        if request.quiet:
+            message.quiet = True
+        write_submission(message._init_by_field(_SUBMIT), request.part, request.uploaded)
+    else:
+        message = schema.request.Request.new_message()
+        if isinstance(request, Wait):
+            _write_wait(message._init_by_field(_WAIT), request)
+        else:
             message.abandon = None
-    return packed(message)
+    message.number = number
+    return check_size("a part of the submission", packed(message))
+
+
+def _write_wait(builder: Builder, wait: Wait) -> None:
+    builder.session = wait.session
+    if wait.tasks:
+        builder.tasks = write_numbers(wait.tasks)
+    if wait.objects:
+        builder.objects = write_numbers(wait.objects)
+    builder.mode = wait.mode
 
 
 def read_request(content: bytes) -> tuple[int, Request]:
@@ -79,24 +96,31 @@ def read_request(content: bytes) -> tuple[int, Request]:
 
 
 def _read_request(message: Reader) -> tuple[int, Request]:
-    number: int = message.number
-    match str(message.which()):
+    get = message._get_by_field
+    match message._which_str():
         case "submit":
-            submit = message.submit
-            part = submit.part
-            return number, SubmitPart(
-                read_submission(part), read_uploaded(part), submit.last, submit.quiet
+            part = get(_SUBMIT)
+            request: Request = SubmitPart(
+                read_submission(part), read_uploaded(part), not get(_MORE), get(_QUIET)
             )
         case "wait":
-            wait = message.wait
-            mode: int = wait.mode.raw
-            if mode >= len(WAIT_MODES):
-                raise ProtocolError(f"wait: there is no mode number {mode}")
-            tasks: list[TaskId] = list(wait.tasks)
-            objects: list[ObjectId] = list(wait.objects)
-            return number, Wait(SessionId(wait.session), tasks, objects, WAIT_MODES[mode])
+            request = _read_wait(get(_WAIT))
         case _:
-            return number, Abandon()
+            request = Abandon()
+    return get(_NUMBER), request
+
+
+def _read_wait(reader: Reader) -> Wait:
+    get = reader._get_by_field
+    mode: int = get(_MODE).raw
+    if mode >= len(WAIT_MODES):
+        raise ProtocolError(f"wait: there is no mode number {mode}")
+    return Wait(
+        get(_SESSION),
+        read_numbers(get(_TASKS)),
+        read_numbers(get(_OBJECTS)),
+        WAIT_MODES[mode],
+    )
 
 
 def write_done(number: int, value: None) -> bytes:
@@ -107,16 +131,17 @@ def write_done(number: int, value: None) -> bytes:
 
 
 def write_waited(number: int, answer: WaitAnswer) -> bytes:
-    message = schema.request.Answer.new_message()
+    delivery = answer.delivery
+    message = blank(schema.request.Answer, len(delivery.ids), delivery.data)
     message.number = number
-    write_wait_answer(message.init("waited"), answer)
+    write_wait_answer(message._init_by_field(_WAITED), answer)
     return packed(message)
 
 
 def write_refused(number: int, reason: str | SessionFailure) -> bytes:
     message = schema.request.Answer.new_message()
     message.number = number
-    write_refusal(message.init("refusal"), reason)
+    write_refusal(message._init_by_field(_REFUSAL), reason)
     return packed(message)
 
 
@@ -125,12 +150,13 @@ def read_answer(content: bytes) -> tuple[int, Answer | Refused]:
 
 
 def _read_answer(message: Reader) -> tuple[int, Answer | Refused]:
-    number: int = message.number
-    match str(message.which()):
+    get = message._get_by_field
+    number: int = get(_ANSWER_NUMBER)
+    match message._which_str():
         case "waited":
-            return number, read_wait_answer(message.waited)
+            return number, read_wait_answer(get(_WAITED))
         case "refusal":
-            refusal = read_refusal(message.refusal)
+            refusal = read_refusal(get(_REFUSAL))
             if isinstance(refusal, str):
                 return number, RefusedError(refusal)
             return number, SessionFailedError(refusal)

@@ -22,15 +22,9 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.rpc import schema
-from rain.rpc.codec import answers, orders, submission, update
-from rain.rpc.codec.border import (
-    NESTING_LIMIT,
-    TRAVERSAL_LIMIT,
-    Builder,
-    Reader,
-    check_length,
-    reading,
-)
+from rain.rpc.codec import answers, orders, requests, update
+from rain.rpc.codec.border import Builder, Interface, Reader
+from rain.rpc.codec.plain import check_size, packed, unpacked
 
 V = TypeVar("V")
 
@@ -38,25 +32,58 @@ V = TypeVar("V")
 class _Way(NamedTuple):
     """How one type of value travels."""
 
-    struct: Any
-    write: Callable[[Builder, Any], None]
-    read: Callable[[Reader], Any]
+    encode: Callable[[Any], bytes]
+    decode: Callable[[bytes], Any]
+
+
+def _alone(
+    struct: Interface, write: Callable[[Builder, Any], None], read: Callable[[Reader], Any]
+) -> _Way:
+    """The way of a value that is a message by itself here, and a part of others elsewhere."""
+
+    def encode(value: object) -> bytes:
+        builder = struct.new_message()
+        write(builder, value)
+        return packed(builder)
+
+    def decode(content: bytes) -> object:
+        return unpacked("a value", struct, content, read)
+
+    return _Way(encode, decode)
+
+
+def _submit(submission: Submission) -> bytes:
+    return requests.write_request(0, requests.SubmitPart(submission, (), last=True))
+
+
+def _submitted(content: bytes) -> Submission:
+    _, request = requests.read_request(content)
+    assert isinstance(request, requests.SubmitPart)
+    return request.part
+
+
+def _answer(answer: WaitAnswer) -> bytes:
+    return requests.write_waited(0, answer)
+
+
+def _answered(content: bytes) -> object:
+    return requests.read_answer(content)[1]
 
 
 _WAYS: dict[type, _Way] = {
-    Submission: _Way(
-        schema.common.Submission, submission.write_submission, submission.read_submission
+    Submission: _Way(_submit, _submitted),
+    Orders: _Way(orders.encode_orders, orders.decode_orders),
+    Update: _Way(update.encode_update, update.decode_update),
+    WaitAnswer: _Way(_answer, _answered),
+    str: _alone(schema.common.Refusal, answers.write_refusal, answers.read_refusal),
+    SessionFailure: _alone(schema.common.Refusal, answers.write_refusal, answers.read_refusal),
+    TaskReport: _alone(
+        schema.common.TaskReport, answers.write_task_report, answers.read_task_report
     ),
-    Orders: _Way(schema.common.Orders, orders.write_orders, orders.read_orders),
-    Update: _Way(schema.common.Update, update.write_update, update.read_update),
-    str: _Way(schema.common.Refusal, answers.write_refusal, answers.read_refusal),
-    SessionFailure: _Way(schema.common.Refusal, answers.write_refusal, answers.read_refusal),
-    WaitAnswer: _Way(schema.common.WaitAnswer, answers.write_wait_answer, answers.read_wait_answer),
-    TaskReport: _Way(schema.common.TaskReport, answers.write_task_report, answers.read_task_report),
-    ObjectReport: _Way(
+    ObjectReport: _alone(
         schema.common.ObjectReport, answers.write_object_report, answers.read_object_report
     ),
-    GovernorReport: _Way(
+    GovernorReport: _alone(
         schema.common.GovernorReport,
         answers.write_governor_report,
         answers.read_governor_report,
@@ -66,24 +93,12 @@ _WAYS: dict[type, _Way] = {
 
 def to_bytes(value: object) -> bytes:
     """The encoded form of a value, as long as it is on the wire."""
-    way = _WAYS[type(value)]
-    builder = way.struct.new_message()
-    way.write(builder, value)
-    check_length(type(value).__name__, builder)
-    encoded: bytes = builder.to_bytes()
-    return encoded
+    return check_size(type(value).__name__, _WAYS[type(value)].encode(value))
 
 
 def from_bytes(kind: type[V], encoded: bytes) -> V:
     """The value that was encoded, read as strictly as from a peer."""
-    way = _WAYS[kind]
-    with (
-        reading(kind.__name__),
-        way.struct.from_bytes(
-            encoded, traversal_limit_in_words=TRAVERSAL_LIMIT, nesting_limit=NESTING_LIMIT
-        ) as reader,
-    ):
-        value: V = way.read(reader)
+    value: V = _WAYS[kind].decode(encoded)
     return value
 
 

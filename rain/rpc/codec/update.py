@@ -4,23 +4,73 @@ from collections.abc import Sequence
 
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import FinishedTasks, Monitoring, ObjectNote, TaskFailure, TaskNote, Update
+from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader, clean, shown
+from rain.rpc.codec.columns import (
+    check_ours,
+    entries,
+    fields,
+    read_counts,
+    read_numbers,
+    read_seconds,
+    write_counts,
+    write_numbers,
+    write_seconds,
+)
 from rain.rpc.codec.failures import cause_number, read_cause
+from rain.rpc.codec.plain import blank, packed, unpacked
+
+(
+    _STARTED_IDS,
+    _STARTED_ATTEMPTS,
+    _FINISHED,
+    _FAILED,
+    _LOCATED,
+    _UNFETCHED,
+    _TASK_NOTES,
+    _OBJECT_NOTES,
+    _MONITORING,
+) = fields(
+    schema.common.Update,
+    "startedIds",
+    "startedAttempts",
+    "finished",
+    "failed",
+    "located",
+    "unfetched",
+    "taskNotes",
+    "objectNotes",
+    "monitoring",
+)
+_NUMBERS, _COUNTS, _DURATIONS, _DATA = fields(
+    schema.common.FinishedTasks, "numbers", "counts", "durations", "data"
+)
 
 
-def write_update(builder: Builder, update: Update) -> None:
+def encode_update(update: Update) -> bytes:
+    finished = update.finished
+    builder = blank(schema.common.Update, len(finished.data), finished.data)
+    _write_update(builder, update)
+    return packed(builder)
+
+
+def decode_update(content: bytes) -> Update:
+    return unpacked("an update", schema.common.Update, content, _read_update)
+
+
+def _write_update(builder: Builder, update: Update) -> None:
     """Only columns that hold something are written: a heartbeat is empty."""
     if update.started_ids:
-        builder.startedIds = update.started_ids
-        builder.startedAttempts = update.started_attempts
+        builder.startedIds = write_numbers(update.started_ids)
+        builder.startedAttempts = write_counts(update.started_attempts)
     if update.finished.ids:
-        _write_finished(builder.init("finished"), update.finished)
+        _write_finished(builder._init_by_field(_FINISHED), update.finished)
     if update.failed:
         _write_failed(builder, update.failed)
     if update.located:
-        builder.located = update.located
+        builder.located = write_numbers(update.located)
     if update.unfetched:
-        builder.unfetched = update.unfetched
+        builder.unfetched = write_numbers(update.unfetched)
     if update.task_notes:
         _write_task_notes(builder, update.task_notes)
     if update.object_notes:
@@ -29,65 +79,68 @@ def write_update(builder: Builder, update: Update) -> None:
         _write_monitoring(builder, update.monitoring)
 
 
-def read_update(reader: Reader) -> Update:
-    update = Update()
-    if reader._has("startedIds") or reader._has("startedAttempts"):
-        update.started_ids = list(reader.startedIds)
-        update.started_attempts = list(reader.startedAttempts)
-    if reader._has("finished"):
-        update.finished = _read_finished(reader.finished)
-    if reader._has("failed"):
-        update.failed = [
-            TaskFailure(
-                TaskId(row.task), row.attempt, row.message, row.debug, read_cause(row.cause.raw)
-            )
-            for row in reader.failed
-        ]
-    if reader._has("located"):
-        update.located = list(reader.located)
-    if reader._has("unfetched"):
-        update.unfetched = list(reader.unfetched)
-    if reader._has("taskNotes"):
-        update.task_notes = [
-            TaskNote(TaskId(row.task), row.user, row.debug) for row in reader.taskNotes
-        ]
-    if reader._has("objectNotes"):
-        update.object_notes = [
-            ObjectNote(ObjectId(row.object), row.contentType, row.user)
-            for row in reader.objectNotes
-        ]
-    if reader._has("monitoring"):
-        update.monitoring = [
-            Monitoring(
-                tuple(row.cpuUsage),
-                row.memUsage,
-                tuple(row.interfaces),
-                tuple(row.received),
-                tuple(row.sent),
-            )
-            for row in reader.monitoring
-        ]
+def _read_update(reader: Reader) -> Update:
+    get, has = reader._get_by_field, reader._has_by_field
+    update = Update(
+        read_numbers(get(_STARTED_IDS)) if has(_STARTED_IDS) else [],
+        read_counts(get(_STARTED_ATTEMPTS)) if has(_STARTED_ATTEMPTS) else [],
+        _read_finished(get(_FINISHED)) if has(_FINISHED) else FinishedTasks(),
+        [_read_failure(row) for row in get(_FAILED)] if has(_FAILED) else [],
+        read_numbers(get(_LOCATED)) if has(_LOCATED) else [],
+        read_numbers(get(_UNFETCHED)) if has(_UNFETCHED) else [],
+        [_read_task_note(row) for row in get(_TASK_NOTES)] if has(_TASK_NOTES) else [],
+        [_read_object_note(row) for row in get(_OBJECT_NOTES)] if has(_OBJECT_NOTES) else [],
+        [_read_sample(row) for row in get(_MONITORING)] if has(_MONITORING) else [],
+    )
     update.check()
     return update
 
 
 def _write_finished(builder: Builder, finished: FinishedTasks) -> None:
-    builder.ids = finished.ids
-    builder.attempts = finished.attempts
-    builder.durations = finished.durations
-    builder.outputCounts = finished.output_counts
-    builder.sizes = finished.sizes
+    check_ours(finished)
+    builder.numbers = write_numbers([*finished.ids, *finished.sizes])
+    builder.counts = write_counts([*finished.attempts, *finished.output_counts])
+    builder.durations = write_seconds(finished.durations)
     builder.data = finished.data
 
 
 def _read_finished(reader: Reader) -> FinishedTasks:
+    get = reader._get_by_field
+    durations = read_seconds(get(_DURATIONS))
+    numbers = read_numbers(get(_NUMBERS))
+    counts = read_counts(get(_COUNTS))
+    rows = len(durations)
     return FinishedTasks(
-        ids=list(reader.ids),
-        attempts=list(reader.attempts),
-        durations=list(reader.durations),
-        output_counts=list(reader.outputCounts),
-        sizes=list(reader.sizes),
-        data=list(reader.data),
+        ids=numbers[:rows],
+        attempts=counts[:rows],
+        durations=durations,
+        output_counts=counts[rows:],
+        sizes=numbers[rows:],
+        data=entries(get(_DATA)),
+    )
+
+
+def _read_failure(row: Reader) -> TaskFailure:
+    return TaskFailure(
+        TaskId(row.task), row.attempt, row.message, row.debug, read_cause(row.cause.raw)
+    )
+
+
+def _read_task_note(row: Reader) -> TaskNote:
+    return TaskNote(TaskId(row.task), row.user, row.debug)
+
+
+def _read_object_note(row: Reader) -> ObjectNote:
+    return ObjectNote(ObjectId(row.object), row.contentType, row.user)
+
+
+def _read_sample(row: Reader) -> Monitoring:
+    return Monitoring(
+        tuple(row.cpuUsage),
+        row.memUsage,
+        tuple(row.interfaces),
+        tuple(row.received),
+        tuple(row.sent),
     )
 
 

@@ -64,14 +64,6 @@ def test_columns_of_different_lengths_are_the_senders_fault() -> None:
         through_the_wire(value)
 
 
-def test_input_counts_that_do_not_add_up_are_the_senders_fault() -> None:
-    value = Submission(
-        SessionId(1), tasks=TaskColumns([TaskId(10)], [KindId(1)], [b""], [2], [ObjectId(11)], [])
-    )
-    with pytest.raises(ProtocolError, match="do not add up"):
-        through_the_wire(value)
-
-
 def test_a_state_that_nobody_knows_is_the_senders_fault() -> None:
     report = schema.common.ObjectReport.new_message()
     report.state = 99

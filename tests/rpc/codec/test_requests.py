@@ -1,0 +1,134 @@
+"""Requests and their answers arrive as they were sent, or are refused by name."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rain.base.errors import ProtocolError, RefusedError, SessionFailedError
+from rain.base.failures import SessionFailure
+from rain.base.ids import KindId, ObjectId, SessionId
+from rain.base.wire import ConstantColumns, Submission, WaitAnswer
+from rain.rpc import schema
+from rain.rpc.codec.requests import (
+    WAIT_MODES,
+    Abandon,
+    Request,
+    SubmitPart,
+    Wait,
+    read_answer,
+    read_request,
+    write_done,
+    write_refused,
+    write_request,
+    write_waited,
+)
+from tests.rpc.values import (
+    FEW,
+    object_ids,
+    session_failures,
+    sessions,
+    submissions,
+    task_ids,
+    texts,
+    wait_answers,
+)
+
+counted = st.integers(0, 2**62)
+parts = st.builds(SubmitPart, submissions, st.just([]), st.booleans(), st.booleans())
+waits = st.builds(
+    Wait,
+    sessions,
+    st.lists(task_ids, max_size=FEW),
+    st.lists(object_ids, max_size=FEW),
+    st.sampled_from(WAIT_MODES),
+)
+requests: st.SearchStrategy[Request] = parts | waits | st.just(Abandon())
+
+
+@given(counted, requests)
+def test_a_request_arrives_as_it_was_sent(number: int, request: Request) -> None:
+    assert read_request(write_request(number, request)) == (number, request)
+
+
+def test_constants_that_went_ahead_are_named_and_their_data_stays_behind() -> None:
+    ids = [ObjectId(1), ObjectId(2), ObjectId(3)]
+    constants = ConstantColumns(ids, [KindId(9)] * 3, [b"here", b"large", b"larger"])
+    part = SubmitPart(Submission(SessionId(1), constants=constants), ids[1:], last=True)
+
+    _, read = read_request(write_request(1, part))
+
+    assert isinstance(read, SubmitPart)
+    assert read.uploaded == ids[1:]
+    assert read.part.constants.data == [b"here", b"", b""]
+
+
+@given(counted, wait_answers)
+def test_the_answer_to_a_wait_arrives_as_it_was_sent(number: int, answer: WaitAnswer) -> None:
+    assert read_answer(write_waited(number, answer)) == (number, answer)
+
+
+@given(counted)
+def test_what_was_done_is_answered_with_its_number(number: int) -> None:
+    assert read_answer(write_done(number, None)) == (number, None)
+
+
+@given(texts, session_failures)
+def test_a_refusal_says_why(reason: str, failure: SessionFailure) -> None:
+    _, refused = read_answer(write_refused(1, reason))
+    _, failed = read_answer(write_refused(1, failure))
+
+    assert isinstance(refused, RefusedError)
+    assert str(refused) == reason
+    assert isinstance(failed, SessionFailedError)
+    assert failed.failure == failure
+
+
+@given(requests, st.data())
+def test_damaged_requests_are_the_senders_fault_or_other_requests(
+    request: Request, draw: st.DataObject
+) -> None:
+    encoded = bytearray(write_request(1, request))
+    place = draw.draw(st.integers(0, len(encoded) - 1))
+    encoded[place] = draw.draw(st.integers(0, 255))
+    try:
+        _, read = read_request(bytes(encoded))
+    except ProtocolError:
+        return
+    if isinstance(read, SubmitPart):
+        read.part.check()
+
+
+@given(wait_answers, st.data())
+def test_damaged_answers_are_the_senders_fault_or_other_answers(
+    answer: WaitAnswer, draw: st.DataObject
+) -> None:
+    encoded = bytearray(write_waited(1, answer))
+    place = draw.draw(st.integers(0, len(encoded) - 1))
+    encoded[place] = draw.draw(st.integers(0, 255))
+    try:
+        _, read = read_answer(bytes(encoded))
+    except ProtocolError:
+        return
+    if isinstance(read, WaitAnswer):
+        read.delivery.check()
+
+
+@given(st.binary(max_size=200))
+def test_garbage_is_the_senders_fault(garbage: bytes) -> None:
+    try:
+        read_request(garbage)
+    except ProtocolError:
+        return
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 4, b"\0" * 12, b"\0\0\0\0\2\0\0\0"])
+def test_what_is_cut_off_is_the_senders_fault(content: bytes) -> None:
+    with pytest.raises(ProtocolError, match="a request: "):
+        read_request(content)
+
+
+def test_a_mode_that_nobody_knows_is_the_senders_fault() -> None:
+    message = schema.request.Request.new_message()
+    message.init("wait").mode = 99
+    with pytest.raises(ProtocolError, match="99"):
+        read_request(message.to_bytes())
