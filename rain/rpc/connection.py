@@ -92,7 +92,7 @@ class Connection:
         self._hears = True
 
         def heard(kind: Kind, content: bytes) -> None:
-            if not self.is_open:
+            if self.cause is not None:
                 return
             if kind is Kind.FAREWELL:
                 self.farewell = content.decode("utf-8", "replace") or "for no reason"
@@ -110,7 +110,7 @@ class Connection:
 
         It may overtake calls that were made before it, but no call overtakes it.
         """
-        if self.is_open:
+        if self.cause is None:
             self._transport.say(Kind.MESSAGE, message)
 
     def say_now(self, *messages: bytes) -> None:

@@ -104,8 +104,7 @@ class SocketLink:
         for frame in frames:
             if len(frame) > self._limit:
                 raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")
-            self._writer.write(len(frame).to_bytes(HEADER, "little"))
-            self._writer.write(frame)
+            self._writer.write(len(frame).to_bytes(HEADER, "little"), frame)
 
     def send_now(self, frame: bytes) -> None:
         """Sends a frame at once, behind all that was said, for whoever says only one in a turn."""

@@ -46,7 +46,8 @@ class Host:
     def __init__(self, loop: SequelLoop) -> None:
         self.loop = loop
         self.failure: BaseException | None = None
-        self._over = False
+        # Whether pulses and timers still run: not after a failure, and not after the main.
+        self.alive = True
         self._token: trio.lowlevel.TrioToken | None = None
         self._scope = trio.CancelScope()
 
@@ -62,14 +63,6 @@ class Host:
             raise InvariantError("the trio main was cancelled, and nobody failed")
         return status
 
-    @property
-    def alive(self) -> bool:
-        """Whether pulses and timers still run: not after a failure, and not after the main."""
-        return self.failure is None and not self._over
-
-    def finish(self) -> None:
-        self._over = True
-
     def in_trio(self, function: Callable[[*Ts], object], *args: *Ts) -> None:
         """Calls a plain function inside of trio soon; after trio's end there is nobody to call."""
         if self._token is None:
@@ -83,6 +76,7 @@ class Host:
         """Ends the program with this error; the first one wins."""
         if self.failure is None:
             self.failure = error
+            self.alive = False
             self.in_trio(self._scope.cancel)
 
     def complain(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -144,7 +138,7 @@ async def _host_main(main: Callable[[], Awaitable[int]]) -> outcome.Outcome[int]
                 restrict_keyboard_interrupt_to_checkpoints=True,
             )
             result = await finished
-            program.finish()
+            program.alive = False
             return result
     finally:
         del _hosts[loop]

@@ -8,6 +8,7 @@ how many segments it has, and of these there are at most 512.
 
 from collections.abc import Iterator
 from enum import Enum
+from struct import Struct
 
 from rain.base.errors import ProtocolError
 
@@ -26,7 +27,8 @@ class Kind(bytes, Enum):
     FAREWELL = b"\xfe\xff\xff\xff"  # why the connection ends: the last thing that is said
 
 
-_MARKS = {kind.value: kind for kind in (Kind.MESSAGE, Kind.FAREWELL)}
+_HEADER = Struct("<II")  # of a plain message: its mark and how long it is
+_PLAIN = {int.from_bytes(kind, "little"): kind for kind in (Kind.MESSAGE, Kind.FAREWELL)}
 
 
 def marked(kind: Kind, content: bytes) -> bytes:
@@ -58,16 +60,26 @@ class Sorter:
                 yield Kind.CALLS, chunk[start:stop]
                 start = stop
                 continue
-            kind, length = _next(chunk, start, end)
-            if kind is Kind.CALLS and length <= end - start:
-                self._passing = length + _content(chunk, start, length)
-            elif length <= end - start:
-                yield kind, chunk[start + HEADER : start + length]
-                start += length
-            else:
-                self._rest += chunk[start:]
-                self._needed = length
-                break
+            needed = HEADER
+            if end - start >= HEADER:
+                mark, length = _HEADER.unpack_from(chunk, start)
+                kind = _PLAIN.get(mark)
+                if kind is None:
+                    needed = _table(mark)
+                    if needed <= end - start:
+                        self._passing = needed + _content(chunk, start, needed)
+                        continue
+                elif length > PLAIN_LIMIT:
+                    raise ProtocolError(f"a message of {length} bytes; the limit is {PLAIN_LIMIT}")
+                else:
+                    needed = HEADER + length
+                    if needed <= end - start:
+                        yield kind, chunk[start + HEADER : start + needed]
+                        start += needed
+                        continue
+            self._rest += chunk[start:]
+            self._needed = needed
+            return
 
     @property
     def inside_call(self) -> bool:
@@ -79,21 +91,12 @@ class Sorter:
         return bytes(self._rest)
 
 
-def _next(chunk: bytes, start: int, end: int) -> tuple[Kind, int]:
-    """What begins here, and how long it is: of a call its table, else all of it."""
-    if end - start < HEADER:
-        return Kind.CALLS, HEADER
-    mark = chunk[start : start + WORD]
-    kind = _MARKS.get(mark)
-    if kind is None:
-        segments = int.from_bytes(mark, "little") + 1
-        if segments > SEGMENTS_AT_MOST:
-            return Kind.CALLS, 0  # nonsense, and Cap'n Proto's to judge
-        return Kind.CALLS, WORD * (segments + 1 + (segments + 1) % 2)
-    length = int.from_bytes(chunk[start + WORD : start + HEADER], "little")
-    if length > PLAIN_LIMIT:
-        raise ProtocolError(f"a message of {length} bytes; the limit is {PLAIN_LIMIT}")
-    return kind, HEADER + length
+def _table(mark: int) -> int:
+    """How long the table is that a call begins with, by its first word."""
+    segments = mark + 1
+    if segments > SEGMENTS_AT_MOST:
+        return 0  # nonsense, and Cap'n Proto's to judge
+    return WORD * (segments + 1 + (segments + 1) % 2)
 
 
 def _content(chunk: bytes, start: int, table: int) -> int:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rain.base.errors import ProtocolError
-from rain.rpc.interleaved import Kind, Sorter, marked
+from rain.rpc.interleaved import WORD, Kind, Sorter, marked
 from rain.rpc.sequel import SequelLoop
 from rain.rpc.turn_writer import TurnWriter
 
@@ -94,7 +94,7 @@ class Stream(asyncio.Transport):
     def say(self, kind: Kind, content: bytes) -> None:
         """Sends a plain message with whatever else is said in this turn."""
         if not self._closing:
-            self._writer.write(marked(kind, content))
+            self._writer.write(kind, len(content).to_bytes(WORD, "little"), content)
 
     def say_now(self, *contents: bytes) -> None:
         """Sends plain messages at once, in one piece. May be called from any thread."""
@@ -156,7 +156,8 @@ class Stream(asyncio.Transport):
             self._hold(self._sorter.leftover())
             self._ended = True
             self._unwatch()
-        self._feed()
+        if self._held or self._ended:
+            self._feed()
 
     def _hold(self, piece: bytes) -> None:
         if piece:

@@ -22,26 +22,27 @@ class _Outgoing:
 
     __slots__ = ("_piece", "_taken")
 
-    def __init__(self, piece: bytes) -> None:
-        self._piece = memoryview(piece)
-        self._taken: list[int] = []
+    def __init__(self, piece: bytes, taken: int = 0) -> None:
+        self._piece = piece
+        self._taken = [taken]
 
     @property
-    def rest(self) -> memoryview:
-        return self._piece[sum(self._taken) :]
+    def left(self) -> int:
+        return len(self._piece) - sum(self._taken)
 
     def push(self, connected: socket.socket) -> None:
         """Sends what the socket takes at once."""
-        rest = self.rest
-        if not rest:
+        left = self.left
+        if not left:
             return
+        rest = memoryview(self._piece)[-left:]
         try:
             # No signal is handled inside: either nothing was sent, or it is noted how much.
             self._taken.extend(map(connected.send, (rest,)))
         except BlockingIOError:
             return
         except OSError:
-            self._taken.append(len(rest))
+            self._taken.append(left)
 
 
 class TurnWriter:
@@ -59,7 +60,7 @@ class TurnWriter:
         self._loop = running_loop()
         self._lock = threading.Lock()  # held around all of what follows
         self._said: list[bytes] = []  # and not on its way yet
-        self._outgoing = _Outgoing(b"")
+        self._outgoing: _Outgoing | None = None
         self._flush_asked = False
         self._writing = False  # the loop tells when the socket takes more
         self._stopped = False
@@ -67,12 +68,13 @@ class TurnWriter:
     @property
     def length(self) -> int:
         """Bytes that were said and not sent."""
-        return sum(map(len, self._said)) + len(self._outgoing.rest)
+        outgoing = self._outgoing
+        return sum(map(len, self._said)) + (0 if outgoing is None else outgoing.left)
 
-    def write(self, piece: bytes) -> None:
+    def write(self, *pieces: bytes) -> None:
         """From the loop: says something in this turn."""
         with self._lock:
-            self._said.append(piece)
+            self._said += pieces
             if not (self._flush_asked or self._writing or self._stopped):
                 self._flush_asked = True
                 self._loop.follow(self._flush)
@@ -82,14 +84,14 @@ class TurnWriter:
         with self._lock:
             if self._stopped:
                 return
-            if self._said or self._outgoing.rest:
+            if self._said or (self._outgoing is not None and self._outgoing.left):
                 self._said.append(piece)  # it leaves with what is on its way already
                 return
-            self._outgoing = _Outgoing(piece)
+            self._outgoing = outgoing = _Outgoing(piece)
             try:
-                self._outgoing.push(self._socket)
+                outgoing.push(self._socket)
             finally:
-                if self._outgoing.rest:
+                if outgoing.left:
                     self._loop.call_soon_threadsafe(self._push_on)
 
     def flush(self) -> None:
@@ -106,7 +108,7 @@ class TurnWriter:
             if self._writing:
                 self._loop.remove_writer(self._socket)
             self._said.clear()
-            self._outgoing = _Outgoing(b"")
+            self._outgoing = None
 
     def _flush(self) -> None:
         with self._lock:
@@ -129,7 +131,7 @@ class TurnWriter:
             if self._stopped:
                 return
             self._advance()
-            if not self._outgoing.rest:
+            if self._outgoing is None:
                 self._writing = False
                 self._loop.remove_writer(self._socket)
         if not self._stopped:
@@ -137,12 +139,23 @@ class TurnWriter:
 
     def _advance(self) -> None:
         """Sends what the socket takes, and asks to hear when it takes more."""
-        self._outgoing.push(self._socket)
+        outgoing = self._outgoing
+        if outgoing is not None:
+            outgoing.push(self._socket)
+            if not outgoing.left:
+                self._outgoing = None
         said = self._said
-        if said and not self._outgoing.rest:
-            self._outgoing = _Outgoing(said[0] if len(said) == 1 else b"".join(said))
+        if said and self._outgoing is None:
+            piece = said[0] if len(said) == 1 else b"".join(said)
             said.clear()
-            self._outgoing.push(self._socket)
-        if self._outgoing.rest and not self._writing:
+            try:
+                taken = self._socket.send(piece)  # in the loop, which Ctrl-C does not interrupt
+            except BlockingIOError:
+                taken = 0
+            except OSError:
+                taken = len(piece)
+            if taken < len(piece):
+                self._outgoing = _Outgoing(piece, taken)
+        if self._outgoing is not None and not self._writing:
             self._writing = True
             self._loop.add_writer(self._socket, self._writable)
