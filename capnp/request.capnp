@@ -5,7 +5,7 @@ using Common = import "common.capnp";
 struct Request {
   number @0 :Int64;         # the client counts; the answer has the same one
   more @1 :Bool;            # a submission is applied whole with its last part, and answered then
-  quiet @2 :Bool;           # a submission that needs no answer unless it is refused
+  wanted @2 :Common.Numbers;  # a submission with these is answered as a wait for all of them
   union {
     submit @3 :Common.Submission;   # a part of one
     wait :group {

@@ -106,8 +106,10 @@ class Reader:
 
     def _ask(self, event: ClientEvent, now: float) -> None:
         match event:
-            case Submitted(_, _, submission):
+            case Submitted(_, request, submission, wanted):
                 self._submitted(submission, now)
+                if wanted:
+                    self._asked[request] = self._named(submission.session, (), wanted, "all")
             case WaitAsked(_, request, session, tasks, objects, mode):
                 self._asked[request] = self._named(session, tasks, objects, mode)
             case FetchAsked(_, request, data_object):

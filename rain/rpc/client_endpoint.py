@@ -146,21 +146,18 @@ class ClientConnection:
         """
         session = submission.session
         self._calls.raise_failure(session)
-        number, refused = next(self._numbers), partial(self._calls.note_failure, session)
-        messages, uploads = encode_submission(number, submission, quiet=True)
-        asked, box = next(self._numbers), Box()
-        wait = write_request(asked, Wait(session, [], objects, "all"))
-        requests = self._calls.requests
+        number, box = next(self._numbers), Box()
+        messages, uploads = encode_submission(number, submission, objects)
+        if uploads or not objects:
+            # What is uploaded belongs to the session when the submission is answered.
+            self._ask(number, messages, uploads, partial(self._calls.note_failure, session))
+            return partial(self.wait, session, (), objects, "all")
         try:
-            if uploads or len(messages) > 1:
-                self._ask(number, messages, uploads, refused)
-                requests.ask(asked, [wait], box.put)
-            else:
-                requests.ask_both((number, refused), (asked, box.put), (messages[0], wait))
+            self._calls.requests.ask(number, messages, box.put)
         except BaseException:  # an interruption: it may be sent already
-            requests.give_up(asked)
+            self._calls.requests.give_up(number)
             raise
-        return partial(self._take, session, asked, box, None)
+        return partial(self._take, session, number, box, None)
 
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         """Gives up objects of one session."""
@@ -181,7 +178,7 @@ class ClientConnection:
         self._calls.raise_failure(session)
         number, box = next(self._numbers), Box()
         message = write_request(number, Wait(session, tasks, objects, mode))
-        ask = partial(self._calls.requests.ask, number, [message], box.put)
+        ask = partial(self._calls.requests.ask, number, [message], box.put, may_lapse=True)
         return self._take(session, number, box, timeout, ask)
 
     def _take(

@@ -58,7 +58,6 @@ class Requests:
         self._lost = lost
         self._thread = thread
         self._open: dict[int, Put] = {}
-        self._quiet: dict[int, int] = {}  # requests that were accepted if these are answered
         self._gate = asyncio.Lock()  # held while a submission is being sent
         self._counting = threading.Lock()
         self._indirect = 0  # how many requests are on their way through the loop
@@ -75,15 +74,18 @@ class Requests:
 
     # From the thread that asks.
 
-    def ask(self, number: int, messages: Sequence[bytes], put: Put) -> None:
+    def ask(
+        self, number: int, messages: Sequence[bytes], put: Put, *, may_lapse: bool = False
+    ) -> None:
         """Sends a request, which may be cut into several messages.
 
+        One that may lapse is not sent any more when it is given up before that.
         Raises `ConnectionLostError` if it cannot, and otherwise gives the answer to `put`.
         """
         if not self._thread.is_usable:
             raise ConnectionLostError(NOT_HERE)
         if self._indirect or len(messages) > 1:
-            self.ask_after(number, messages, put, _nothing)
+            self.ask_after(number, messages, put, _nothing, may_lapse=may_lapse)
             return
         self._open[number] = put
         # If it ended before it was known that somebody waits, nobody else tells him.
@@ -91,32 +93,22 @@ class Requests:
             raise self._lost()
         self._connection.say_now(messages[0])
 
-    def ask_both(
-        self, quiet: tuple[int, Put], asked: tuple[int, Put], messages: tuple[bytes, bytes]
+    def ask_after(
+        self,
+        number: int,
+        messages: Sequence[bytes],
+        put: Put,
+        prepare: Prepare,
+        *,
+        may_lapse: bool = False,
     ) -> None:
-        """Sends two requests, in one piece if possible.
-
-        The first is answered only if it is refused; the answer to the second says that it was not.
-        """
-        self._quiet[asked[0]] = quiet[0]
-        if self._indirect or not self._thread.is_usable:
-            for (number, put), message in zip((quiet, asked), messages, strict=True):
-                self.ask(number, [message], put)
-            return
-        for number, put in (quiet, asked):
-            self._open[number] = put
-        if self._over and self._open.pop(asked[0], None) is not None:
-            raise self._lost()
-        self._connection.say_now(*messages)
-
-    def ask_after(self, number: int, messages: Sequence[bytes], put: Put, prepare: Prepare) -> None:
         """Sends a request after what it needs; if that is refused, the last message says so."""
         self._open[number] = put
         if self._over and self._open.pop(number, None) is not None:
             raise self._lost()
         with self._counting:
             self._indirect += 1
-        if not self._thread.soon(self._start, number, messages, prepare):
+        if not self._thread.soon(self._start, number, messages, prepare, may_lapse):
             raise ConnectionLostError(NOT_HERE)
 
     def give_up(self, number: int) -> None:
@@ -130,16 +122,21 @@ class Requests:
         async with self._gate:
             pass
 
-    def _start(self, number: int, messages: Sequence[bytes], prepare: Prepare) -> None:
-        task = asyncio.get_running_loop().create_task(self._send(number, messages, prepare))
+    def _start(
+        self, number: int, messages: Sequence[bytes], prepare: Prepare, may_lapse: bool
+    ) -> None:
+        sending = self._send(number, messages, prepare, may_lapse)
+        task = asyncio.get_running_loop().create_task(sending)
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    async def _send(self, number: int, messages: Sequence[bytes], prepare: Prepare) -> None:
+    async def _send(
+        self, number: int, messages: Sequence[bytes], prepare: Prepare, may_lapse: bool
+    ) -> None:
         try:
             async with self._gate:
                 prepared = await prepare()
-                if number not in self._open:  # it was given up, or the connection has ended
+                if self._over or (may_lapse and number not in self._open):
                     return
                 for message in messages if prepared else messages[-1:]:
                     self._connection.say(message)
@@ -158,8 +155,6 @@ class Requests:
     def _heard(self, message: bytes) -> None:
         number, answer = read_answer(message)
         put = self._open.pop(number, None)
-        if self._quiet:
-            self._open.pop(self._quiet.pop(number, 0), None)
         if put is not None:
             put(answer)
 

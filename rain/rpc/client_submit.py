@@ -5,6 +5,7 @@ on the server; and once it is being sent nobody stops it half-way.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
@@ -18,11 +19,11 @@ Upload = tuple[ObjectId, bytes]
 
 
 def encode_submission(
-    number: int, submission: Submission, *, quiet: bool = False
+    number: int, submission: Submission, wanted: Sequence[ObjectId] = ()
 ) -> tuple[list[bytes], list[Upload]]:
     """The messages of a submission, and what is to be uploaded before them.
 
-    A quiet one is answered only if it is refused, provided that it is a single message.
+    It is answered as a wait for all objects that are wanted, unless something is to be uploaded.
     Raises `RefusedError` when it cannot be sent.
     """
     constants = submission.constants
@@ -33,7 +34,7 @@ def encode_submission(
     ]
     gone_ahead = {object_id for object_id, _ in uploads}
     parts = split_submission(_without(submission, gone_ahead) if gone_ahead else submission)
-    is_quiet = quiet and not gone_ahead and len(parts) == 1
+    wanted = () if gone_ahead else wanted
     try:
         return [
             write_request(
@@ -42,7 +43,7 @@ def encode_submission(
                     part,
                     [object_id for object_id in part.constants.ids if object_id in gone_ahead],
                     part is parts[-1],
-                    is_quiet,
+                    wanted if part is parts[-1] else (),
                 ),
             )
             for part in parts

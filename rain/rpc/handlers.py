@@ -68,6 +68,12 @@ class ClientHandler(Protocol):
         """A whole submission: parts joined, uploaded bytes put in, columns checked."""
         ...
 
+    def compute(
+        self, submission: Submission, wanted: Sequence[ObjectId], reply: Reply[WaitAnswer]
+    ) -> None:
+        """The same and, when it is accepted, a wait for all of these objects of its session."""
+        ...
+
     def unkeep(self, objects: Sequence[ObjectId], reply: Reply[None]) -> None: ...
 
     def wait(
@@ -95,7 +101,7 @@ class ClientHandler(Protocol):
         ...
 
     def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
-        """The caller has given up a wait or a fetch, for instance after its timeout.
+        """The caller has given up a wait, a computation or a fetch, for instance after its timeout.
 
         Before `left` it is called for each of them that was not answered.
         """

@@ -15,6 +15,7 @@ from rain.base.wire import (
     GovernorReport,
     JoinedSession,
     ObjectReport,
+    Submission,
     TaskReport,
     WaitAnswer,
 )
@@ -138,18 +139,22 @@ class ServedClient:
             case SubmitPart():
                 self._take_part(number, request)
             case Wait(session, tasks, objects, mode):
-                if number in self._waits:
-                    raise ProtocolError(f"the request {number} is not answered yet")
-                reply = PlainReply(self._connection, number, _write_fitting, self._told)
-                self._long[reply] = None
-                self._waits[number] = reply
-                self._handler.wait(session, tasks, objects, mode, reply)
+                self._handler.wait(session, tasks, objects, mode, self._waiting(number))
             case Abandon():
                 waiting = self._waits.pop(number, None)
                 if waiting is not None:  # else it was answered meanwhile
                     self._abandon(waiting)
             case _:
                 assert_never(request)
+
+    def _waiting(self, number: int) -> PlainReply[WaitAnswer]:
+        """The reply to a new wait."""
+        if number in self._waits:
+            raise ProtocolError(f"the request {number} is not answered yet")
+        reply = PlainReply(self._connection, number, _write_fitting, self._told)
+        self._long[reply] = None
+        self._waits[number] = reply
+        return reply
 
     def _told(self, number: int) -> None:
         """A wait was answered, or given up before."""
@@ -168,14 +173,20 @@ class ServedClient:
         if not request.last:
             return
         whole, uploaded = self._pending.take()
-        reply = SubmissionReply(
-            self._connection, number, self._uploads, uploaded, quiet=request.quiet
-        )
-        if isinstance(whole, str):
-            reply.refuse(whole)
-        else:
+        if isinstance(whole, Submission):
             whole.check()
-            self._handler.submit(whole, reply)
+        if not request.wanted:
+            reply = SubmissionReply(self._connection, number, self._uploads, uploaded)
+            if isinstance(whole, Submission):
+                self._handler.submit(whole, reply)
+            else:
+                reply.refuse(whole)
+        elif uploaded:
+            raise ProtocolError("a submission with uploads is answered when it is accepted")
+        elif isinstance(whole, Submission):
+            self._handler.compute(whole, request.wanted, self._waiting(number))
+        else:
+            self._waiting(number).refuse(whole)
 
     async def _unkeep(self, context: CallContext) -> None:
         with reading("unkeep"):
@@ -252,20 +263,14 @@ class SubmissionReply(PlainReply[None]):
         number: int,
         uploads: Uploads,
         uploaded: Sequence[ObjectId],
-        *,
-        quiet: bool,
     ) -> None:
         super().__init__(connection, number, write_done)
-        self._quiet = quiet
         self._uploads = uploads
         self._uploaded = uploaded
 
     def answer(self, value: None, /) -> None:
         self._uploads.accept(self._uploaded)
-        if self._quiet:
-            self._tell_once()
-        else:
-            super().answer(value)
+        super().answer(value)
 
     def refuse(self, reason: str | SessionFailure, /) -> None:
         self._uploads.discard(self._uploaded)

@@ -93,6 +93,8 @@ def go_on(state: State) -> None:
         return
     try:
         done = submitting.read_part(state, growing)
+        if done:
+            _answer_submission(state, growing.event)
     except (RefusedError, SessionFailedError) as error:
         _refuse(state, growing.event, error)
         done = True
@@ -114,7 +116,7 @@ def _refuse(state: State, event: Request, error: RefusedError | SessionFailedErr
 def _grant(state: State, event: Request) -> None:
     match event:  # the most frequent first
         case Submitted():
-            submitting.submit(state, event)
+            _submit(state, event)
         case WaitAsked():
             _wait(state, event)
         case SessionOpened(client_id, request, name, user, on_failure):
@@ -143,6 +145,20 @@ def _grant(state: State, event: Request) -> None:
             waiting.add(state, Wait(request, WaitMode.FETCH, session, (), (data_object,)))
         case StatesAsked(client_id, request, task_ids, object_ids):
             state.emit(_states(state, client_id, request, task_ids, object_ids))
+
+
+def _submit(state: State, event: Submitted) -> None:
+    if submitting.submit(state, event):
+        _answer_submission(state, event)
+
+
+def _answer_submission(state: State, event: Submitted) -> None:
+    """It is granted: that is all, or its client waits for what comes of it."""
+    if event.wanted:
+        session = event.submission.session
+        _wait(state, WaitAsked(event.client, event.request, session, (), event.wanted, "all"))
+    else:
+        state.emit(AnswerDone(event.request))
 
 
 def _own(state: State, client_id: ClientId, session_id: SessionId) -> Session:

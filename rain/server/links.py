@@ -192,6 +192,12 @@ class ConnectedClient:
         request = self.links.request(reply)
         self.links.inbox.from_client(Submitted(self.id, request, submission))
 
+    def compute(
+        self, submission: Submission, wanted: Sequence[ObjectId], reply: Reply[WaitAnswer]
+    ) -> None:
+        request = self.links.request(reply)
+        self.links.inbox.from_client(Submitted(self.id, request, submission, tuple(wanted)))
+
     def unkeep(self, objects: Sequence[ObjectId], reply: Reply[None]) -> None:
         request = self.links.request(reply)
         self.links.inbox.from_client(Unkept(self.id, request, tuple(objects)))

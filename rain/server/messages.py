@@ -100,11 +100,15 @@ class SessionClosed:
 
 @frozen
 class Submitted:
-    """A client adds to the graph of its session."""
+    """A client adds to the graph of its session.
+
+    If it wants objects, the request is answered as a wait for all of them, else when it is granted.
+    """
 
     client: ClientId
     request: RequestId
     submission: Submission
+    wanted: tuple[ObjectId, ...] = ()
 
 
 @frozen
@@ -149,7 +153,7 @@ class StatesAsked:
 
 @frozen
 class RequestAbandoned:
-    """A client has given up a wait or a fetch."""
+    """A client has given up a request that it waited for."""
 
     client: ClientId
     request: RequestId

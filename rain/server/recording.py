@@ -32,7 +32,7 @@ from rain.server.plain import from_plain, to_plain
 from rain.server.reactor import Reactor, TurnOutput
 from rain.server.state import ReactorSettings, State
 
-MAGIC = b"rain recording 2\n"
+MAGIC = b"rain recording 3\n"
 _FRAME = struct.Struct(">II")
 _LONGEST_NUMBER = 9
 """Bytes in msgpack; no turn is so short."""

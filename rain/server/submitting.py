@@ -14,13 +14,16 @@ from rain.graph.growth import grow, grow_in_parts
 from rain.graph.release import release
 from rain.server import failing, feasibility, test_mode
 from rain.server.growing import Growing
-from rain.server.messages import AnswerDone, ClientJoined, ClientLeft, Submitted
+from rain.server.messages import ClientJoined, ClientLeft, Submitted
 from rain.server.sessions import living_session
 from rain.server.state import State
 
 
-def submit(state: State, event: Submitted) -> None:
-    """Takes a submission in or, if it is large, reads the first part of it."""
+def submit(state: State, event: Submitted) -> bool:
+    """Takes a submission in or, if it is large, reads the first part of it.
+
+    Whether it is granted already.
+    """
     submission = event.submission
     session = living_session(state, event.client, submission.session)
     if state.settings.test_mode:
@@ -28,10 +31,11 @@ def submit(state: State, event: Submitted) -> None:
     at_once = state.settings.grown_at_once
     if len(submission.tasks.ids) <= at_once:
         _granted(state, event, session, grow(state.graph, session, submission))
-        return
+        return True
     growing = Growing(event, grow_in_parts(state.graph, session, submission, at_once))
     growing.read_part()  # there are more
     state.growing[event.client] = growing
+    return False
 
 
 def read_part(state: State, growing: Growing) -> bool:
@@ -70,7 +74,6 @@ def _granted(state: State, event: Submitted, session: Session, tasks: list[Task]
         failing.skip_hopeless(state, tasks)
     if submission.constants.ids:
         _release_unneeded(state, submission.constants.ids)
-    state.emit(AnswerDone(event.request))
 
 
 def _release_unneeded(state: State, object_ids: Iterable[ObjectId]) -> None:

@@ -13,6 +13,7 @@ import pickle
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import msgpack
@@ -47,6 +48,7 @@ from rain.governor.messages import Effect as GovernorEffect
 from rain.governor.messages import Event as GovernorEvent
 from rain.governor.reactor import Reactor as GovernorReactor
 from rain.rpc.codec import from_bytes, to_bytes
+from rain.rpc.codec.requests import SubmitPart, read_request, write_request
 from rain.rpc.codec.split import split_submission
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS
@@ -128,7 +130,6 @@ class Path:
         self._executors: dict[int, PlayedExecutor] = {}
         self._answers: dict[RequestId, Any] = {}
         self._unread: list[RequestId] = []  # answers that the client looks at with its next call
-        self._quiet: set[RequestId] = set()  # these are answered only if they are refused
         self._last_request = 0
         self._inbox.from_governors.append(GovernorJoined(GOVERNOR, "127.0.0.1:1", Resources(CPUS)))
         self._inbox.from_clients.append(ClientJoined(CLIENT))
@@ -151,17 +152,21 @@ class Path:
     def submit_soon(self, submission: Submission) -> None:
         self._unread.append(self._submit(submission))
 
-    def _submit(self, submission: Submission) -> RequestId:
+    def _submit(self, submission: Submission, wanted: Sequence[ObjectId] = ()) -> RequestId:
         with nobody_counts():
             (part,) = split_submission(submission)  # what is counted here fits into one message
-            arrived = self._sent("client to server", part)
-            return self._ask(lambda number: Submitted(CLIENT, number, arrived), told=True)
+            encoded = write_request(0, SubmitPart(part, (), last=True, wanted=wanted))
+            self.counted.message("client to server", len(encoded))
+            _, request = read_request(encoded)
+            assert isinstance(request, SubmitPart)
+            arrived, objects = request.part, tuple(request.wanted)
+            return self._ask(lambda number: Submitted(CLIENT, number, arrived, objects), told=True)
 
     def submit_and_wait(
         self, submission: Submission, objects: Sequence[ObjectId]
     ) -> Callable[[], WaitAnswer]:
-        self._quiet.add(self._submit(submission))
-        return lambda: self.wait(submission.session, (), objects, "all")
+        request = self._submit(submission, objects)
+        return partial(self._answer, request)
 
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         self._answer(self._ask(lambda number: Unkept(CLIENT, number, tuple(objects))))
@@ -295,8 +300,6 @@ class Path:
                 report = self._sent("server to client", fetched.report)
                 self.counted["bytes server to client"] += len(fetched.data or b"")
                 self._answers[request] = Fetched(report, fetched.data)
-            case AnswerDone(request) if request in self._quiet:
-                self._quiet.discard(request)
             case AnswerDone(request) | Refuse(request):
                 self.counted["messages server to client"] += 1
                 self._answers[request] = effect if isinstance(effect, Refuse) else None

@@ -75,6 +75,11 @@ class FakeClient:
     def submit(self, submission: Submission, reply: Reply[None]) -> None:
         self._tell("submit", reply, None, submission)
 
+    def compute(
+        self, submission: Submission, wanted: Sequence[ObjectId], reply: Reply[WaitAnswer]
+    ) -> None:
+        self._tell("compute", reply, WaitAnswer([], list(wanted)), submission, list(wanted))
+
     def unkeep(self, objects: Sequence[ObjectId], reply: Reply[None]) -> None:
         self._tell("unkeep", reply, None, list(objects))
 

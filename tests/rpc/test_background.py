@@ -15,8 +15,10 @@ import pytest
 import trio
 
 from rain.base.failures import OnFailure
+from rain.base.wire import WaitAnswer
 from rain.rpc import host
 from rain.rpc.background import background
+from rain.rpc.handlers import Reply
 from rain.rpc.server_endpoint import listen
 from tests.rpc.fakes import FakeServer
 
@@ -28,6 +30,7 @@ from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import KindId, ObjectId, SessionId
 from rain.base.wire import ConstantColumns, Submission
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_requests import Box
 port = int(sys.argv[1])
 """
 
@@ -41,8 +44,11 @@ def run_script(script: str) -> FakeServer:
     source = PRELUDE + textwrap.dedent(script)
     heard, tell = os.pipe()
 
+    def unanswered(reply: Reply[WaitAnswer]) -> None:
+        os.write(tell, b"a wait\n")
+
     async def main() -> int:
-        server = FakeServer(rules={"wait": lambda reply: os.write(tell, b"a wait\n")})
+        server = FakeServer(rules=dict.fromkeys(("wait", "compute"), unanswered))
         servers.append(server)
         listener = listen("127.0.0.1", 0, server)
         with trio.fail_after(60):
@@ -135,8 +141,9 @@ def test_a_wait_that_is_interrupted_while_it_is_sent_is_given_up(begin: str) -> 
             client.open_session("afterwards")
             print("done")
     """)
-    names = [entry[0] for entry in server.journal.entries if entry[0] != "submit"]
-    assert names == ["client joined", "wait", "abandoned", "open_session", "client left"]
+    asked = "wait" if begin == "wait" else "compute"
+    names = [entry[0] for entry in server.journal.entries]
+    assert names == ["client joined", asked, "abandoned", "open_session", "client left"]
 
 
 def test_a_wait_that_is_interrupted_behind_an_upload_is_never_sent() -> None:
@@ -146,8 +153,8 @@ def test_a_wait_that_is_interrupted_behind_an_upload_is_never_sent() -> None:
         client.submit_soon(Submission(1, constants=columns))
         requests = client._calls.requests
         ask_after = requests.ask_after
-        def interrupted(*arguments):
-            ask_after(*arguments)
+        def interrupted(*arguments, **options):
+            ask_after(*arguments, **options)
             raise KeyboardInterrupt
         requests.ask_after = interrupted
         try:
@@ -158,6 +165,25 @@ def test_a_wait_that_is_interrupted_behind_an_upload_is_never_sent() -> None:
     """)
     names = [entry[0] for entry in server.journal.entries]
     assert names == ["client joined", "submit", "open_session", "client left"]
+
+
+def test_a_computation_that_is_given_up_behind_an_upload_is_submitted_all_the_same() -> None:
+    server = run_script("""
+        client = ClientConnection("127.0.0.1", port)
+        columns = ConstantColumns([ObjectId(1)], [KindId(1)], [bytes(50_000_000)])
+        client.submit_soon(Submission(1, constants=columns))
+        waiting = client.submit_and_wait(Submission(1), [ObjectId(1)])
+        def interrupted(*arguments):
+            raise KeyboardInterrupt
+        Box.take = interrupted
+        try:
+            waiting()
+        except KeyboardInterrupt:
+            client.open_session("afterwards")
+            print("done")
+    """)
+    names = [entry[0] for entry in server.journal.entries if entry[0] != "abandoned"]
+    assert names == ["client joined", "submit", "compute", "open_session", "client left"]
 
 
 def test_a_call_that_is_interrupted_while_it_starts_is_cancelled(

@@ -1,10 +1,9 @@
 """Submissions of a client: whole, once, and refused whole."""
 
 import pytest
+from attrs import evolve
 
-from rain.base.errors import (
-    RefusedError,
-)
+from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import (
@@ -13,7 +12,9 @@ from rain.base.wire import (
     TaskColumns,
     WaitAnswer,
 )
+from rain.rpc import client_submit
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.codec.requests import SubmitPart
 from tests.rpc.client_scenes import OBJECT, SESSION, play
 from tests.rpc.fakes import FakeServer
 
@@ -128,21 +129,57 @@ def test_a_submission_and_a_wait_for_what_it_makes_are_one_call() -> None:
     def scene(client: ClientConnection) -> None:
         answers.append(client.submit_and_wait(Submission(SESSION), [OBJECT])())
 
-    server = play(scene, lambda server: server.data.update({OBJECT: b"x"}))
+    server = play(scene)
 
-    assert server.journal.named("submit") == [(Submission(SESSION),)]
-    assert server.journal.named("wait") == [(SESSION, [], [OBJECT], "all")]
+    assert server.journal.named("compute") == [(Submission(SESSION), [OBJECT])]
+    assert [entry[0] for entry in server.journal.entries] == [
+        "client joined",
+        "compute",
+        "client left",
+    ]
     assert [answer.objects for answer in answers] == [[OBJECT]]
 
 
+def without_uploads(submission: Submission) -> Submission:
+    return evolve(submission, constants=ConstantColumns())
+
+
 def test_what_does_not_fit_into_one_message_is_waited_for_as_well() -> None:
-    submission = large_submission()
+    submission = without_uploads(large_submission())
 
     def scene(client: ClientConnection) -> None:
         client.submit_and_wait(submission, [OBJECT])()
 
+    assert play(scene).journal.named("compute") == [(submission, [OBJECT])]
+
+
+@pytest.mark.parametrize("uploads", [True, False])
+def test_a_wait_for_nothing_or_for_what_needs_uploads_is_a_request_of_its_own(
+    uploads: bool,
+) -> None:
+    def scene(client: ClientConnection) -> None:
+        submission = large_submission() if uploads else Submission(SESSION)
+        client.submit_and_wait(submission, [OBJECT] if uploads else [])()
+
     entries = play(scene).journal.entries
     assert [entry[0] for entry in entries] == ["client joined", "submit", "wait", "client left"]
+
+
+def test_a_server_takes_no_uploads_for_what_is_answered_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # given: a client that does not keep to that
+    def wanting(part: Submission, uploaded: list[ObjectId], last: bool, _: object) -> SubmitPart:
+        return SubmitPart(part, uploaded, last, [OBJECT])
+
+    monkeypatch.setattr(client_submit, "SubmitPart", wanting)
+
+    def scene(client: ClientConnection) -> None:
+        with pytest.raises(ConnectionLostError, match="uploads is answered when it is accepted"):
+            client.submit(large_submission())
+
+    # when / then
+    assert play(scene).journal.named("compute") == []
 
 
 def test_the_refusal_of_a_submission_is_what_its_wait_raises() -> None:
@@ -152,8 +189,7 @@ def test_the_refusal_of_a_submission_is_what_its_wait_raises() -> None:
                 client.submit_and_wait(Submission(SESSION), [OBJECT])()
 
     def prepare(server: FakeServer) -> None:
-        server.rules["submit"] = lambda reply: reply.refuse("two producers")
-        server.rules["wait"] = lambda reply: reply.refuse("unknown object")
+        server.rules["compute"] = lambda reply: reply.refuse("two producers")
 
     play(scene, prepare)
 

@@ -67,6 +67,13 @@ class FakeClient:
             Submitted(self.id, self.world.request(), draft.fill(encoded(draft.take())))
         )
 
+    def compute(self, draft: Draft, *objects: ObjectId) -> RequestId:
+        """Submits, and waits for these objects with the same request."""
+        request = self.world.request()
+        submission = draft.fill(encoded(draft.take()))
+        self.world.turn(Submitted(self.id, request, submission, objects))
+        return request
+
     def close(self, session: SessionId) -> Answer:
         return self._ask(SessionClosed(self.id, self.world.request(), session))
 

@@ -23,8 +23,8 @@ from rain.rpc.codec.submission import read_submission, read_uploaded, write_subm
 
 WAIT_MODES = ("all", "some", "session")  # in the order of the schema's numbers
 
-_NUMBER, _MORE, _QUIET, _SUBMIT, _WAIT = fields(
-    schema.request.Request, "number", "more", "quiet", "submit", "wait"
+_NUMBER, _MORE, _WANTED, _SUBMIT, _WAIT = fields(
+    schema.request.Request, "number", "more", "wanted", "submit", "wait"
 )
 _SESSION, _TASKS, _OBJECTS, _MODE = fields(
     schema.request.Request.Wait, "session", "tasks", "objects", "mode"
@@ -39,7 +39,7 @@ class SubmitPart:
     part: Submission
     uploaded: Sequence[ObjectId]  # constants of the part whose bytes went ahead
     last: bool
-    quiet: bool = False  # only a refusal is answered
+    wanted: Sequence[ObjectId] = ()  # if any, it is answered as a wait for all of these
 
 
 @frozen
@@ -69,8 +69,8 @@ def write_request(number: int, request: Request) -> bytes:
         message = blank(schema.request.Request, rows, tasks.configs, constants.data)
         if not request.last:
             message.more = True
-        if request.quiet:
-            message.quiet = True
+        if request.wanted:
+            message.wanted = write_numbers(request.wanted)
         write_submission(message._init_by_field(_SUBMIT), request.part, request.uploaded)
     else:
         message = schema.request.Request.new_message()
@@ -101,7 +101,10 @@ def _read_request(message: Reader) -> tuple[int, Request]:
         case "submit":
             part = get(_SUBMIT)
             request: Request = SubmitPart(
-                read_submission(part), read_uploaded(part), not get(_MORE), get(_QUIET)
+                read_submission(part),
+                read_uploaded(part),
+                not get(_MORE),
+                read_numbers(get(_WANTED)),
             )
         case "wait":
             request = _read_wait(get(_WAIT))

@@ -34,7 +34,8 @@ from tests.rpc.values import (
 )
 
 counted = st.integers(0, 2**62)
-parts = st.builds(SubmitPart, submissions, st.just([]), st.booleans(), st.booleans())
+wanted = st.lists(object_ids, max_size=FEW)
+parts = st.builds(SubmitPart, submissions, st.just([]), st.booleans(), wanted)
 waits = st.builds(
     Wait,
     sessions,
