@@ -116,12 +116,12 @@ class Context:
 
     def words(self) -> list[str]:
         """Debug lines and the user's notes, as the answer tells them; empty for none."""
-        if self._info is None or not self._info.user:
-            return self.last_words()
-        user = self._info.user
-        import json  # noqa: PLC0415 # as above
+        user = None if self._info is None else self._info.user
+        if user:
+            import json  # noqa: PLC0415 # as above
 
-        return ["\n".join(self._debug or ()), json.dumps(user)]
+            return ["\n".join(self._debug or ()), json.dumps(user)]
+        return [] if self._debug is None else self.last_words()
 
     def last_words(self) -> list[str]:
         """The debug lines of a task that has failed."""

@@ -10,11 +10,17 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgpack
 
 from rain.base import executor_protocol as protocol
+
+_LOOK: bytes = msgpack.packb([protocol.LOOK])
+_LOOK_FRAME = len(_LOOK).to_bytes(protocol.HEADER, "little") + _LOOK
+
+_call_of_row: Callable[[list[Any]], protocol.Call] = partial(tuple[Any, ...].__new__, protocol.Call)
 
 
 class Desk:
@@ -28,7 +34,8 @@ class Desk:
         on_frame: Callable[[list[Any]], object],
     ) -> None:
         self._socket = connected
-        self._frames = connected.makefile("rb", 256 * 1024)
+        # Not connected.makefile: every read of that calls several functions of Python.
+        self._frames = open(connected.fileno(), "rb", 256 * 1024, closefd=False)  # noqa: SIM115 # as long as the process
         self._tokens = tokens
         self._answers = answers
         self._on_frame = on_frame
@@ -41,7 +48,8 @@ class Desk:
 
     def register(self, number: int) -> None:
         """The first thing that is said."""
-        self._say([protocol.REGISTER, protocol.PROTOCOL, number])
+        packed = self._pack([protocol.REGISTER, protocol.PROTOCOL, number])
+        self._socket.sendall(len(packed).to_bytes(protocol.HEADER, "little") + packed)
 
     def next_call(self) -> protocol.Call | None:
         """The next call that is to be run; None when the governor has gone."""
@@ -61,7 +69,7 @@ class Desk:
                 continue
             its_token, call = queue.popleft()
             if token == its_token:
-                return protocol.Call._make(call)
+                return _call_of_row(call)
             return self._call_of(token) if token else None
 
     def _call_of(self, token: bytes) -> protocol.Call | None:
@@ -71,7 +79,7 @@ class Desk:
             while queue:
                 its_token, call = queue.popleft()
                 if its_token == token:
-                    return protocol.Call._make(call)
+                    return _call_of_row(call)
             if not self._receive():
                 return None
 
@@ -102,13 +110,9 @@ class Desk:
                 continue
 
     def _ask_to_look(self) -> None:
-        self._say([protocol.LOOK])
+        self._socket.sendall(_LOOK_FRAME)
         self._looked = time.perf_counter()
         self._unseen = False
-
-    def _say(self, message: list[Any]) -> None:
-        packed = self._pack(message)
-        self._socket.sendall(len(packed).to_bytes(protocol.HEADER, "little") + packed)
 
     def _receive(self) -> bool:
         """Reads one frame; False when the governor has gone."""
@@ -120,7 +124,7 @@ class Desk:
             return False
         if len(header) < protocol.HEADER or len(body) < length:
             return False
-        frame: list[Any] = msgpack.unpackb(body, use_list=True)
+        frame: list[Any] = msgpack.unpackb(body)
         if frame[0] == protocol.CALLS:
             token = frame[1].to_bytes(protocol.TOKEN, "little")
             self._on_frame(frame)

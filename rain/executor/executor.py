@@ -21,7 +21,7 @@ from rain.executor.gpus import visible_gpus
 from rain.executor.memory import Memory
 from rain.executor.parent import die_with_parent
 from rain.executor.task_folder import TaskFolder
-from rain.executor.values import Outputs, small_output, split
+from rain.executor.values import Outputs, small_pickle, split
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
@@ -82,7 +82,8 @@ class Executor:
                 with visible_gpus(self.memory.gpus):
                     result, words = self._work(call)
             ended = now()
-            self.desk.answer([call.task, ended - started, result, *words], ended)
+            row = [call.task, ended - started, result]
+            self.desk.answer(row + words if words else row, ended)
             if type(result) is not str:
                 made.keep(call.outputs, result)
             self._task_folder.clean()
@@ -105,13 +106,14 @@ class Executor:
         memory = self.memory
         config: dict[str, Any] = msgpack.unpackb(call.config)
         function = context.function = memory.function(call.inputs[0])
-        args = [pickle.loads(arg) for arg in config["args"]]
+        args = list(map(pickle.loads, config["args"]))
         kwargs: dict[str, Any] = config["kwargs"]
         if kwargs:
             kwargs = {name: pickle.loads(arg) for name, arg in kwargs.items()}
         result = function(context, *args, **kwargs)
-        kinds, encodings = memory.outputs_of[call.kind], config["encode_outputs"]
-        small = small_output(result, encodings, kinds)
+        kinds, one_pickle = memory.outputs_of[call.kind]
+        encodings = config["encode_outputs"]
+        small = small_pickle(result, encodings[0]) if one_pickle else None
         if small is not None:
             taken: AbstractSet[str] = frozenset()
             told = [small]

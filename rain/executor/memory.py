@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
 from rain.executor.made import Made
+from rain.executor.values import is_one_pickle
 
 Row = TypeVar("Row")
 
@@ -26,7 +27,8 @@ class Memory:
         self._data_folder = data_folder
         self.task_kinds: dict[int, protocol.TaskKindRow] = {}
         self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
-        self.outputs_of: dict[int, list[protocol.ObjectKindRow]] = {}  # by the kind of task
+        # By the kind of task: its outputs, and whether these are a single pickle.
+        self.outputs_of: dict[int, tuple[list[protocol.ObjectKindRow], bool]] = {}
         self.objects: dict[int, Remembered] = {}
         self.made = Made()
         # What the calls of the last frame may use. No frame is read before all calls of the one
@@ -41,7 +43,8 @@ class Memory:
             for row in frame[2]:
                 kind = protocol.TaskKindRow._make(row)
                 self.task_kinds[kind.id] = kind
-                self.outputs_of[kind.id] = [self.object_kinds[output] for output in kind.outputs]
+                outputs = [self.object_kinds[output] for output in kind.outputs]
+                self.outputs_of[kind.id] = outputs, is_one_pickle(outputs)
             for row in frame[4]:
                 self.objects[row[0]] = Remembered(protocol.ObjectRow._make(row))
             self.gpus = None if frame[6] is None else tuple(frame[6])

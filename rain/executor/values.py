@@ -102,17 +102,17 @@ def _by_label(result: Mapping[Any, Any], labels: list[str]) -> list[Any]:
     return [result[label] for label in labels]
 
 
-def small_output(
-    result: object, encodings: Sequence[str | None], kinds: Sequence[protocol.ObjectKindRow]
-) -> bytes | None:
-    """The commonest answer by the shortest way: one small plain value, pickled as was declared.
+def is_one_pickle(kinds: Sequence[protocol.ObjectKindRow]) -> bool:
+    """Whether tasks with these outputs return one value that is declared to be pickled."""
+    return len(kinds) == 1 and kinds[0].content_type == _PICKLE and kinds[0].data_type == _BLOB
+
+
+def small_pickle(result: object, encoding: str | None) -> bytes | None:
+    """The commonest answer by the shortest way: one small plain value where a pickle is declared.
 
     None for all others, which `split` and `Outputs` take.
     """
-    if type(result) not in WITHOUT_BUFFERS or len(kinds) != 1 or encodings[0] != _PICKLE:
-        return None
-    (kind,) = kinds
-    if kind.content_type != _PICKLE or kind.data_type != _BLOB:
+    if type(result) not in WITHOUT_BUFFERS or encoding != _PICKLE:
         return None
     data = pickle.dumps(result, PICKLE_PROTOCOL)
     return data if len(data) <= protocol.INLINE_RESULT else None
