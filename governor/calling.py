@@ -45,9 +45,7 @@ class Calls:
     def __init__(self, outbox: Outbox, gpus: Gpus) -> None:
         self._outbox = outbox
         self._has_gpus = bool(gpus.names)
-        self._effects: dict[int, CallExecutor] = {}
-        # Executors that may have come to another task in this turn, in a fixed order.
-        self.touched: dict[int, Executor] = {}
+        self._effects: dict[int, CallExecutor] = {}  # of this turn
 
     def call(self, executor: Executor, task: Task, move: Ends[TaskRow] = CALL) -> None:
         """One more call for an executor; with FOLLOW, calls before it make what it misses."""
@@ -55,27 +53,23 @@ class Calls:
         task.executor = executor
         task.cost = cost = task.meter.mean
         executor.load += cost
+        if not executor.calls:
+            task.row = _START[task.row]
         executor.calls.append(task)
         effect = self._effects.get(executor.id)
         if effect is None:
-            self.touched[executor.id] = executor
             gpus = executor.gpus if self._has_gpus else None
             effect = CallExecutor(executor.id, [], [], [], [], gpus)
             self._effects[executor.id] = effect
+            self._outbox.effects.append(effect)
         effect.calls.append(call_row(executor, task, effect))
         for target in task.outputs:
             if target.waiting is not None:  # who waits for what the call makes may follow
                 executor.followers.append(target.waiting[0])
 
-    def send(self) -> None:
-        """The end of a turn: the calls leave, and executors have come to others."""
-        self._outbox.effects.extend(self._effects.values())
+    def end_turn(self) -> None:
+        """What is called from now on leaves with the next turn."""
         self._effects.clear()
-        for executor in self.touched.values():
-            task = executor.calls[0] if executor.calls else None
-            if task is not None and task.row is _CALLING:
-                task.row = _START[task.row]
-        self.touched.clear()
 
     def return_unstarted(self, executor: Executor, count: int) -> None:
         """So many of the newest calls of an executor will not be started by it."""
@@ -93,6 +87,13 @@ class Calls:
             task.move(TaskMove.TAKE_BACK)
             if not task.missing:
                 task.kind.group.push(task)
+
+
+def go_on(executor: Executor) -> None:
+    """The oldest of an executor's calls is another one than before: the executor runs that."""
+    task = executor.calls[0]
+    if task.row is _CALLING:
+        task.row = _START[_CALLING]
 
 
 def accepts(executor: Executor, task: Task) -> bool:

@@ -166,6 +166,8 @@ def _executor(state: State, executor: Executor) -> Iterator[str]:
         yield f"{executor!r} is not leased by its group"
     if executor.calls and not executor.ready:
         yield f"{executor!r} has calls before it is ready"
+    if executor.calls and executor.calls[0].row is TaskRow.CALLING:
+        yield f"{executor!r} has come to {executor.calls[0]!r}, and it is not told"
     for target in executor.cached.values():
         if executor not in (target.cached_by or ()):
             yield f"{executor!r} remembers {target!r} in vain"

@@ -46,13 +46,13 @@ class Endings:
         finished.durations.append(duration)
         finished.output_counts.append(len(outputs))
         for target, output in zip(task.outputs, outputs, strict=True):
-            if isinstance(output, bytes) and target.row is _MAKING:
+            if type(output) is bytes and target.row is _MAKING:
                 self._objects.made_bytes(target, output)
                 data: Content | None = output
             else:
                 data = self._take_output(task, target, output)
             finished.sizes.append(target.size)
-            if isinstance(data, bytes) and len(data) <= INLINE_LIMIT:
+            if type(data) is bytes and len(data) <= INLINE_LIMIT:
                 finished.data.append(data)
             else:
                 finished.data.append(b"")

@@ -63,7 +63,7 @@ Outputs = list[bytes | Made]
 # Events.
 
 
-@frozen
+@define
 class OrdersReceived:
     """The server has told what to do; the columns were checked at the border."""
 
@@ -280,7 +280,7 @@ class DeleteFiles:
     files: list[int]
 
 
-@frozen
+@define
 class SendUpdate:
     """Tell the server the news of this turn."""
 

@@ -104,7 +104,10 @@ class Group:
 
     def pop(self) -> Task:
         """Takes the next task out; the caller moves it on at once."""
-        task = self.first() if self.heap or self.line[0].row is not _READY else self.line[0]
+        if not self.heap and self.line[0].row is _READY:  # as nearly always
+            self.count -= 1
+            return self.line.popleft()
+        task = self.first()
         self.count -= 1
         if self.line and self.line[0] is task:
             self.line.popleft()

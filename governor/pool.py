@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from rain.base.ids import SessionId, session_of
 from rain.base.resources import Resources
-from rain.governor.calling import Calls
+from rain.governor.calling import Calls, go_on
 from rain.governor.gpus import Gpus
 from rain.governor.messages import KillExecutor, StartExecutor, TakeBackCalls
 from rain.governor.nodes import Executor, Group, Task
@@ -116,7 +116,7 @@ class Pool:
         executor.progress = self.now
         executor.overdue = False
         if executor.calls:
-            self._calls.touched[executor.id] = executor
+            go_on(executor)
         else:
             self._release(executor)
 
@@ -174,7 +174,7 @@ class Pool:
         executor.recalling = False
         self._calls.return_unstarted(executor, unstarted)
         if executor.calls:
-            self._calls.touched[executor.id] = executor
+            go_on(executor)
             if any(task.row is _STOPPED for task in executor.calls):
                 self.kill(executor)
         elif executor.group is not None:

@@ -82,8 +82,9 @@ class State:
         """What the server wants; raises `ProtocolError` when it makes no sense."""
         for session_id in orders.forget_sessions:
             self._forget_session(session_id)
-        for task_id, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
-            self._stop(task_id, attempt)
+        if orders.stop_ids:
+            for task_id, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
+                self._stop(task_id, attempt)
         if orders.drops:
             self._drop(orders.drops)
         for object_kind in orders.object_kinds:

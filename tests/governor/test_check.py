@@ -161,6 +161,10 @@ def two_run(state: State) -> None:
     executor(state).calls[1].row = TaskRow.RUNNING
 
 
+def none_runs(state: State) -> None:
+    executor(state).calls[0].row = TaskRow.CALLING
+
+
 def load(state: State) -> None:
     executor(state).load += 1
 
@@ -285,6 +289,7 @@ CHANGES: list[Callable[[State], None]] = [
     stopped_call,
     finished_call,
     two_run,
+    none_runs,
     load,
     cached,
     cached_by,
