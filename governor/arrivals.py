@@ -124,6 +124,11 @@ class Arrivals:
             inputs_to = inputs_from + input_count
             outputs_to = outputs_from + len(kind.outputs)
             output_ids = flat_outputs[outputs_from:outputs_to]
+            input_ids = flat_inputs[inputs_from:inputs_to]
+            try:
+                inputs = list(map(session.objects.__getitem__, input_ids))
+            except KeyError:
+                inputs = [self._known_object(session, object_id) for object_id in input_ids]
             self._arrivals += 1
             task = Task(
                 task_id,
@@ -133,7 +138,7 @@ class Arrivals:
                 priority,
                 self._arrivals,
                 config,
-                self._known_objects(session, flat_inputs[inputs_from:inputs_to]),
+                inputs,
                 output_ids,
                 [],
                 kind.meter,
@@ -143,13 +148,6 @@ class Arrivals:
             inputs_from, outputs_from = inputs_to, outputs_to
         if outputs_from != len(flat_outputs):
             raise ProtocolError("assigned tasks: the kinds' outputs do not add up to the outputs")
-
-    def _known_objects(self, session: Session, ids: list[ObjectId]) -> list[DataObject]:
-        objects = session.objects
-        try:
-            return list(map(objects.__getitem__, ids))
-        except KeyError:
-            return [self._known_object(session, object_id) for object_id in ids]
 
     def _known_object(self, session: Session, object_id: ObjectId) -> DataObject:
         """One input; it may be what a task here should have made, which has just failed."""
