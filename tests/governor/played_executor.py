@@ -25,6 +25,7 @@ class PlayedExecutor:
     tokens: int = 0
     calls: deque[CallRow] = Factory(deque)  # not started; of these, the first `tokens` are live
     running: CallRow | None = None
+    able: bool = True  # to run it: all of its inputs were there
     unread: CallsDone | None = None  # answers that nobody has collected yet
     kinds: set[KindId] = Factory(set)
     remembered: set[ObjectId] = Factory(set)
@@ -60,8 +61,15 @@ class PlayedExecutor:
         self.remembered.difference_update(objects)
         self.kinds = {kind for kind in self.kinds if session_of(kind) not in sessions}
 
-    def answer(self, number: int, result: Outputs | Failed | None, duration: float) -> bool:
-        """What runs ends, and its answer lies in the pipe; False when it could not be run."""
+    def start(self) -> CallRow:
+        """It takes a token, and comes to its next call."""
+        self.tokens -= 1
+        self.running = call = self.calls.popleft()
+        self.able = not self.lacks(call)
+        return call
+
+    def answer(self, number: int, result: Outputs | Failed | None, duration: float) -> None:
+        """What runs ends, and its answer lies in the pipe."""
         call = self.running
         assert call is not None
         self.running = None
@@ -70,9 +78,9 @@ class PlayedExecutor:
         self.unread.tasks.append(call[0])
         self.unread.durations.append(duration)
         self.made.difference_update(call[4])
-        if self.lacks(call):
+        if not self.able:
             self.unread.results.append(NOT_RUN)
-            return False
+            return
         made: Outputs | Failed = [b"x" for _ in call[4]] if result is None else result
         self.unread.results.append(made)
         if isinstance(made, list) and len(made) == len(call[4]):
@@ -81,4 +89,3 @@ class PlayedExecutor:
                 for output, what in zip(call[4], made, strict=True)
                 if isinstance(what, bytes) or isinstance(what.content, bytes)
             )
-        return True

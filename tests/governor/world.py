@@ -179,10 +179,8 @@ class World(PlayedServer):
         executor = self.executors[number]
         if executor.running is not None or not executor.tokens or executor.killed:
             return False
-        executor.tokens -= 1
-        executor.running = executor.calls.popleft()
-        task = executor.running[0]
-        self.starts[task] += 1
+        task = executor.start()[0]
+        self.starts[task] += executor.able
         assert self.starts[task] <= self.attempts[task], "an attempt was started twice"
         self._check_gpus()
         return True
@@ -191,11 +189,7 @@ class World(PlayedServer):
         self, number: int, result: Outputs | Failed | None = None, duration: float = 0.0001
     ) -> None:
         """What the executor runs ends; the answer lies in its pipe until it is collected."""
-        executor = self.executors[number]
-        running = self.running_on(number)
-        assert running is not None
-        if not executor.answer(number, result, duration):
-            self.starts[running] -= 1
+        self.executors[number].answer(number, result, duration)
 
     def collect(self, number: int) -> list[Effect]:
         self._collect(number)
