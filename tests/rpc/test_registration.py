@@ -13,7 +13,6 @@ from rain.base.ids import SessionId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import host, schema
 from rain.rpc.codec.border import Capability
-from rain.rpc.codec.plain import packed
 from rain.rpc.codec.requests import Wait, write_request
 from rain.rpc.connection import Connection, dial, reason_of
 from rain.rpc.server_endpoint import listen
@@ -138,7 +137,7 @@ def test_columns_that_do_not_fit_are_the_clients_fault() -> None:
         await bootstrap.registerClient(version=CLIENT_VERSION)
         message = schema.request.Request.new_message()
         message.init("submit").tasks.configs = [b"", b""]
-        assert "different lengths" in await farewell_to(connection, packed(message))
+        assert "different lengths" in await farewell_to(connection, message.to_bytes())
 
     server = play(scene)
     assert server.journal.named("submit") == []
@@ -149,7 +148,9 @@ def test_an_unknown_wait_mode_is_the_clients_fault() -> None:
         await bootstrap.registerClient(version=CLIENT_VERSION)
         message = schema.request.Request.new_message()
         message.init("wait").mode = 7
-        assert await farewell_to(connection, packed(message)) == "wait: there is no mode number 7"
+        assert (
+            await farewell_to(connection, message.to_bytes()) == "wait: there is no mode number 7"
+        )
 
     play(scene)
 

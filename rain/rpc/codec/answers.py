@@ -10,7 +10,7 @@ from rain.base.states import ObjectState, TaskState
 from rain.base.wire import Delivery, GovernorReport, ObjectReport, TaskReport, WaitAnswer
 from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader, clean, shown
-from rain.rpc.codec.columns import check_ours, entries, fields, read_numbers, write_numbers
+from rain.rpc.codec.columns import entries, fields, read_numbers, write_numbers
 from rain.rpc.codec.failures import read_attempts, write_attempts
 from rain.rpc.codec.kinds import data_type_name, read_amounts, read_data_type, write_amounts
 
@@ -72,7 +72,7 @@ def write_wait_answer(builder: Builder, answer: WaitAnswer) -> None:
 
 
 def _write_delivery(builder: Builder, delivery: Delivery) -> None:
-    check_ours(delivery)
+    delivery.check()
     builder.numbers = write_numbers([*delivery.ids, *delivery.sizes])
     if any(delivery.content_types):
         builder.contentTypes = delivery.content_types
@@ -84,7 +84,7 @@ def read_wait_answer(reader: Reader) -> WaitAnswer:
     return WaitAnswer(
         read_numbers(get(_TASKS)) if has(_TASKS) else [],
         read_numbers(get(_OBJECTS)) if has(_OBJECTS) else [],
-        _read_delivery(get(_DELIVERY)) if has(_DELIVERY) else Delivery(),
+        _read_delivery(get(_DELIVERY)) if has(_DELIVERY) else Delivery([], [], [], []),
         read_numbers(get(_FAILED)) if has(_FAILED) else [],
     )
 
@@ -93,12 +93,9 @@ def _read_delivery(reader: Reader) -> Delivery:
     get, has = reader._get_by_field, reader._has_by_field
     data = entries(get(_DATA))
     numbers = read_numbers(get(_NUMBERS))
-    delivery = Delivery(
-        ids=numbers[: len(data)],
-        sizes=numbers[len(data) :],
-        content_types=entries(get(_CONTENT_TYPES)) if has(_CONTENT_TYPES) else [""] * len(data),
-        data=data,
-    )
+    rows = len(data)
+    content_types = entries(get(_CONTENT_TYPES)) if has(_CONTENT_TYPES) else [""] * rows
+    delivery = Delivery(numbers[:rows], numbers[rows:], content_types, data)
     delivery.check()
     return delivery
 

@@ -9,9 +9,8 @@ once, when the program starts.
 import sys
 from array import array
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.codec.border import Interface, Reader
 
 Field: TypeAlias = Any
@@ -72,17 +71,3 @@ def entries(column: Reader) -> list[Any]:
     """What a list of texts or bytes holds."""
     # The usual iteration ends with an exception, which costs more than a single entry.
     return [column[0]] if len(column) == 1 else list(column)
-
-
-class Checked(Protocol):
-    """A value with columns, as in `rain.base.wire`."""
-
-    def check(self) -> None: ...
-
-
-def check_ours(columns: Checked) -> None:
-    """What we send must fit together: on the wire nobody sees where a column was too short."""
-    try:
-        columns.check()
-    except ProtocolError as error:
-        raise InvariantError(f"a message of our own is wrong: {error}") from None

@@ -4,7 +4,6 @@ from rain.base.wire import AssignedTasks, Orders, PlacedObjects
 from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader
 from rain.rpc.codec.columns import (
-    check_ours,
     entries,
     fields,
     read_counts,
@@ -18,7 +17,7 @@ from rain.rpc.codec.kinds import (
     write_object_kinds,
     write_task_kinds,
 )
-from rain.rpc.codec.plain import blank, packed, unpacked
+from rain.rpc.codec.plain import packed, unpacked
 
 (
     _FORGET_SESSIONS,
@@ -51,9 +50,7 @@ _TASK_NUMBERS, _COUNTS, _CONFIGS = fields(
 def encode_orders(orders: Orders) -> bytes:
     objects, tasks = orders.objects, orders.tasks
     rows = len(objects.ids) + len(tasks.ids)
-    builder = blank(schema.common.Orders, rows, objects.data, tasks.configs)
-    _write_orders(builder, orders)
-    return packed(builder)
+    return packed(schema.common.Orders, _write_orders, orders, rows, objects.data, tasks.configs)
 
 
 def decode_orders(content: bytes) -> Orders:
@@ -96,7 +93,7 @@ def _read_orders(reader: Reader) -> Orders:
 
 
 def _write_objects(builder: Builder, objects: PlacedObjects) -> None:
-    check_ours(objects)
+    objects.check()
     builder.numbers = write_numbers([*objects.ids, *objects.kinds, *objects.sizes])
     if any(objects.content_types):
         builder.contentTypes = objects.content_types
@@ -110,18 +107,14 @@ def _read_objects(reader: Reader) -> PlacedObjects:
     data = entries(get(_DATA))
     numbers = read_numbers(get(_OBJECT_NUMBERS))
     rows = len(data)
-    return PlacedObjects(
-        ids=numbers[:rows],
-        kinds=numbers[rows : 2 * rows],
-        content_types=entries(get(_CONTENT_TYPES)) if has(_CONTENT_TYPES) else [""] * rows,
-        sizes=numbers[2 * rows :],
-        sources=entries(get(_SOURCES)) if has(_SOURCES) else [""] * rows,
-        data=data,
-    )
+    ids, kinds, sizes = numbers[:rows], numbers[rows : 2 * rows], numbers[2 * rows :]
+    content_types = entries(get(_CONTENT_TYPES)) if has(_CONTENT_TYPES) else [""] * rows
+    sources = entries(get(_SOURCES)) if has(_SOURCES) else [""] * rows
+    return PlacedObjects(ids, kinds, content_types, sizes, sources, data)
 
 
 def _write_tasks(builder: Builder, tasks: AssignedTasks) -> None:
-    check_ours(tasks)
+    tasks.check()
     builder.numbers = write_numbers(
         [*tasks.ids, *tasks.kinds, *tasks.priorities, *tasks.inputs, *tasks.outputs]
     )
@@ -135,16 +128,8 @@ def _read_tasks(reader: Reader) -> AssignedTasks:
     numbers = read_numbers(get(_TASK_NUMBERS))
     counts = read_counts(get(_COUNTS))
     rows = len(configs)
-    input_counts = counts[rows:]
-    inputs = 3 * rows
-    outputs = inputs + sum(input_counts)
-    return AssignedTasks(
-        ids=numbers[:rows],
-        attempts=counts[:rows],
-        kinds=numbers[rows : 2 * rows],
-        priorities=numbers[2 * rows : inputs],
-        configs=configs,
-        input_counts=input_counts,
-        inputs=numbers[inputs:outputs],
-        outputs=numbers[outputs:],
-    )
+    ids, kinds, priorities = numbers[:rows], numbers[rows : 2 * rows], numbers[2 * rows : 3 * rows]
+    attempts, input_counts = counts[:rows], counts[rows:]
+    end = 3 * rows + sum(input_counts)
+    inputs, outputs = numbers[3 * rows : end], numbers[end:]
+    return AssignedTasks(ids, attempts, kinds, priorities, configs, input_counts, inputs, outputs)

@@ -7,7 +7,7 @@ the number of the request with it.
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from rain.base.errors import ProtocolError
+from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.codec.border import (
     MESSAGE_LIMIT,
     NESTING_LIMIT,
@@ -20,31 +20,38 @@ from rain.rpc.codec.border import (
 )
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 _WORD = 8
 
-
-ROW_WORDS = 12
-"""Room for one row of any of our tables, with what names it and without its data."""
+_ROW_WORDS = 12
+"""Room for one row of any of our tables, without its data."""
 
 _USUAL_ROOM = 1024
 """Words that Cap'n Proto takes for a message of which nobody says how long it will be."""
 
 
-def blank(structure: Interface, rows: int, *data: Sequence[bytes]) -> Builder:
-    """A new message with room for so many rows and these data.
+def packed(
+    structure: Interface,
+    write: Callable[[Builder, V], object],
+    value: V,
+    rows: int = 0,
+    *data: Sequence[bytes],
+) -> bytes:
+    """The bytes of a message that `write` fills, of so many rows with these data.
 
-    What has no room gets a segment of its own. There each entry of a list takes one more word, and
-    longer to read.
+    A long one gets room for all of it at once: what has none gets a segment of its own, and there
+    each entry of a list takes one more word, and longer to read.
     """
-    if rows * ROW_WORDS <= _USUAL_ROOM:
-        return structure.new_message()
-    length = sum(sum(map(len, column)) for column in data)
-    return structure.new_message(rows * ROW_WORDS + length // _WORD)
-
-
-def packed(builder: Builder) -> bytes:
-    """The bytes of a message."""
+    if rows * _ROW_WORDS > _USUAL_ROOM:
+        length = sum(sum(map(len, column)) for column in data)
+        builder = structure.new_message(rows * _ROW_WORDS + length // _WORD)
+    else:
+        builder = structure.new_message()
+    try:
+        write(builder, value)
+    except ProtocolError as error:
+        raise InvariantError(f"a message of our own is wrong: {error}") from None
     content: bytes = builder.to_bytes()
     return content
 

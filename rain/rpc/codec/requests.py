@@ -18,7 +18,7 @@ from rain.rpc.codec.answers import (
 )
 from rain.rpc.codec.border import Builder, Reader
 from rain.rpc.codec.columns import fields, read_numbers, write_numbers
-from rain.rpc.codec.plain import blank, check_size, packed, unpacked
+from rain.rpc.codec.plain import check_size, packed, unpacked
 from rain.rpc.codec.submission import read_submission, read_uploaded, write_submission
 
 WAIT_MODES = ("all", "some", "session")  # in the order of the schema's numbers
@@ -63,32 +63,44 @@ Refused: TypeAlias = RefusedError | SessionFailedError
 
 
 def write_request(number: int, request: Request) -> bytes:
-    if isinstance(request, SubmitPart):
-        tasks, constants = request.part.tasks, request.part.constants
-        rows = len(tasks.ids) + len(constants.ids)
-        message = blank(schema.request.Request, rows, tasks.configs, constants.data)
-        if not request.last:
-            message.more = True
-        if request.wanted:
-            message.wanted = write_numbers(request.wanted)
-        write_submission(message._init_by_field(_SUBMIT), request.part, request.uploaded)
-    else:
-        message = schema.request.Request.new_message()
-        if isinstance(request, Wait):
-            _write_wait(message._init_by_field(_WAIT), request)
-        else:
-            message.abandon = None
-    message.number = number
-    return check_size("a part of the submission", packed(message))
+    if not isinstance(request, SubmitPart):
+        return packed(schema.request.Request, _write_question, (number, request))
+    tasks, constants = request.part.tasks, request.part.constants
+    rows = len(tasks.ids) + len(constants.ids)
+    content = packed(
+        schema.request.Request,
+        _write_part,
+        (number, request),
+        rows,
+        tasks.configs,
+        constants.data,
+    )
+    return check_size("a part of the submission", content)
 
 
-def _write_wait(builder: Builder, wait: Wait) -> None:
-    builder.session = wait.session
-    if wait.tasks:
-        builder.tasks = write_numbers(wait.tasks)
-    if wait.objects:
-        builder.objects = write_numbers(wait.objects)
-    builder.mode = wait.mode
+def _write_part(builder: Builder, numbered: tuple[int, SubmitPart]) -> None:
+    number, request = numbered
+    builder.number = number
+    if not request.last:
+        builder.more = True
+    if request.wanted:
+        builder.wanted = write_numbers(request.wanted)
+    write_submission(builder._init_by_field(_SUBMIT), request.part, request.uploaded)
+
+
+def _write_question(builder: Builder, numbered: tuple[int, Wait | Abandon]) -> None:
+    number, request = numbered
+    builder.number = number
+    if isinstance(request, Abandon):
+        builder.abandon = None
+        return
+    wait = builder._init_by_field(_WAIT)
+    wait.session = request.session
+    if request.tasks:
+        wait.tasks = write_numbers(request.tasks)
+    if request.objects:
+        wait.objects = write_numbers(request.objects)
+    wait.mode = request.mode
 
 
 def read_request(content: bytes) -> tuple[int, Request]:
@@ -127,25 +139,33 @@ def _read_wait(reader: Reader) -> Wait:
 
 
 def write_done(number: int, value: None) -> bytes:
-    message = schema.request.Answer.new_message()
-    message.number = number
-    message.done = value
-    return packed(message)
+    return packed(schema.request.Answer, _write_done, number)
+
+
+def _write_done(builder: Builder, number: int) -> None:
+    builder.number = number
+    builder.done = None
 
 
 def write_waited(number: int, answer: WaitAnswer) -> bytes:
-    delivery = answer.delivery
-    message = blank(schema.request.Answer, len(delivery.ids), delivery.data)
-    message.number = number
-    write_wait_answer(message._init_by_field(_WAITED), answer)
-    return packed(message)
+    data = answer.delivery.data
+    return packed(schema.request.Answer, _write_waited, (number, answer), len(data), data)
+
+
+def _write_waited(builder: Builder, numbered: tuple[int, WaitAnswer]) -> None:
+    number, answer = numbered
+    builder.number = number
+    write_wait_answer(builder._init_by_field(_WAITED), answer)
 
 
 def write_refused(number: int, reason: str | SessionFailure) -> bytes:
-    message = schema.request.Answer.new_message()
-    message.number = number
-    write_refusal(message._init_by_field(_REFUSAL), reason)
-    return packed(message)
+    return packed(schema.request.Answer, _write_refused, (number, reason))
+
+
+def _write_refused(builder: Builder, numbered: tuple[int, str | SessionFailure]) -> None:
+    number, reason = numbered
+    builder.number = number
+    write_refusal(builder._init_by_field(_REFUSAL), reason)
 
 
 def read_answer(content: bytes) -> tuple[int, Answer | Refused]:

@@ -7,7 +7,6 @@ from rain.base.wire import ConstantColumns, Submission, TaskColumns
 from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader
 from rain.rpc.codec.columns import (
-    check_ours,
     entries,
     fields,
     read_counts,
@@ -72,7 +71,7 @@ def read_uploaded(reader: Reader) -> list[ObjectId]:
 
 
 def _write_tasks(builder: Builder, tasks: TaskColumns) -> None:
-    check_ours(tasks)
+    tasks.check()
     builder.numbers = write_numbers([*tasks.ids, *tasks.kinds, *tasks.inputs, *tasks.outputs])
     builder.inputCounts = write_counts(tasks.input_counts)
     builder.configs = tasks.configs
@@ -83,22 +82,17 @@ def _read_tasks(reader: Reader) -> TaskColumns:
     configs = entries(get(_CONFIGS))
     numbers = read_numbers(get(_TASK_NUMBERS))
     input_counts = read_counts(get(_INPUT_COUNTS))
-    inputs = 2 * len(configs)
-    outputs = inputs + sum(input_counts)
-    return TaskColumns(
-        ids=numbers[: len(configs)],
-        kinds=numbers[len(configs) : inputs],
-        configs=configs,
-        input_counts=input_counts,
-        inputs=numbers[inputs:outputs],
-        outputs=numbers[outputs:],
-    )
+    rows = len(configs)
+    ids, kinds = numbers[:rows], numbers[rows : 2 * rows]
+    end = 2 * rows + sum(input_counts)
+    inputs, outputs = numbers[2 * rows : end], numbers[end:]
+    return TaskColumns(ids, kinds, configs, input_counts, inputs, outputs)
 
 
 def _write_constants(
     builder: Builder, constants: ConstantColumns, uploaded: Sequence[ObjectId]
 ) -> None:
-    check_ours(constants)
+    constants.check()
     builder.numbers = write_numbers([*constants.ids, *constants.kinds])
     if uploaded:
         gone_ahead = frozenset(uploaded)
@@ -115,4 +109,4 @@ def _read_constants(reader: Reader) -> ConstantColumns:
     get = reader._get_by_field
     data = entries(get(_DATA))
     numbers = read_numbers(get(_CONSTANT_NUMBERS))
-    return ConstantColumns(ids=numbers[: len(data)], kinds=numbers[len(data) :], data=data)
+    return ConstantColumns(numbers[: len(data)], numbers[len(data) :], data, [])

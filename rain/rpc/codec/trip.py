@@ -42,9 +42,7 @@ def _alone(
     """The way of a value that is a message by itself here, and a part of others elsewhere."""
 
     def encode(value: object) -> bytes:
-        builder = struct.new_message()
-        write(builder, value)
-        return packed(builder)
+        return packed(struct, write, value)
 
     def decode(content: bytes) -> object:
         return unpacked("a value", struct, content, read)

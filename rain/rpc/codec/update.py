@@ -7,7 +7,6 @@ from rain.base.wire import FinishedTasks, Monitoring, ObjectNote, TaskFailure, T
 from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader, clean, shown
 from rain.rpc.codec.columns import (
-    check_ours,
     entries,
     fields,
     read_counts,
@@ -18,7 +17,7 @@ from rain.rpc.codec.columns import (
     write_seconds,
 )
 from rain.rpc.codec.failures import cause_number, read_cause
-from rain.rpc.codec.plain import blank, packed, unpacked
+from rain.rpc.codec.plain import packed, unpacked
 
 (
     _STARTED_IDS,
@@ -48,10 +47,8 @@ _NUMBERS, _COUNTS, _DURATIONS, _DATA = fields(
 
 
 def encode_update(update: Update) -> bytes:
-    finished = update.finished
-    builder = blank(schema.common.Update, len(finished.data), finished.data)
-    _write_update(builder, update)
-    return packed(builder)
+    data = update.finished.data
+    return packed(schema.common.Update, _write_update, update, len(data), data)
 
 
 def decode_update(content: bytes) -> Update:
@@ -97,7 +94,7 @@ def _read_update(reader: Reader) -> Update:
 
 
 def _write_finished(builder: Builder, finished: FinishedTasks) -> None:
-    check_ours(finished)
+    finished.check()
     builder.numbers = write_numbers([*finished.ids, *finished.sizes])
     builder.counts = write_counts([*finished.attempts, *finished.output_counts])
     builder.durations = write_seconds(finished.durations)
@@ -110,14 +107,9 @@ def _read_finished(reader: Reader) -> FinishedTasks:
     numbers = read_numbers(get(_NUMBERS))
     counts = read_counts(get(_COUNTS))
     rows = len(durations)
-    return FinishedTasks(
-        ids=numbers[:rows],
-        attempts=counts[:rows],
-        durations=durations,
-        output_counts=counts[rows:],
-        sizes=numbers[rows:],
-        data=entries(get(_DATA)),
-    )
+    ids, sizes = numbers[:rows], numbers[rows:]
+    attempts, output_counts = counts[:rows], counts[rows:]
+    return FinishedTasks(ids, attempts, durations, output_counts, sizes, entries(get(_DATA)))
 
 
 def _read_failure(row: Reader) -> TaskFailure:
