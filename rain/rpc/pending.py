@@ -33,11 +33,16 @@ class PendingSubmission:
     _joined: Submission | None = field(init=False, default=None)
 
     def add(self, part: Submission, uploaded: Sequence[ObjectId]) -> str:
-        """Keeps a part; gives the reason if it is refused."""
-        cost = sum(map(len, part.tasks.configs)) + TASK_COST * len(part.tasks.ids)
-        if not self._holds(cost + sum(map(len, part.constants.data))):
-            return self.refusal
-        self._fill(part.constants, uploaded)
+        """Keeps a part, whose columns were checked; gives the reason if it is refused."""
+        tasks, constants = part.tasks, part.constants
+        cost = sum(map(len, tasks.configs)) + TASK_COST * len(tasks.ids)
+        if constants.ids or uploaded:
+            cost += sum(map(len, constants.data))
+        if self.refusal or self.held + cost > self.limit:
+            return self._refuse()
+        self.held += cost
+        if constants.ids or uploaded:
+            self._fill(constants, uploaded)
         if self._joined is None:
             self._joined = part
         elif part.session != self._joined.session:
@@ -51,28 +56,19 @@ class PendingSubmission:
 
         Whatever comes next belongs to another.
         """
-        whole: Submission | str = self._joined or Submission(SessionId(0))
-        uploaded, self._uploaded = self._uploaded, []
-        if self.refusal:
-            whole = self.refusal
-        self._drop()
-        self.refusal = ""
+        whole: Submission | str = self.refusal or self._joined or Submission(SessionId(0))
+        uploaded = self._uploaded
+        self._joined, self._uploaded, self.held, self.refusal = None, [], 0, ""
         return whole, uploaded
 
-    def _holds(self, more: int) -> bool:
-        """Whether there is room for more bytes; if not, this submission is lost."""
-        if not self.refusal and self.held + more > self.limit:
-            self._drop()
-            self.refusal = (
-                f"the submission is larger than {self.limit} bytes, which is as much as the"
-                " server takes at once: submit in smaller steps"
-            )
-        self.held += 0 if self.refusal else more
-        return not self.refusal
-
-    def _drop(self) -> None:
-        self._joined = None
-        self.held = 0
+    def _refuse(self) -> str:
+        """There is no room for all of it, so this submission is lost."""
+        self._joined, self.held = None, 0
+        self.refusal = (
+            f"the submission is larger than {self.limit} bytes, which is as much as the"
+            " server takes at once: submit in smaller steps"
+        )
+        return self.refusal
 
     def _fill(self, constants: ConstantColumns, uploaded: Sequence[ObjectId]) -> None:
         """Puts in the sizes, which only the server knows of what was uploaded."""

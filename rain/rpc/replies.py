@@ -5,7 +5,7 @@ For a call a coroutine waits until then; for a request in a plain message nobody
 
 import asyncio
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
@@ -32,12 +32,12 @@ class PlainReply(Generic[T]):
         connection: Connection,
         number: int,
         write: Callable[[int, T], bytes],
-        on_told: Callable[[int], object] = lambda number: None,
+        among: dict[int, Any] | None = None,  # the replies that are owed, by their numbers
     ) -> None:
         self._connection = connection
         self._number = number
         self._write = write
-        self._on_told = on_told
+        self._among = among
         self.told = False  # the handler has answered or refused
 
     def answer(self, value: T, /) -> None:
@@ -46,14 +46,12 @@ class PlainReply(Generic[T]):
     def refuse(self, reason: str | SessionFailure, /) -> None:
         self._say(write_refused, reason)
 
-    def _tell_once(self) -> None:
+    def _say(self, write: Callable[[int, V], bytes], value: V) -> None:
         if self.told:
             raise InvariantError("a request was answered twice")
         self.told = True
-        self._on_told(self._number)
-
-    def _say(self, write: Callable[[int, V], bytes], value: V) -> None:
-        self._tell_once()
+        if self._among is not None:
+            self._among.pop(self._number, None)
         if self._connection.is_open:
             self._connection.say(write(self._number, value))
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, assert_never
+from typing import assert_never
 
 from attrs import evolve
 
@@ -78,8 +78,8 @@ class ServedClient:
         self._uploads = server.uploads.join()
         self._pending = PendingSubmission(self._uploads.size, pending_limit)
         # Waits and fetches under way: each is reported as abandoned, or answered, before the end.
-        self._long: dict[CallReply[Any] | PlainReply[Any], None] = {}
-        self._waits: dict[int, PlainReply[WaitAnswer]] = {}  # of these, by their numbers
+        self._waits: dict[int, PlainReply[WaitAnswer]] = {}  # by their numbers
+        self._fetches: dict[CallReply[Fetched], None] = {}
         connection.hear(self._heard)
         connection.tell_end(self._left)
 
@@ -143,7 +143,7 @@ class ServedClient:
             case Abandon():
                 waiting = self._waits.pop(number, None)
                 if waiting is not None:  # else it was answered meanwhile
-                    self._abandon(waiting)
+                    self._handler.abandoned(waiting)
             case _:
                 assert_never(request)
 
@@ -151,16 +151,9 @@ class ServedClient:
         """The reply to a new wait."""
         if number in self._waits:
             raise ProtocolError(f"the request {number} is not answered yet")
-        reply = PlainReply(self._connection, number, _write_fitting, self._told)
-        self._long[reply] = None
+        reply = PlainReply(self._connection, number, _write_fitting, self._waits)
         self._waits[number] = reply
         return reply
-
-    def _told(self, number: int) -> None:
-        """A wait was answered, or given up before."""
-        reply = self._waits.pop(number, None)
-        if reply is not None:
-            del self._long[reply]
 
     def _take_part(self, number: int, request: SubmitPart) -> None:
         """A submission is applied with its last part; others need no answer."""
@@ -173,8 +166,6 @@ class ServedClient:
         if not request.last:
             return
         whole, uploaded = self._pending.take()
-        if isinstance(whole, Submission):
-            whole.check()
         if not request.wanted:
             reply = SubmissionReply(self._connection, number, self._uploads, uploaded)
             if isinstance(whole, Submission):
@@ -198,7 +189,7 @@ class ServedClient:
 
     async def _fetch(self, context: CallContext) -> None:
         reply: CallReply[Fetched] = CallReply()
-        self._long[reply] = None
+        self._fetches[reply] = None
         self._handler.fetch(ObjectId(context.params.object), reply)
         with _refusals_into(context):
             fetched = await self._patiently(reply)
@@ -236,22 +227,25 @@ class ServedClient:
         try:
             return await reply.value()
         except asyncio.CancelledError:
-            self._abandon(reply)
+            self._give_up(reply)
             raise
         finally:
-            self._long.pop(reply, None)
+            self._fetches.pop(reply, None)
 
     def _left(self, cause: str) -> None:
-        for reply in list(self._long):
-            self._abandon(reply)
+        for waiting in self._waits.values():
+            self._handler.abandoned(waiting)
+        self._waits.clear()
+        for fetch in list(self._fetches):
+            self._give_up(fetch)
         self._uploads.close()
         self._handler.left(cause)
 
-    def _abandon(self, reply: CallReply[Any] | PlainReply[Any]) -> None:
-        """Reports a wait or a fetch that nobody waits for any more, once."""
-        if reply in self._long and not reply.told:
-            del self._long[reply]
-            self._handler.abandoned(reply)
+    def _give_up(self, fetch: CallReply[Fetched]) -> None:
+        """Reports a fetch that nobody waits for any more, once."""
+        if fetch in self._fetches and not fetch.told:
+            del self._fetches[fetch]
+            self._handler.abandoned(fetch)
 
 
 class SubmissionReply(PlainReply[None]):

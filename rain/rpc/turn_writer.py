@@ -31,11 +31,10 @@ class _Outgoing:
         return len(self._piece) - sum(self._taken)
 
     def push(self, connected: socket.socket) -> None:
-        """Sends what the socket takes at once."""
+        """Sends what the socket takes at once of what is left, which is something."""
         left = self.left
-        if not left:
-            return
-        rest = memoryview(self._piece)[-left:]
+        taken = len(self._piece) - left
+        rest = memoryview(self._piece)[taken:] if taken else self._piece
         try:
             # No signal is handled inside: either nothing was sent, or it is noted how much.
             self._taken.extend(map(connected.send, (rest,)))
@@ -91,7 +90,9 @@ class TurnWriter:
             try:
                 outgoing.push(self._socket)
             finally:
-                if outgoing.left:
+                if not outgoing.left:
+                    self._outgoing = None
+                else:
                     self._loop.call_soon_threadsafe(self._push_on)
 
     def flush(self) -> None:
@@ -141,7 +142,8 @@ class TurnWriter:
         """Sends what the socket takes, and asks to hear when it takes more."""
         outgoing = self._outgoing
         if outgoing is not None:
-            outgoing.push(self._socket)
+            if outgoing.left:
+                outgoing.push(self._socket)
             if not outgoing.left:
                 self._outgoing = None
         said = self._said

@@ -32,9 +32,9 @@ INLINE_BYTES = 32 * 1024 * 1024
 """How many bytes of inline data one message shall hold; what is beyond it is fetched."""
 
 
-def _fits(*columns: list[bytes]) -> bool:
-    rows = sum(map(len, columns))
-    return rows <= PART_ROWS and sum(sum(map(len, column)) for column in columns) <= PART_BYTES
+def _fits(column: list[bytes], other: list[bytes]) -> bool:
+    rows = len(column) + len(other)
+    return rows <= PART_ROWS and sum(map(len, column)) + sum(map(len, other)) <= PART_BYTES
 
 
 def ranges(weights: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -96,7 +96,8 @@ class OrdersSplitter:
 
     def split(self, orders: Orders) -> list[Orders]:
         """Orders that are to be sent one after the other, at least one."""
-        self._learn(orders)
+        if orders.task_kinds or orders.forget_sessions:
+            self._learn(orders)
         objects, tasks = orders.objects, orders.tasks
         if _fits(objects.data, tasks.configs):
             return [orders]
