@@ -103,6 +103,7 @@ class Reactor:
         state = self.state
         if state.growing:
             return state.now  # at once, with whatever has come meanwhile
+        due = min(due, state.drops_due)
         if self._silence_due < due and state.graph.governors:
             due = self._silence_due
         return min(due, feasibility.next_deadline(state)) if state.infeasible else due

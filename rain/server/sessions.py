@@ -73,7 +73,7 @@ def _clear(state: State, session: Session) -> None:
     }
     state.estimates.forget_session(session)
     for governor in clear(state.graph, session):
-        state.orders(governor).forget_sessions.append(session.id)
+        state.forget_session(governor, session)
     for governor in state.graph.governors.values():
         state.touched[governor] = None
     state.news.cleared.append(session)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 
 from attrs import Factory, define, frozen
 
-from rain.base.ids import ClientId, GovernorId, KindId, RequestId
+from rain.base.ids import ClientId, GovernorId, KindId, ObjectId, RequestId, session_of
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.release import release
@@ -30,6 +31,7 @@ class ReactorSettings:
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
+    drops_wait: float = 0.02  # seconds for which drops may wait for other orders to go with
     crash_limit: int = 3  # governors that may be lost under a task until it is taken for the reason
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
     scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
@@ -68,6 +70,8 @@ class State:
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
+    drops: dict[GovernorId, list[ObjectId]] = Factory(dict)  # that wait for other orders
+    drops_due: float = inf  # and when they go without any
     happenings: Happenings | None = None  # what happened, when somebody keeps the event log
     ignored: int = 0  # late or stale reports that were recognised as such
 
@@ -84,6 +88,7 @@ class State:
     def forget_orders(self, governor: Governor) -> None:
         """A governor has gone: what it was about to be told is void."""
         self._orders.pop(governor.id, None)
+        self.drops.pop(governor.id, None)
 
     def emit(self, effect: Effect) -> None:
         """One more effect of this turn."""
@@ -106,6 +111,8 @@ class State:
         woken before the clients that this turn answers.
         """
         effects, orders = self._effects, self._orders
+        if self.drops:
+            self._give_drops()
         if self.graph.unspooled:
             effects.append(DiscardConstants(self.graph.unspooled))
             self.graph.unspooled = []
@@ -116,9 +123,35 @@ class State:
         return effects
 
     def release(self, objects: Iterable[DataObject]) -> None:
-        """Lets go of objects that nobody needs, here and on the governors that hold them."""
+        """Lets go of objects that nobody needs, here and on the governors that hold them.
+
+        That is not urgent, and a message of its own costs as much as ten tasks: so it waits a
+        little for whatever else these governors are told.
+        """
         for governor, dropped in release(self.graph, objects).items():
-            self.orders(governor).drops += dropped
+            self.drops.setdefault(governor.id, []).extend(dropped)
+        if self.drops and self.drops_due == inf:
+            self.drops_due = self.now + self.settings.drops_wait
+
+    def forget_session(self, governor: Governor, session: Session) -> None:
+        """Tells a governor to forget a session, and with it whatever it should drop of it."""
+        self.orders(governor).forget_sessions.append(session.id)
+        if governor.id in self.drops:
+            others = [one for one in self.drops[governor.id] if session_of(one) != session.id]
+            self.drops[governor.id] = others
+
+    def _give_drops(self) -> None:
+        """What waits goes along with this turn's orders, or all of it when the time has come."""
+        if self.now >= self.drops_due:
+            for governor, dropped in self.drops.items():
+                if dropped:
+                    self._orders.setdefault(governor, Orders()).drops += dropped
+            self.drops.clear()
+        else:
+            for governor, orders in self._orders.items():
+                orders.drops += self.drops.pop(governor, ())
+        if not self.drops:
+            self.drops_due = inf
 
     def drop(self, data_object: DataObject, holders: tuple[Governor, ...]) -> None:
         """Tells governors that they need not hold an object any more."""

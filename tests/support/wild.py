@@ -120,7 +120,9 @@ class WildWorld:
             assert fake.tasks == {task.id: task.attempt for task in node.assigned}
             making = {output.id for task in node.assigned for output in task.outputs}
             held = {o.id for o in node.objects if o.is_finished and node in o.assigned}
-            assert fake.copies - making == held - making
+            dropping = set(self.world.state.drops.get(fake.id, ()))
+            assert not dropping & {o.id for o in node.objects if node in o.assigned}
+            assert fake.copies - making - dropping == held - making
             assert set(fake.held) >= held
 
     def ended(self, *ids: SessionId) -> None:

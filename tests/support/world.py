@@ -148,6 +148,6 @@ class World:
 def new_world(
     make: Callable[[], Scheduler] = RainScheduler, settings: ReactorSettings | None = None
 ) -> World:
-    """An empty world; the checker is always on."""
-    state = State(settings or ReactorSettings(debug=True, governor_silence=1e9))
-    return World(Reactor(make, state))
+    """An empty world; unless told otherwise the checker is on, and drops wait for nothing."""
+    settings = settings or ReactorSettings(debug=True, governor_silence=1e9, drops_wait=0.0)
+    return World(Reactor(make, State(settings)))

@@ -1,0 +1,75 @@
+"""What governors need not hold any more they are told with something else, or a little later."""
+
+from __future__ import annotations
+
+from rain.base.ids import GovernorId, ObjectId
+from rain.base.wire import Orders
+from rain.server.messages import OrderGovernor, TurnInput, Unkept
+from rain.server.state import ReactorSettings
+from tests.support.scenes import SELDOM, Scene, orders_in, scene
+
+WAIT = 10.0
+PATIENT = ReactorSettings(debug=True, governor_silence=1e9, drops_wait=WAIT)
+
+
+def unkept(*cpus: int) -> tuple[Scene, ObjectId]:
+    """An object on the first governor that nobody needs any more since this turn."""
+    s = scene(*cpus, settings=PATIENT)
+    task, (a,) = s.draft.task(keep=True)
+    s.submit()
+    s.run(task)
+    effects = s.world.turn(Unkept(s.client.id, s.world.request(), (a,)))
+    assert not orders_in(effects)
+    assert s.governors[0].held == {a: None}
+    return s, a
+
+
+def test_drops_go_with_the_next_orders_for_their_governor() -> None:
+    # given
+    s, a = unkept(1, 1)
+    first, _ = s.draft.task()
+    second, _ = s.draft.task()
+    s.submit()
+
+    # when: another governor is told something
+    effects = s.assign(first, to=1)
+    # then
+    assert orders_in(effects).keys() == {GovernorId(2)}
+
+    # when: it is told something itself
+    effects = s.assign(second, to=0)
+    # then
+    orders = orders_in(effects)[GovernorId(1)]
+    assert orders.drops == [a]
+    assert orders.tasks.ids == [second]
+    assert not s.world.state.drops
+
+
+def test_drops_go_alone_in_a_turn_that_is_due_when_they_have_waited_long_enough() -> None:
+    # given: nobody else wants a turn
+    s, a = unkept(1)
+    since = s.world.now
+    s.world.state.throttle.thresholds = SELDOM.thresholds
+
+    # when / then
+    output = s.world.reactor.turn(TurnInput(since + WAIT - 1))
+    assert output.effects == []
+    assert output.next_due == since + WAIT
+    output = s.world.reactor.turn(TurnInput(since + WAIT))
+    assert output.effects == [OrderGovernor(GovernorId(1), Orders(drops=[a]))]
+    assert output.next_due > since + WAIT
+
+
+def test_what_goes_with_its_session_need_not_be_dropped() -> None:
+    s, _ = unkept(1)
+    s.client.close(s.draft.session)
+    forget = Orders(forget_sessions=[s.draft.session])
+    assert orders_in(s.world.effects[-1]) == {GovernorId(1): forget}
+    assert orders_in(s.world.turn(after=2 * WAIT)) == {}
+
+
+def test_a_governor_that_has_left_is_told_nothing() -> None:
+    s, _ = unkept(1, 1)
+    s.governors[0].leave()
+    assert not any(isinstance(effect, OrderGovernor) for effect in s.world.turn(after=2 * WAIT))
+    assert not s.world.state.drops
