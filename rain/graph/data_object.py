@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define
@@ -141,6 +141,14 @@ def move_objects(objects: Collection[DataObject], what: ObjectMove) -> None:
         if end is None:
             raise InvariantError(f"{data_object!r} cannot move by {what.value!r}")
         data_object.state = end
+
+
+def expected_bytes(objects: Iterable[DataObject]) -> int:
+    """The expected sizes of all of them together."""
+    total = 0
+    for one in objects:
+        total += one.pretended_size or one.size or one.kind.size_hint
+    return total
 
 
 _COPY_ROWS: dict[tuple[bool, bool, bool, bool], CopyRow] = {

@@ -12,6 +12,7 @@ governor. So whoever takes an assigned task away from its governor recalls its f
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import NoReturn
 
 from rain.base.errors import InvariantError
 from rain.base.states import ObjectState, TaskMove, TaskRow
@@ -82,17 +83,17 @@ def inputs_finished(task: Task) -> None:
     """The last missing input is finished: a planned task enters its governor's queue."""
     task.move(TaskMove.INPUTS_FINISHED)
     if task.row is TaskRow.QUEUED:
-        _enter_queue(task, _governor_of(task))
+        _enter_queue(task, task.scheduled or _nowhere(task))
     elif task.row is TaskRow.ASSIGNED:
-        governor = _governor_of(task)
+        governor = task.scheduled or _nowhere(task)
         governor.ahead -= 1
-        governor.active_cpus += task.cpus
+        governor.active_cpus += task.kind.resources.cpus
 
 
 def input_lost(task: Task) -> None:
     """A finished input is being made anew: the task waits again. It must not be assigned."""
     if task.row is TaskRow.QUEUED:
-        _leave_queue(task, _governor_of(task))
+        _leave_queue(task, task.scheduled or _nowhere(task))
     if task.row is not TaskRow.WAITING and task.row is not TaskRow.PLANNED:
         task.move(TaskMove.INPUT_LOST)
     task.missing += 1
@@ -103,7 +104,7 @@ def assign(task: Task) -> Governor:
 
     The caller has taken it out of the queue, or has seen that it can go ahead.
     """
-    governor = _governor_of(task)
+    governor = task.scheduled or _nowhere(task)
     task.move(TaskMove.ASSIGN)
     if task.row is TaskRow.AHEAD:
         governor.ahead += 1
@@ -142,7 +143,7 @@ def withdraw(task: Task, why: TaskMove = TaskMove.TAKE_BACK) -> None:
 
     The followers of an assigned task must be recalled before.
     """
-    governor = _governor_of(task)
+    governor = task.scheduled or _nowhere(task)
     row = task.row
     task.move(why)
     if row is TaskRow.QUEUED:
@@ -172,7 +173,7 @@ def recall_followers(task: Task) -> list[Stopped]:
 
 
 def _recall(task: Task) -> Stopped:
-    governor = _governor_of(task)
+    governor = task.scheduled or _nowhere(task)
     task.move(TaskMove.RECALL)
     task.assigned = None
     governor.ahead -= 1
@@ -186,7 +187,7 @@ def _recall(task: Task) -> Stopped:
 
 def end(task: Task, how: TaskMove) -> Governor:
     """An assigned task has ended in some way: its governor's resources are vacated."""
-    governor = _governor_of(task)
+    governor = task.scheduled or _nowhere(task)
     row = task.row
     task.move(how)
     _vacate(task, governor, row)
@@ -253,10 +254,8 @@ def _detach(task: Task, governor: Governor) -> None:
     governor.assigned.pop(task, None)
 
 
-def _governor_of(task: Task) -> Governor:
-    if task.scheduled is None:
-        raise InvariantError(f"{task!r} has no governor")
-    return task.scheduled
+def _nowhere(task: Task) -> NoReturn:
+    raise InvariantError(f"{task!r} has no governor")
 
 
 def _enter_queue(task: Task, governor: Governor) -> None:

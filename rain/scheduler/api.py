@@ -93,9 +93,16 @@ class Plan:
         if row is not _WAITING and row is not _READY:
             rule = "finished task" if task.is_done else "planned task"
             raise PlanError(rule, f"{task!r} cannot be planned: it is {task.row.value}")
-        if self.graph.tasks.get(task.id) is not task:
+        graph, kind = self.graph, task.kind
+        if graph.tasks.get(task.id) is not task:
             raise PlanError("unknown task", f"{task!r} is not in the graph any more")
-        self._check_place(task, governor)
+        if (
+            graph.governors.get(governor.id) is not governor
+            or kind.constraints is not None
+            or kind.resources.others
+            or kind.resources.cpus > governor.cpus
+        ):  # seldom
+            self._check_place(task, governor)
         planning.plan(task, governor, priority)
         self.touched[governor] = None
         self.steps += 1

@@ -95,8 +95,10 @@ class Reactor:
         self._silence_due = heard + limit
 
     def _scheduler_due(self) -> float:
-        news = self.state.news
-        return self.state.throttle.due_at(submits=news.has_work, updates=news.has_updates)
+        news, throttle = self.state.news, self.state.throttle
+        if news.has_work:
+            return throttle.due_at(submits=True, updates=False)  # which would not count then
+        return throttle.due_at(submits=False, updates=news.has_updates)
 
     def _next_due(self, due: float) -> float:
         """When the next turn should come, if the scheduler is due then."""

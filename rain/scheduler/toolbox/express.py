@@ -21,6 +21,7 @@ from attrs import Factory, define
 
 from rain.base.ids import KindId
 from rain.graph import Governor, Session, Task
+from rain.graph.data_object import expected_bytes
 from rain.scheduler.api import Plan
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.toolbox.loads import Loads
@@ -274,10 +275,7 @@ class _Run:
 
 def _is_light(task: Task) -> bool:
     """Whether its inputs are few bytes."""
-    size = 0
-    for data_object in task.inputs:
-        size += data_object.expected_size
-    return size <= LIGHT
+    return expected_bytes(task.inputs) <= LIGHT
 
 
 def give_note(tasks: Iterable[Task], sights: Sights, now: float) -> None:

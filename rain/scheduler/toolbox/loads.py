@@ -73,6 +73,10 @@ class Loads:
             return None  # a producer has no place yet
         if not local:
             return self.least(task)
+        if len(local) == 1 and task.missing:  # as nearly always
+            (only,) = local
+            if allows(task, only, self.governors):
+                return only
         fitting = [found for found in local if allows(task, found, self.governors)]
         if fitting and task.missing:  # it follows its inputs, and so a chain stays together
             most = max(local.values())
