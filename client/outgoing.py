@@ -34,7 +34,7 @@ class Outgoing:
         """
         with self._sending:
             batch = self.pending.take()
-            if not batch.items():
+            if not (batch.tasks or batch.objects):
                 return None
             accepted = False
             try:

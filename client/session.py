@@ -177,12 +177,12 @@ class Session:
         is then raised by the next call that concerns the session, which is best closed.
         """
         connection = self._connection()
-        self._submit(connection.submit_soon if soon else connection.submit)
+        with self._asking:
+            self._submit(connection.submit_soon if soon else connection.submit)
 
     def _submit(self, send: Callable[[Submission], T]) -> T | None:
         """Gives what sending has given, None if there was nothing to send."""
-        with self._asking:
-            submitted = self._outgoing.submit(send)
+        submitted = self._outgoing.submit(send)
         if submitted is None:
             return None
         submission, sent = submitted
@@ -318,13 +318,12 @@ class Session:
         expect_computable(self, wanted)
         for obj in wanted:
             obj.kept = True
-        waiting = self._submit(
-            partial(connection.submit_and_wait, objects=[obj.packed_id for obj in wanted])
-        )
-        if waiting is not None:
-            tasks = [item for item in named if isinstance(item, Task)]
-            with noting_failure(tasks), self._asking:
-                answer = waiting()
+        send = partial(connection.submit_and_wait, objects=[obj.packed_id for obj in wanted])
+        tasks = [item for item in named if isinstance(item, Task)]
+        with noting_failure(tasks), self._asking:
+            waiting = self._submit(send)
+            answer = None if waiting is None else waiting()
+        if answer is not None:
             self._results.take_in(answer.delivery)
             mark_finished(tasks, wanted)
         return self._bring(connection, wanted)
@@ -397,7 +396,8 @@ class Session:
             raise RainException(CLOSED)
 
     def _client(self) -> "Client":
-        self._expect_active()
+        if not self.active:  # as in `add_task`
+            raise RainException(CLOSED)
         if self.client is None:
             raise RainException("This session has no client, so it has no server to ask")
         return self.client

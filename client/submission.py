@@ -88,9 +88,6 @@ class Batch:
     tasks: Sequence[Task]
     objects: Sequence[DataObject]  # those that no task has made by itself
 
-    def items(self) -> int:
-        return len(self.tasks) + len(self.objects)
-
 
 def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
     """The message of a batch; RainException when the batch contradicts itself."""

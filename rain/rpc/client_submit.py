@@ -5,7 +5,7 @@ on the server; and once it is being sent nobody stops it half-way.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
@@ -26,35 +26,36 @@ def encode_submission(
     It is answered as a wait for all objects that are wanted, unless something is to be uploaded.
     Raises `RefusedError` when it cannot be sent.
     """
-    constants = submission.constants
-    uploads = [
-        (object_id, data)
-        for object_id, data in zip(constants.ids, constants.data, strict=True)
-        if len(data) > INLINE_LIMIT
-    ]
-    gone_ahead = {object_id for object_id, _ in uploads}
-    parts = split_submission(_without(submission, gone_ahead) if gone_ahead else submission)
-    wanted = () if gone_ahead else wanted
+    uploads = _large(submission.constants) if submission.constants.ids else []
+    gone_ahead = dict(uploads)
+    if gone_ahead:
+        submission, wanted = _without(submission, gone_ahead), ()
+    messages: list[bytes] = []
+    parts = split_submission(submission)
     try:
-        return [
-            write_request(
-                number,
-                SubmitPart(
-                    part,
-                    [object_id for object_id in part.constants.ids if object_id in gone_ahead],
-                    part is parts[-1],
-                    wanted if part is parts[-1] else (),
-                ),
-            )
-            for part in parts
-        ], uploads
+        for part in parts:
+            is_last = part is parts[-1]
+            uploaded: Sequence[ObjectId] = ()
+            if gone_ahead:
+                uploaded = [one for one in part.constants.ids if one in gone_ahead]
+            request = SubmitPart(part, uploaded, is_last, wanted if is_last else ())
+            messages.append(write_request(number, request))
+        return messages, uploads
     except ProtocolError as error:
         raise RefusedError(f"{error}: pass large data as constants of their own") from None
     except UnicodeEncodeError as error:
         raise RefusedError(f"the submission holds text that is not UTF-8: {error}") from None
 
 
-def _without(submission: Submission, gone_ahead: set[ObjectId]) -> Submission:
+def _large(constants: ConstantColumns) -> list[Upload]:
+    return [
+        (object_id, data)
+        for object_id, data in zip(constants.ids, constants.data, strict=True)
+        if len(data) > INLINE_LIMIT
+    ]
+
+
+def _without(submission: Submission, gone_ahead: Container[ObjectId]) -> Submission:
     """The submission with empty data in place of what is uploaded."""
     constants = submission.constants
     data = [

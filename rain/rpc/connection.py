@@ -113,10 +113,10 @@ class Connection:
         if self.cause is None:
             self._transport.say(Kind.MESSAGE, message)
 
-    def say_now(self, *messages: bytes) -> None:
-        """Sends plain messages at once, from any thread, if the connection is still open."""
-        if self.is_open:
-            self._transport.say_now(*messages)
+    def say_now(self, message: bytes) -> None:
+        """Sends a plain message at once, from any thread, if the connection is still open."""
+        if self.cause is None:
+            self._transport.say_now(message)
 
     @property
     def unsent(self) -> int:

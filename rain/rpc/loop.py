@@ -96,10 +96,9 @@ class Stream(asyncio.Transport):
         if not self._closing:
             self._writer.write(kind, len(content).to_bytes(WORD, "little"), content)
 
-    def say_now(self, *contents: bytes) -> None:
-        """Sends plain messages at once, in one piece. May be called from any thread."""
-        pieces = [marked(Kind.MESSAGE, content) for content in contents]
-        self._writer.send_now(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+    def say_now(self, content: bytes) -> None:
+        """Sends a plain message at once. May be called from any thread."""
+        self._writer.send_now(marked(Kind.MESSAGE, content))
 
     @property
     def unsent(self) -> int:

@@ -112,7 +112,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes governor to server": 49.7,
         "bytes server to client": 32.8,
         "bytes server to governor": 114.0,
-        "calls client": 31.1,
+        "calls client": 30.1,
         "calls governor": 16.8,
         "calls server": 19.7,
         "messages client to server": 0.00401,
@@ -178,7 +178,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes governor to server": 172.0,
         "bytes server to client": 138.0,  # results come with the answer to a wait
         "bytes server to governor": 214.0,
-        "calls client": 77.3,
+        "calls client": 73.2,
         "calls governor": 53.2,
         "calls server": 155.0,
         "messages client to server": 1.03,

@@ -131,8 +131,8 @@ def test_a_wait_that_is_interrupted_while_it_is_sent_is_given_up(begin: str) -> 
         )
         connection = client._calls.requests._connection
         say_now = connection.say_now
-        def interrupted(*messages):
-            say_now(*messages)
+        def interrupted(message):
+            say_now(message)
             raise KeyboardInterrupt
         connection.say_now = interrupted
         try:
