@@ -17,10 +17,10 @@ from rain.client.data import DataObject
 from rain.client.failure import noting_failure
 from rain.client.housekeeper import Closable, Housekeeper
 from rain.client.local import LocalCluster
+from rain.client.numbers import SharedNumbers
 from rain.client.reports import governor_info, object_info, task_info
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.session import Session
-from rain.client.shared import SharedNumbers
 from rain.client.task import Task
 from rain.common.errors import RainException, SessionException
 from rain.common.secret_file import read_secret, secret_from_environment

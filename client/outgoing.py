@@ -8,8 +8,8 @@ from typing import TypeVar
 from rain.base.ids import NUMBER_MASK, pack
 from rain.base.wire import Submission
 from rain.client.history import History
+from rain.client.numbers import SharedNumbers
 from rain.client.pending import Pending
-from rain.client.shared import SharedNumbers
 from rain.client.submission import Batch, KindTable, build
 
 T = TypeVar("T")

@@ -29,12 +29,12 @@ from rain.client.items import (
     mark_finished,
     submitted_items,
 )
+from rain.client.numbers import SharedNumbers
 from rain.client.outgoing import Outgoing
 from rain.client.reports import object_info
 from rain.client.results import ResultStore
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
-from rain.client.shared import SharedNumbers
 from rain.client.task import Task
 from rain.common.attributes import SessionSpec
 from rain.common.data_instance import DataInstance

@@ -9,7 +9,7 @@ import pytest
 
 from rain.base.ids import FIRST_SHARED, SHARED_RANGE, SessionId
 from rain.client import Client, Output, RainException, remote, task_session
-from rain.client.shared import SharedNumbers
+from rain.client.numbers import SharedNumbers
 from tests.client.fake import World
 
 

@@ -14,6 +14,7 @@ from rain.base.wire import (
 )
 from rain.rpc import client_submit
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_requests import Box
 from rain.rpc.codec.requests import SubmitPart
 from tests.rpc.client_scenes import OBJECT, SESSION, play
 from tests.rpc.fakes import FakeServer
@@ -205,6 +206,27 @@ def test_nothing_is_sent_to_a_session_whose_last_submission_has_failed() -> None
         server.rules["submit"] = lambda reply: reply.refuse("two producers")
 
     assert len(play(scene, prepare).journal.named("submit")) == 1
+
+
+def test_nothing_remains_of_a_computation_that_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def scene(client: ClientConnection) -> None:
+        waiting = client.submit_and_wait(Submission(SESSION), [OBJECT])
+        with monkeypatch.context() as patch:
+            patch.setattr(Box, "take", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                waiting()
+        client.open_session("afterwards")
+        assert client.unanswered == 0
+
+    def prepare(server: FakeServer) -> None:
+        server.rules["compute"] = lambda reply: None
+
+    assert len(play(scene, prepare).journal.named("abandoned")) == 1
 
 
 def test_nothing_remains_of_submissions_that_were_accepted_in_silence() -> None:
