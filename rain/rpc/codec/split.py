@@ -4,6 +4,7 @@ Orders are applied from top to bottom, and the parts of a submission are joined 
 column may go on in the next message. Nothing is cut that fits, which is nearly always.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
@@ -143,29 +144,32 @@ def _some_objects(objects: PlacedObjects, start: int, end: int) -> PlacedObjects
     )
 
 
+def _inline(data: list[bytes]) -> int:
+    """How many entries, from the first one on, a message should hold inline."""
+    if sum(map(len, data)) <= INLINE_BYTES:
+        return len(data)
+    return bisect_right(list(accumulate(map(len, data))), INLINE_BYTES)
+
+
 def slim_update(update: Update) -> Update:
     """An update without the inline data that is too much; who holds it can be asked for it."""
     data = update.finished.data
-    length = 0
-    for place, entry in enumerate(data):
-        length += len(entry)
-        if length > INLINE_BYTES:
-            slim = [*data[:place], *[b""] * (len(data) - place)]
-            finished: FinishedTasks = evolve(update.finished, data=slim)
-            return evolve(update, finished=finished)
-    return update
+    count = _inline(data)
+    if count == len(data):
+        return update
+    slim = [*data[:count], *[b""] * (len(data) - count)]
+    finished: FinishedTasks = evolve(update.finished, data=slim)
+    return evolve(update, finished=finished)
 
 
 def slim_delivery(delivery: Delivery) -> Delivery:
     """As much of a delivery as one message should hold; the client fetches the rest."""
-    length = 0
-    for count, entry in enumerate(delivery.data):
-        length += len(entry)
-        if length > INLINE_BYTES:
-            return Delivery(
-                delivery.ids[:count],
-                delivery.sizes[:count],
-                delivery.content_types[:count],
-                delivery.data[:count],
-            )
-    return delivery
+    count = _inline(delivery.data)
+    if count == len(delivery.data):
+        return delivery
+    return Delivery(
+        delivery.ids[:count],
+        delivery.sizes[:count],
+        delivery.content_types[:count],
+        delivery.data[:count],
+    )
