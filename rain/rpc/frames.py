@@ -112,7 +112,7 @@ class SocketLink:
             return
         if len(frame) > self._limit:
             raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")
-        self._writer.send_now(len(frame).to_bytes(HEADER, "little") + frame)
+        self._writer.write_now(len(frame).to_bytes(HEADER, "little"), frame)
 
     def drain(self) -> None:
         """Takes in all that has arrived, when nothing more can come."""

@@ -144,6 +144,26 @@ def test_a_frame_that_is_sent_at_once_does_not_wait_for_the_end_of_the_turn() ->
     host.run(main)
 
 
+def test_what_the_socket_does_not_take_at_once_follows_in_order() -> None:
+    large = [bytes([number]) * 3_000_000 for number in range(2)]
+
+    async def main() -> int:
+        ours, theirs = socket.socketpair()
+        left, right = End(ours), End(theirs)
+        left.link.send_now(large[0])
+        assert left.link.unsent > 0
+        left.link.send_now(b"small")
+        left.link.send(b"said")
+        left.link.send_now(large[1])
+        await right.until(lambda: len(right.frames) == 4)
+        assert right.frames == [large[0], b"small", b"said", large[1]]
+        right.link.close()
+        left.link.close()
+        return 0
+
+    host.run(main)
+
+
 def test_what_was_said_before_close_still_leaves() -> None:
     async def main() -> int:
         ours, theirs = socket.socketpair()
