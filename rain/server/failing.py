@@ -119,7 +119,7 @@ def _pass_on(state: State, fallout: failing.Fallout) -> None:
         state.stop(governor, task, attempt)
     gone = set(fallout.objects)
     state.unfetched = {key: n for key, n in state.unfetched.items() if key[0] not in gone}
-    state.release(fallout.free)
+    state.release_soon(fallout.free)
     for task in fallout.tasks:
         state.news.unplanned.pop(task, None)
         task.session.first_failed = task.session.first_failed or failure

@@ -100,7 +100,7 @@ def _finish_batch(
     _finish_outputs(state, governor, batch)
     free = progress.consumed(tasks)
     if free:
-        state.release(free)
+        state.release_soon(free)
     for task in tasks:
         if task.waits:
             waiting.done(state, task)
@@ -154,7 +154,7 @@ def _take_in(state: State, outputs: list[DataObject], sizes: list[int], data: li
             if output.kept and not output.user and output.id & NUMBER_MASK < FIRST_SHARED:
                 output.session.undelivered[output] = None
     if unneeded:
-        state.release(unneeded)
+        state.release_soon(unneeded)
 
 
 def _only_new(

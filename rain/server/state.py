@@ -123,10 +123,15 @@ class State:
         return effects
 
     def release(self, objects: Iterable[DataObject]) -> None:
-        """Lets go of objects that nobody needs, here and on the governors that hold them.
+        """Lets go of objects that nobody needs, here and on the governors that hold them."""
+        for governor, dropped in release(self.graph, objects).items():
+            self.orders(governor).drops += dropped
 
-        That is not urgent, and a message of its own costs as much as ten tasks: so it waits a
-        little for whatever else these governors are told.
+    def release_soon(self, objects: Iterable[DataObject]) -> None:
+        """The same where nobody has asked for it.
+
+        It is not urgent, and a message of its own costs as much as ten tasks: so it waits a little
+        for whatever else these governors are told.
         """
         for governor, dropped in release(self.graph, objects).items():
             self.drops.setdefault(governor.id, []).extend(dropped)

@@ -12,21 +12,19 @@ WAIT = 10.0
 PATIENT = ReactorSettings(debug=True, governor_silence=1e9, drops_wait=WAIT)
 
 
-def unkept(*cpus: int) -> tuple[Scene, ObjectId]:
+def unneeded(*cpus: int) -> tuple[Scene, ObjectId]:
     """An object on the first governor that nobody needs any more since this turn."""
     s = scene(*cpus, settings=PATIENT)
-    task, (a,) = s.draft.task(keep=True)
+    task, (a,) = s.draft.task()
     s.submit()
-    s.run(task)
-    effects = s.world.turn(Unkept(s.client.id, s.world.request(), (a,)))
-    assert not orders_in(effects)
+    assert not orders_in(s.run(task))
     assert s.governors[0].held == {a: None}
     return s, a
 
 
 def test_drops_go_with_the_next_orders_for_their_governor() -> None:
     # given
-    s, a = unkept(1, 1)
+    s, a = unneeded(1, 1)
     first, _ = s.draft.task()
     second, _ = s.draft.task()
     s.submit()
@@ -47,7 +45,7 @@ def test_drops_go_with_the_next_orders_for_their_governor() -> None:
 
 def test_drops_go_alone_in_a_turn_that_is_due_when_they_have_waited_long_enough() -> None:
     # given: nobody else wants a turn
-    s, a = unkept(1)
+    s, a = unneeded(1)
     since = s.world.now
     s.world.state.throttle.thresholds = SELDOM.thresholds
 
@@ -60,8 +58,17 @@ def test_drops_go_alone_in_a_turn_that_is_due_when_they_have_waited_long_enough(
     assert output.next_due > since + WAIT
 
 
+def test_what_a_client_has_let_go_is_dropped_at_once() -> None:
+    s = scene(1, settings=PATIENT)
+    task, (a,) = s.draft.task(keep=True)
+    s.submit()
+    s.run(task)
+    effects = s.world.turn(Unkept(s.client.id, s.world.request(), (a,)))
+    assert orders_in(effects) == {GovernorId(1): Orders(drops=[a])}
+
+
 def test_what_goes_with_its_session_need_not_be_dropped() -> None:
-    s, _ = unkept(1)
+    s, _ = unneeded(1)
     s.client.close(s.draft.session)
     forget = Orders(forget_sessions=[s.draft.session])
     assert orders_in(s.world.effects[-1]) == {GovernorId(1): forget}
@@ -69,7 +76,7 @@ def test_what_goes_with_its_session_need_not_be_dropped() -> None:
 
 
 def test_a_governor_that_has_left_is_told_nothing() -> None:
-    s, _ = unkept(1, 1)
+    s, _ = unneeded(1, 1)
     s.governors[0].leave()
     assert not any(isinstance(effect, OrderGovernor) for effect in s.world.turn(after=2 * WAIT))
     assert not s.world.state.drops
