@@ -146,8 +146,11 @@ class State:
             self.drops[governor.id] = others
 
     def _give_drops(self) -> None:
-        """What waits goes along with this turn's orders, or all of it when the time has come."""
-        if self.now >= self.drops_due:
+        """What waits goes along with this turn's orders, or all of it when the time has come.
+
+        It also goes before an answer: who has that may look at what governors hold.
+        """
+        if self.now >= self.drops_due or self._effects:
             for governor, dropped in self.drops.items():
                 if dropped:
                     self._orders.setdefault(governor, Orders()).drops += dropped

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rain.base.ids import GovernorId, ObjectId
+from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.wire import Orders
 from rain.server.messages import OrderGovernor, TurnInput, Unkept
 from rain.server.state import ReactorSettings
@@ -12,22 +12,20 @@ WAIT = 10.0
 PATIENT = ReactorSettings(debug=True, governor_silence=1e9, drops_wait=WAIT)
 
 
-def unneeded(*cpus: int) -> tuple[Scene, ObjectId]:
-    """An object on the first governor that nobody needs any more since this turn."""
+def unneeded(*cpus: int) -> tuple[Scene, ObjectId, list[TaskId]]:
+    """An object on the first governor that nobody needs since this turn, and two more tasks."""
     s = scene(*cpus, settings=PATIENT)
     task, (a,) = s.draft.task()
+    others = [s.draft.task()[0] for _ in range(2)]
     s.submit()
     assert not orders_in(s.run(task))
     assert s.governors[0].held == {a: None}
-    return s, a
+    return s, a, others
 
 
 def test_drops_go_with_the_next_orders_for_their_governor() -> None:
     # given
-    s, a = unneeded(1, 1)
-    first, _ = s.draft.task()
-    second, _ = s.draft.task()
-    s.submit()
+    s, a, (first, second) = unneeded(1, 1)
 
     # when: another governor is told something
     effects = s.assign(first, to=1)
@@ -45,7 +43,7 @@ def test_drops_go_with_the_next_orders_for_their_governor() -> None:
 
 def test_drops_go_alone_in_a_turn_that_is_due_when_they_have_waited_long_enough() -> None:
     # given: nobody else wants a turn
-    s, a = unneeded(1)
+    s, a, _ = unneeded(1)
     since = s.world.now
     s.world.state.throttle.thresholds = SELDOM.thresholds
 
@@ -67,8 +65,15 @@ def test_what_a_client_has_let_go_is_dropped_at_once() -> None:
     assert orders_in(effects) == {GovernorId(1): Orders(drops=[a])}
 
 
+def test_who_hears_an_answer_finds_that_governors_were_told_before() -> None:
+    s, a, _ = unneeded(1, 1)
+    wait = s.client.wait(s.draft.session, objects=(a,))
+    answer = s.world.answers[wait]
+    assert s.world.effects[-1] == [OrderGovernor(GovernorId(1), Orders(drops=[a])), answer]
+
+
 def test_what_goes_with_its_session_need_not_be_dropped() -> None:
-    s, _ = unneeded(1)
+    s, _, _ = unneeded(1)
     s.client.close(s.draft.session)
     forget = Orders(forget_sessions=[s.draft.session])
     assert orders_in(s.world.effects[-1]) == {GovernorId(1): forget}
@@ -76,7 +81,7 @@ def test_what_goes_with_its_session_need_not_be_dropped() -> None:
 
 
 def test_a_governor_that_has_left_is_told_nothing() -> None:
-    s, _ = unneeded(1, 1)
+    s, _, _ = unneeded(1, 1)
     s.governors[0].leave()
     assert not any(isinstance(effect, OrderGovernor) for effect in s.world.turn(after=2 * WAIT))
     assert not s.world.state.drops
