@@ -30,7 +30,7 @@ from rain.governor.messages import (
 )
 from rain.rpc.frames import SocketLink
 
-_READ = 1 << 20
+_READ = 1 << 16  # all that a pipe holds; to read into more costs new pages each time
 
 _LOOK: bytes = msgpack.packb([protocol.LOOK])
 

@@ -16,7 +16,8 @@ from rain.rpc.turn_writer import TurnWriter
 
 HEADER = 4
 FRAME_LIMIT = 256 * 1024 * 1024
-READ_SIZE = 256 * 1024
+READ_SIZE = 64 * 1024
+"""More than that costs new pages of the system, however little has come."""
 
 CLOSED = "closed by the other side"
 """The cause of an end that breaks no rule."""
