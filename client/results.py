@@ -53,8 +53,13 @@ class ResultStore:
     def get(self, packed_id: int) -> Result | None:
         return self._results.get(packed_id)
 
-    def instances(self, objects: Sequence[DataObject]) -> list[DataInstance] | None:
-        """The data of finished objects, if all of it was delivered."""
+    def delivered(self, obj: DataObject) -> DataInstance | None:
+        """The data of an object, if it was delivered."""
+        result = self._results.get(obj.packed_id)
+        return None if result is None else _delivered(obj, result)
+
+    def all_delivered(self, objects: Sequence[DataObject]) -> list[DataInstance] | None:
+        """The data of several objects, if all of it was delivered."""
         made: list[DataInstance] = []
         for obj in objects:
             result = self._results.get(obj.packed_id)

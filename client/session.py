@@ -292,7 +292,7 @@ class Session:
         """The data of a kept object; waits until it is finished."""
         connection = self._connection()
         expect_fetchable(obj)
-        return self._bring(connection, [obj])[0]
+        return self._results.delivered(obj) or self._bring(connection, [obj])[0]
 
     def fetch_all(self, objects: Iterable[DataObject]) -> list[DataInstance]:
         """The data of several kept objects; waits until they are finished."""
@@ -331,7 +331,7 @@ class Session:
     def _bring(self, connection: Connection, objects: list[DataObject]) -> list[DataInstance]:
         """Waits for what is not finished; fetches what did not come with the answer to that."""
         held = self._results
-        delivered = held.instances(objects)
+        delivered = held.all_delivered(objects)
         if delivered is not None:
             return delivered
         unfinished = [obj for obj in objects if is_unfinished(obj)]
