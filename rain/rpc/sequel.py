@@ -144,7 +144,10 @@ class SequelLoop(asyncio.SelectorEventLoop):
 
 
 def _number(fd: Any) -> int:
-    return fd if isinstance(fd, int) else fd.fileno()
+    number: int = fd if isinstance(fd, int) else fd.fileno()
+    if number < 0:  # its number may be somebody else's by now, who would be heard as this one
+        raise InvariantError(f"{fd!r} was closed before its reader was removed")
+    return number
 
 
 def running_loop() -> SequelLoop:

@@ -1,6 +1,7 @@
 """Sockets are heard where they are found, and what follows comes before the next look."""
 
 import asyncio
+import os
 import socket
 import threading
 from collections.abc import Awaitable, Callable
@@ -8,6 +9,7 @@ from contextvars import ContextVar
 
 import pytest
 
+from rain.base.errors import InvariantError
 from rain.rpc import host, sequel
 from rain.rpc.sequel import MANY, SequelLoop, running_loop
 from tests.support.waiting import turns_of_the_host
@@ -252,6 +254,20 @@ def test_a_reader_that_was_removed_by_another_one_hears_nothing() -> None:
             ear.close()
 
     assert play_alone(scene) == ["a", "next iteration"]
+
+
+def test_a_socket_that_was_closed_with_its_reader_is_refused_by_name() -> None:
+    async def scene(loop: SequelLoop, _: list[str]) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            loop.add_reader(ours, lambda: None)
+            descriptor = ours.detach()
+            with pytest.raises(InvariantError, match="closed before its reader was removed"):
+                loop.remove_reader(ours)
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+
+    play_alone(scene)
 
 
 def test_the_end_of_a_socket_is_heard() -> None:
