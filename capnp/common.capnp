@@ -34,7 +34,7 @@ struct TaskKind {
   name @2 :Text;
   resources @3 :List(Resource);
   inputLabels @4 :List(Text);   # empty, or one per input
-  outputs @5 :List(Int64);      # object kinds
+  outputs @5 :Numbers;          # object kinds
   user @6 :Text;
   durationHint @7 :Float64;     # seconds, 0 for unknown
   pin @8 :List(Text);           # constraints: only on these governors

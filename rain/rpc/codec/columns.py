@@ -68,6 +68,6 @@ def _turned(packed: "array[T]") -> "array[T]":
 
 
 def entries(column: Reader) -> list[Any]:
-    """What a list of texts or bytes holds."""
+    """What a list of texts, bytes or structures holds."""
     # The usual iteration ends with an exception, which costs more than a single entry.
     return [column[0]] if len(column) == 1 else list(column)
