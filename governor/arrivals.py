@@ -115,7 +115,7 @@ class Arrivals:
             strict=True,
         ):
             if session is None or task_id >> NUMBER_BITS != session.id:
-                session = self._session(session_of(task_id))
+                session = self._session(SessionId(task_id >> NUMBER_BITS))
             kind = session.task_kinds.get(kind_id)
             if kind is None:
                 raise ProtocolError(f"the kind {spell(kind_id)} of tasks was not told")

@@ -45,7 +45,7 @@ class Calls:
     def __init__(self, outbox: Outbox, gpus: Gpus) -> None:
         self._outbox = outbox
         self._has_gpus = bool(gpus.names)
-        self._effects: dict[int, CallExecutor] = {}  # of this turn
+        self.effects: dict[int, CallExecutor] = {}  # of this turn, which empties it at its end
 
     def call(self, executor: Executor, task: Task, move: Ends[TaskRow] = CALL) -> None:
         """One more call for an executor; with FOLLOW, calls before it make what it misses."""
@@ -56,20 +56,16 @@ class Calls:
         if not executor.calls:
             task.row = _START[task.row]
         executor.calls.append(task)
-        effect = self._effects.get(executor.id)
+        effect = self.effects.get(executor.id)
         if effect is None:
             gpus = executor.gpus if self._has_gpus else None
             effect = CallExecutor(executor.id, [], [], [], [], gpus)
-            self._effects[executor.id] = effect
+            self.effects[executor.id] = effect
             self._outbox.effects.append(effect)
         effect.calls.append(call_row(executor, task, effect))
         for target in task.outputs:
             if target.waiting is not None:  # who waits for what the call makes may follow
                 executor.followers.append(target.waiting[0])
-
-    def end_turn(self) -> None:
-        """What is called from now on leaves with the next turn."""
-        self._effects.clear()
 
     def return_unstarted(self, executor: Executor, count: int) -> None:
         """So many of the newest calls of an executor will not be started by it."""

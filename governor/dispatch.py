@@ -70,7 +70,7 @@ class Dispatch:
         for executor in pool.busy.values():
             if executor.followers and not executor.one_by_one:
                 self._follow(executor)
-        self._calls.end_turn()
+        self._calls.effects.clear()
 
     def _grant(self, active: list[Group]) -> Rank:
         """Gives free resources to the first tasks in rank; the rank of the first blocked group.

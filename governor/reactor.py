@@ -66,7 +66,7 @@ class Reactor:
         for event in events:
             self._apply(event)
         objects, pool, outbox = state.objects, state.pool, state.outbox
-        if objects.lingering:
+        if objects.lingering and next(iter(objects.lingering.values())) <= now:
             objects.expire()
         if objects.queue:
             objects.start_fetches()

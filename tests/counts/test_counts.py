@@ -179,7 +179,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes server to client": 138.0,  # results come with the answer to a wait
         "bytes server to governor": 214.0,
         "calls client": 73.2,
-        "calls governor": 53.2,
+        "calls governor": 50.1,
         "calls server": 154.0,
         "messages client to server": 1.03,
         "messages executor to governor": 1.01,
