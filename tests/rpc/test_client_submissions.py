@@ -229,7 +229,7 @@ def test_nothing_remains_of_a_computation_that_is_given_up(
     assert len(play(scene, prepare).journal.named("abandoned")) == 1
 
 
-def test_nothing_remains_of_submissions_that_were_accepted_in_silence() -> None:
+def test_nothing_remains_of_computations_that_are_over() -> None:
     def scene(client: ClientConnection) -> None:
         for _ in range(5):
             client.submit_and_wait(Submission(SESSION), [OBJECT])()
