@@ -20,7 +20,7 @@ from typing import Any
 
 from rain.base.errors import ProtocolError
 from rain.rpc.interleaved import WORD, Kind, Sorter, marked
-from rain.rpc.sequel import SequelLoop
+from rain.rpc.sequel import SequelLoop, running_loop
 from rain.rpc.turn_writer import TurnWriter
 
 READ_SIZE = 64 * 1024
@@ -43,7 +43,7 @@ class Stream(asyncio.Transport):
     def __init__(self, connected: socket.socket, protocol: asyncio.BufferedProtocol) -> None:
         super().__init__({"socket": connected})
         connected.setblocking(False)
-        self._loop = asyncio.get_running_loop()
+        self._loop = running_loop()
         self._socket = connected
         self._protocol = protocol
         self._writer = TurnWriter(connected, self._written)
@@ -90,6 +90,7 @@ class Stream(asyncio.Transport):
         if self._writer.length > PAUSE_ABOVE and not self._throttled:
             self._throttled = True
             self._protocol.pause_writing()
+            self._loop.follow(self._written)  # behind the sending, which may have taken it all
 
     def say(self, kind: Kind, content: bytes) -> None:
         """Sends a plain message with whatever else is said in this turn."""

@@ -55,7 +55,7 @@ class TurnWriter:
         self, connected: socket.socket, on_progress: Callable[[], object] = lambda: None
     ) -> None:
         self._socket = connected
-        self._on_progress = on_progress  # called when the socket has taken something
+        self._on_progress = on_progress  # called when the socket was full and has taken more
         self._loop = running_loop()
         self._lock = threading.Lock()  # held around all of what follows
         self._said: list[bytes] = []  # and not on its way yet
@@ -127,8 +127,6 @@ class TurnWriter:
             self._flush_asked = False
             if not self._writing and not self._stopped:
                 self._advance()
-        if not self._stopped:
-            self._on_progress()
 
     def _push_on(self) -> None:
         """The rest of what another thread has begun to send."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 import trio
 
-from rain.rpc import host
+from rain.rpc import host, loop
 from rain.rpc.interleaved import Kind, Sorter, marked
 from rain.rpc.loop import PAUSE_ABOVE, Stream
 from tests.support.waiting import turns_of_the_host
@@ -119,6 +119,20 @@ def test_a_writer_is_told_to_stop_and_to_go_on() -> None:
         assert received == data + b"end"
         await protocol.until(lambda: "resume" in protocol.seen)
         assert stream.get_write_buffer_size() == 0
+
+    assert play(scene) == ["made", "pause", "resume", "lost NoneType"]
+
+
+def test_a_writer_goes_on_when_the_socket_has_taken_all_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loop, "PAUSE_ABOVE", 10)
+    monkeypatch.setattr(loop, "RESUME_BELOW", 5)
+
+    async def scene(stream: Stream, protocol: Listening, theirs: socket.socket) -> None:
+        stream.write(CALL)
+        await protocol.until(lambda: "resume" in protocol.seen)
+        assert theirs.recv(100) == CALL
 
     assert play(scene) == ["made", "pause", "resume", "lost NoneType"]
 
