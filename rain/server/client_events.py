@@ -36,7 +36,9 @@ from rain.server.messages import (
     ClientJoined,
     ClientLeft,
     FetchAsked,
+    GatherReports,
     Refuse,
+    ReportsAsked,
     Request,
     RequestAbandoned,
     SessionClosed,
@@ -59,7 +61,7 @@ from rain.server.state import State
 def apply(state: State, event: ClientEvent) -> None:
     """Applies one event, unless its client has submitted what is not read yet: then it waits."""
     growing = state.growing.get(event.client)
-    if growing is not None and not isinstance(event, ClientLeft):
+    if growing is not None and not isinstance(event, ClientLeft | ReportsAsked):
         growing.held.append(event)
         return
     match event:
@@ -79,6 +81,9 @@ def apply(state: State, event: ClientEvent) -> None:
             wait = state.waits.get(request)
             if wait is not None:
                 waiting.abandon(state, wait)
+        case ReportsAsked(_, request):
+            state.give_drops()  # so that nobody sees what is about to go
+            state.emit(GatherReports(request))
         case _:
             try:
                 _grant(state, event)

@@ -37,11 +37,13 @@ from rain.server.messages import (
     DismissGovernor,
     Effect,
     FetchAsked,
+    GatherReports,
     GovernorLeft,
     GovernorUpdated,
     Notice,
     OrderGovernor,
     Refuse,
+    ReportsAsked,
     RequestAbandoned,
     SchedulerFailed,
     SessionClosed,
@@ -124,6 +126,10 @@ class Links:
                 self._answer(request, joined)
             case AnswerStates(request, tasks, objects):
                 self._answer(request, (tasks, objects))
+            case GatherReports(request):
+                reply = self._take(request)
+                if reply is not None:
+                    gather_reports(list(self.governors.values()), reply)
             case Refuse(request, reason):
                 reply = self._take(request)
                 if reply is not None:
@@ -228,7 +234,8 @@ class ConnectedClient:
         self.links.inbox.from_client(StatesAsked(self.id, request, tuple(tasks), tuple(objects)))
 
     def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
-        gather_reports(list(self.links.governors.values()), reply)
+        request = self.links.request(reply)
+        self.links.inbox.from_client(ReportsAsked(self.id, request))
 
     def terminate(self) -> None:
         self.links.log.info("a client ends the server", client=self.id)

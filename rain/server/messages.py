@@ -152,6 +152,14 @@ class StatesAsked:
 
 
 @frozen
+class ReportsAsked:
+    """A client wants to know how governors see themselves, now."""
+
+    client: ClientId
+    request: RequestId
+
+
+@frozen
 class RequestAbandoned:
     """A client has given up a request that it waited for."""
 
@@ -170,7 +178,7 @@ Request = (
     | FetchAsked
     | StatesAsked
 )
-ClientEvent = ClientJoined | ClientLeft | Request | RequestAbandoned
+ClientEvent = ClientJoined | ClientLeft | Request | ReportsAsked | RequestAbandoned
 
 
 @define
@@ -253,6 +261,13 @@ class AnswerStates:
 
 
 @frozen
+class GatherReports:
+    """The answer is what all governors report, after they have heard all orders."""
+
+    request: RequestId
+
+
+@frozen
 class Refuse:
     """The request is not granted: one line, or the failure of its session."""
 
@@ -285,6 +300,13 @@ class SchedulerFailed:
 
 
 AnyAnswer = (
-    AnswerDone | AnswerSession | AnswerJoined | AnswerWait | AnswerFetch | AnswerStates | Refuse
+    AnswerDone
+    | AnswerSession
+    | AnswerJoined
+    | AnswerWait
+    | AnswerFetch
+    | AnswerStates
+    | GatherReports
+    | Refuse
 )
 Effect = OrderGovernor | DismissGovernor | DiscardConstants | Notice | SchedulerFailed | AnyAnswer

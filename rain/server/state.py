@@ -7,7 +7,7 @@ from math import inf
 
 from attrs import Factory, define, frozen
 
-from rain.base.ids import ClientId, GovernorId, KindId, ObjectId, RequestId, session_of
+from rain.base.ids import NUMBER_BITS, ClientId, GovernorId, KindId, ObjectId, RequestId
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.release import release
@@ -112,7 +112,7 @@ class State:
         """
         effects, orders = self._effects, self._orders
         if self.drops:
-            self._give_drops()
+            self._pass_drops_on()
         if self.graph.unspooled:
             effects.append(DiscardConstants(self.graph.unspooled))
             self.graph.unspooled = []
@@ -142,22 +142,24 @@ class State:
         """Tells a governor to forget a session, and with it whatever it should drop of it."""
         self.orders(governor).forget_sessions.append(session.id)
         if governor.id in self.drops:
-            others = [one for one in self.drops[governor.id] if session_of(one) != session.id]
-            self.drops[governor.id] = others
+            dropped = self.drops[governor.id]
+            self.drops[governor.id] = [i for i in dropped if i >> NUMBER_BITS != session.id]
 
-    def _give_drops(self) -> None:
-        """What waits goes along with this turn's orders, or all of it when the time has come.
+    def give_drops(self) -> None:
+        """All drops that wait go with this turn, with other orders or alone."""
+        for governor, dropped in self.drops.items():
+            if dropped:
+                self._orders.setdefault(governor, Orders()).drops += dropped
+        self.drops.clear()
+        self.drops_due = inf
 
-        It also goes before an answer: who has that may look at what governors hold.
-        """
-        if self.now >= self.drops_due or self._effects:
-            for governor, dropped in self.drops.items():
-                if dropped:
-                    self._orders.setdefault(governor, Orders()).drops += dropped
-            self.drops.clear()
-        else:
-            for governor, orders in self._orders.items():
-                orders.drops += self.drops.pop(governor, ())
+    def _pass_drops_on(self) -> None:
+        """What waits goes along with this turn's orders, or all of it when the time has come."""
+        if self.now >= self.drops_due:
+            self.give_drops()
+            return
+        for governor, orders in self._orders.items():
+            orders.drops += self.drops.pop(governor, ())
         if not self.drops:
             self.drops_due = inf
 

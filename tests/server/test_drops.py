@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.wire import Orders
-from rain.server.messages import OrderGovernor, TurnInput, Unkept
+from rain.server.messages import GatherReports, OrderGovernor, ReportsAsked, TurnInput, Unkept
 from rain.server.state import ReactorSettings
 from tests.support.scenes import SELDOM, Scene, orders_in, scene
 
@@ -65,11 +65,18 @@ def test_what_a_client_has_let_go_is_dropped_at_once() -> None:
     assert orders_in(effects) == {GovernorId(1): Orders(drops=[a])}
 
 
-def test_who_hears_an_answer_finds_that_governors_were_told_before() -> None:
+def test_a_client_that_asks_for_reports_sees_nothing_that_is_about_to_go() -> None:
+    # given
     s, a, _ = unneeded(1, 1)
-    wait = s.client.wait(s.draft.session, objects=(a,))
-    answer = s.world.answers[wait]
-    assert s.world.effects[-1] == [OrderGovernor(GovernorId(1), Orders(drops=[a])), answer]
+    request = s.world.request()
+    # when
+    effects = s.world.turn(ReportsAsked(s.client.id, request))
+    # then: governors hear of it before they are asked
+    assert effects == [
+        OrderGovernor(GovernorId(1), Orders(drops=[a])),
+        GatherReports(request),
+    ]
+    assert not s.world.state.drops
 
 
 def test_what_goes_with_its_session_need_not_be_dropped() -> None:

@@ -18,6 +18,7 @@ from rain.server.messages import (
     AnswerWait,
     ClientLeft,
     FetchAsked,
+    GatherReports,
     Refuse,
     RequestAbandoned,
     SessionClosed,
@@ -35,7 +36,14 @@ if TYPE_CHECKING:
     from tests.support.world import World
 
 Answer = (
-    AnswerDone | AnswerSession | AnswerJoined | AnswerWait | AnswerFetch | AnswerStates | Refuse
+    AnswerDone
+    | AnswerSession
+    | AnswerJoined
+    | AnswerWait
+    | AnswerFetch
+    | AnswerStates
+    | GatherReports
+    | Refuse
 )
 
 
