@@ -31,7 +31,6 @@ from rain.server.messages import (
     AnswerSession,
     AnswerStates,
     AnswerWait,
-    AnyAnswer,
     ClientLeft,
     DiscardConstants,
     DismissGovernor,
@@ -88,11 +87,15 @@ class Links:
 
     def carry(self, effect: Effect) -> None:
         """Carries one effect out. Whoever has gone meanwhile hears nothing."""
-        match effect:
+        match effect:  # the most frequent first
             case OrderGovernor(governor, orders):
                 link = self.governors.get(governor)
                 if link is not None:
                     link.order(orders)
+            case AnswerWait(request, answer):
+                self._answer(request, answer)
+            case AnswerDone(request):
+                self._answer(request, None)
             case DismissGovernor(governor, reason):
                 link = self.governors.pop(governor, None)
                 if link is not None:
@@ -112,14 +115,13 @@ class Links:
         for request in list(self._replies):
             self._reply(Refuse(request, reason))
 
-    def _reply(self, effect: AnyAnswer) -> None:
+    def _reply(
+        self,
+        effect: AnswerFetch | AnswerSession | AnswerJoined | AnswerStates | GatherReports | Refuse,
+    ) -> None:
         match effect:
-            case AnswerWait(request, answer):
-                self._answer(request, answer)
             case AnswerFetch(request, fetched):
                 self._answer(request, fetched)
-            case AnswerDone(request):
-                self._answer(request, None)
             case AnswerSession(request, session):
                 self._answer(request, session)
             case AnswerJoined(request, joined):
@@ -136,8 +138,9 @@ class Links:
                     reply.refuse(reason)
 
     def _answer(self, request: RequestId, value: object) -> None:
-        reply = self._take(request)
+        reply = self._replies.pop(request, None)
         if reply is not None:
+            del self._requests[reply]
             reply.answer(value)
 
     def _take(self, request: RequestId) -> Reply[Any] | None:
