@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from attrs import frozen
-from rich.console import Console
 
+from bench.costs import MILLION, Cost, costs_of, costs_sheet, curves
 from bench.options import (
     WRITABLE,
     Delivery,
@@ -27,7 +27,7 @@ from bench.options import (
 from bench.plot import draw_lines, require_matplotlib
 from bench.processes import HOST, Daemon, zero_cluster
 from bench.runners import OURS
-from bench.server_alone import Sample, build, measure
+from bench.server_alone import build, measure
 from bench.shapes import merge
 from bench.sheet import Sheet
 from rain.client import Client
@@ -36,16 +36,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.synchronize import Event
 
-MILLION = 1_000_000
 PAUSE_SECONDS = 0.01  # of the client that asks beside
-
-
-@frozen
-class Cost:
-    """What tasks cost the server, so many at a time and on so many governors."""
-
-    governors: int
-    sample: Sample
 
 
 @frozen
@@ -70,17 +61,6 @@ class Interruption:
     submit_seconds: float  # until all were finished
     waits: tuple[float, ...]
     fewest_governors: int  # that had a report to give
-
-
-def cost_of(sizes: Sequence[int], governors: int, repeat: int, console: Console) -> list[Cost]:
-    with zero_cluster(governors) as cluster, Client(HOST, cluster.port) as client:
-        measure(merge(200), client, cluster.server, repeat=1)  # warm-up
-        costs: list[Cost] = []
-        for size in sizes:
-            with console.status(f"{size:,} tasks, {governors} governors"):
-                sample = measure(merge(size), client, cluster.server, repeat)
-            costs.append(Cost(governors, sample))
-        return costs
 
 
 def memory_of(tasks: int) -> Memory:
@@ -142,26 +122,6 @@ def interruption(tasks: int, governors: int) -> Interruption:
         return Interruption(tasks, seconds, tuple(waits), fewest)
 
 
-def costs_sheet(costs: Sequence[Cost]) -> Sheet:
-    cheapest = min(cost.sample.microseconds_per_task for cost in costs)
-    return Sheet(
-        title="What a task costs the server",
-        columns=("governors", "tasks", "tasks/s", "server CPU a task", "to the cheapest"),
-        rows=tuple(
-            (
-                f"{cost.governors:,}",
-                f"{cost.sample.shape.task_count:,}",
-                f"{cost.sample.tasks_per_second.median:,.0f}",
-                f"{cost.sample.microseconds_per_task:.1f} µs",
-                f"{cost.sample.microseconds_per_task / cheapest - 1:+.0%}",
-            )
-            for cost in costs
-        ),
-        caption="Zero governors; CPU of the server's process, the end of the session included.",
-        words=0,
-    )
-
-
 def memory_sheet(memories: Sequence[Memory]) -> Sheet:
     return Sheet(
         title="The server's memory",
@@ -207,7 +167,7 @@ def interruption_sheet(one: Interruption) -> Sheet:
 )
 @numbers_option("--governors", default="1,10,100", explained="How many zero governors.")
 @click.option("--million", is_flag=True, help="A million tasks too, which takes some GiB.")
-@repeat_option(3)
+@repeat_option(5)
 @delivery_options
 @click.option("--plot", "plot_file", type=WRITABLE, help="Draw a plot: .svg, .png or .pdf.")
 def command(
@@ -224,12 +184,7 @@ def command(
         require_matplotlib()
     console = new_console()
     largest = (*sizes, MILLION) if million else sizes
-    costs = [
-        cost
-        for number, count in enumerate(governors)
-        # The million is asked of the fewest governors only; it would say the same of the others.
-        for cost in cost_of(largest if number == 0 else sizes, count, repeat, console)
-    ]
+    costs = costs_of(largest, governors, repeat, console)
     memories: list[Memory] = []
     for size in largest:
         with console.status(f"memory of {size:,} tasks"):
@@ -252,16 +207,6 @@ def command(
         )
 
 
-def curves(costs: Sequence[Cost]) -> dict[str, list[tuple[float, float]]]:
-    """Microseconds by the number of tasks, a line for each number of governors."""
-    found: dict[str, list[tuple[float, float]]] = {}
-    for cost in costs:
-        name = f"{cost.governors} governor{'s' if cost.governors > 1 else ''}"
-        point = (float(cost.sample.shape.task_count), cost.sample.microseconds_per_task)
-        found.setdefault(name, []).append(point)
-    return found
-
-
 def scale_values(
     costs: Sequence[Cost], memories: Sequence[Memory], beside: Interruption
 ) -> dict[str, object]:
@@ -270,9 +215,9 @@ def scale_values(
         "costs": [
             {
                 "governors": cost.governors,
-                "tasks": cost.sample.shape.task_count,
-                "seconds": list(cost.sample.seconds),
-                "server_cpu_microseconds_per_task": cost.sample.microseconds_per_task,
+                "tasks": cost.tasks,
+                "seconds": [list(turn.seconds) for turn in cost.turns],
+                "server_cpu_microseconds_per_task": cost.microseconds,
             }
             for cost in costs
         ],

@@ -4,31 +4,28 @@ import json
 
 import pytest
 
-from bench.scale import (
-    Cost,
-    Interruption,
-    Memory,
-    costs_sheet,
-    curves,
-    interruption_sheet,
-    memory_sheet,
-    scale_values,
-)
+from bench.costs import Cost, costs_sheet, curves
+from bench.scale import Interruption, Memory, interruption_sheet, memory_sheet, scale_values
 from bench.server_alone import Sample
 from bench.shapes import merge
 
+
+def turn(cpu_seconds: float) -> Sample:
+    return Sample(merge(99), (0.01,), cpu_seconds)
+
+
 COSTS = [
-    Cost(1, Sample(merge(99), (0.01,), 0.001)),
-    Cost(10, Sample(merge(99), (0.01,), 0.0012)),
+    Cost(1, 100, [turn(0.0016), turn(0.001), turn(0.0011)]),
+    Cost(10, 100, [turn(0.0012), turn(0.0013), turn(0.0024)]),
 ]
 MEMORY = Memory(1000, before=2**25, open=2**25 + 1_500_000, closed=2**25)
 BESIDE = Interruption(100, 1.0, (0.001, 0.25, 0.002), 3)
 
 
-def test_costs_are_compared_with_the_cheapest() -> None:
-    assert [row[-2:] for row in costs_sheet(COSTS).rows] == [
-        ("10.0 µs", "+0%"),
-        ("12.0 µs", "+20%"),
+def test_the_least_costs_are_compared_with_the_cheapest() -> None:
+    assert [row[-3:] for row in costs_sheet(COSTS).rows] == [
+        ("11.0 µs", "10.0 µs", "+0%"),
+        ("13.0 µs", "12.0 µs", "+20%"),
     ]
 
 
