@@ -51,6 +51,10 @@ class Connection(Protocol):
         """Sends both at once; what it gives waits for all of the objects."""
         ...
 
+    def has_left(self, session: SessionId) -> bool:
+        """Whether a submission that was interrupted is on its way all the same; told once."""
+        ...
+
     def unkeep(self, objects: Sequence[ObjectId]) -> None: ...
 
     def wait(

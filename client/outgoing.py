@@ -27,10 +27,13 @@ class Outgoing:
         self._kinds = KindTable(numbers or count(pack(session_id, NUMBER_MASK), -1).__next__)
         self._sending = threading.Lock()
 
-    def submit(self, send: Callable[[Submission], T]) -> tuple[Submission, T] | None:
+    def submit(
+        self, send: Callable[[Submission], T], has_left: Callable[[], bool] = lambda: False
+    ) -> tuple[Submission, T] | None:
         """Sends all that is pending, if there is anything; whatever `send` raises changes nothing.
 
-        Gives what was sent, and what sending it gave.
+        Unless that is an interruption, and what was sent has left already. Gives what was sent,
+        and what sending it gave.
         """
         with self._sending:
             batch = self.pending.take()
@@ -42,11 +45,12 @@ class Outgoing:
                 sent = send(message)
                 accepted = True
             finally:
-                if not accepted:
+                if accepted or has_left():
+                    self._kinds.told()
+                    self._note_submitted(batch)
+                else:
                     self._kinds.forget_untold()
                     self.pending.put_back(batch)
-            self._kinds.told()
-            self._note_submitted(batch)
             return message, sent
 
     def _note_submitted(self, batch: Batch) -> None:

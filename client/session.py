@@ -182,7 +182,8 @@ class Session:
 
     def _submit(self, send: Callable[[Submission], T]) -> T | None:
         """Gives what sending has given, None if there was nothing to send."""
-        submitted = self._outgoing.submit(send)
+        has_left = partial(self._connection().has_left, SessionId(self.session_id))
+        submitted = self._outgoing.submit(send, has_left)
         if submitted is None:
             return None
         submission, sent = submitted

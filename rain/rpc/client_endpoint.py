@@ -15,6 +15,7 @@ from rain.base.admission import Secret
 from rain.base.errors import (
     ConnectionLostError,
     ProtocolError,
+    RainError,
     RefusedError,
     SessionFailedError,
     StartError,
@@ -104,6 +105,7 @@ class ClientConnection:
             self._downloads.reader,
         )
         self._numbers = count(1)
+        self._left: set[SessionId] = set()  # submissions that left and were interrupted then
         # At exit the thread closes what is left itself.
         weakref.finalize(
             self, _close_soon, self._thread, self._calls, self._downloads
@@ -124,18 +126,36 @@ class ClientConnection:
         self._thread.run(self._calls.close_session, session)
 
     def submit(self, submission: Submission) -> None:
-        """Returns when the submission is accepted. An interrupted wait does not stop it."""
-        self._calls.raise_failure(submission.session)
-        box = Box()
-        self._send(submission, box.put)
-        box.take()
+        """Returns when the submission is accepted.
+
+        An interruption does not stop what has left already (see `has_left`). If that is refused,
+        the next call that concerns its session says so.
+        """
+        session = submission.session
+        self._calls.raise_failure(session)
+        number, box = next(self._numbers), Box()
+        messages, uploads = encode_submission(number, submission)
+        asked = False
+        try:
+            self._ask(number, messages, uploads, box.put)
+            asked = True
+            box.take()
+        except RainError:
+            raise
+        except BaseException:  # an interruption
+            if asked or self._calls.requests.is_open(number):
+                self._left.add(session)
+                box.leave_to(partial(self._calls.note_failure, session))
+            raise
 
     def submit_soon(self, submission: Submission) -> None:
         """Sends a submission without waiting for its answer.
 
         If it is refused, the next call that concerns its session says so.
         """
-        self._send(submission, partial(self._calls.note_failure, submission.session))
+        session, number = submission.session, next(self._numbers)
+        messages, uploads = encode_submission(number, submission)
+        self._ask_soon(session, number, messages, uploads)
 
     def submit_and_wait(
         self, submission: Submission, objects: Sequence[ObjectId]
@@ -150,14 +170,22 @@ class ClientConnection:
         messages, uploads = encode_submission(number, submission, objects)
         if uploads or not objects:
             # What is uploaded belongs to the session when the submission is answered.
-            self._ask(number, messages, uploads, partial(self._calls.note_failure, session))
+            self._ask_soon(session, number, messages, uploads)
             return partial(self.wait, session, (), objects, "all")
         try:
             self._calls.requests.ask(number, messages, box.put)
         except BaseException:  # an interruption: it may be sent already
+            if self._calls.requests.is_open(number):
+                self._left.add(session)
             self._calls.requests.give_up(number)
             raise
         return partial(self._take, session, number, box, None)
+
+    def has_left(self, session: SessionId) -> bool:
+        """Whether a submission that was interrupted is on its way all the same; told once."""
+        left = session in self._left
+        self._left.discard(session)
+        return left
 
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         """Gives up objects of one session."""
@@ -264,9 +292,15 @@ class ClientConnection:
                 return Fetched(fetched.report, taker.data if isinstance(taker, InMemory) else None)
         raise RefusedError(f"{spell(object_id)} cannot be fetched: {trouble}")
 
-    def _send(self, submission: Submission, put: Put) -> None:
-        number = next(self._numbers)
-        self._ask(number, *encode_submission(number, submission), put)
+    def _ask_soon(
+        self, session: SessionId, number: int, messages: list[bytes], uploads: list[Upload]
+    ) -> None:
+        try:
+            self._ask(number, messages, uploads, partial(self._calls.note_failure, session))
+        except BaseException:  # an interruption, or it cannot be sent
+            if self._calls.requests.is_open(number):
+                self._left.add(session)
+            raise
 
     def _ask(self, number: int, messages: list[bytes], uploads: list[Upload], put: Put) -> None:
         if uploads:

@@ -29,10 +29,19 @@ class Box:
         self._empty = threading.Lock()
         self._empty.acquire()
         self._content: Answer | Exception = None
+        self._heir: Put | None = None
 
     def put(self, content: Answer | Exception) -> None:
         self._content = content
         self._empty.release()
+        if self._heir is not None:
+            self._heir(content)
+
+    def leave_to(self, heir: Put) -> None:
+        """Nobody waits here any more: the answer goes there, even if it has come already."""
+        self._heir = heir
+        if not self._empty.locked():
+            heir(self._content)
 
     def take(self, timeout: float | None = None) -> Answer:
         """The answer, when it has come; TimeoutError after so many seconds. Raises refusals."""
@@ -71,6 +80,10 @@ class Requests:
     def open_count(self) -> int:
         """How many requests may still be answered."""
         return len(self._open)
+
+    def is_open(self, number: int) -> bool:
+        """Whether this request may still be answered."""
+        return number in self._open
 
     # From the thread that asks.
 

@@ -56,6 +56,7 @@ class FakeConnection:
         self.deliver = True
         self.closed = False
         self.joins = 0
+        self.left = False  # what was submitted last, although an error was raised
 
     def _called(self, name: str, session: int | None = None) -> None:
         self.calls.append(name)
@@ -101,6 +102,9 @@ class FakeConnection:
         self.calls.append("submit_and_wait")
         self.submit(submission)
         return lambda: self.wait(submission.session, (), objects, "all")
+
+    def has_left(self, session: SessionId) -> bool:
+        return self.left
 
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         self._called("unkeep", session_of(objects[0]))

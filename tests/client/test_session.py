@@ -207,6 +207,22 @@ def test_a_refused_submit_changes_nothing_and_can_be_repeated(here: World) -> No
         assert here.server.data[const.packed_id] == b"x"
 
 
+@pytest.mark.parametrize("left", [True, False])
+def test_what_was_interrupted_is_submitted_once(here: World, *, left: bool) -> None:
+    with here.session as session:
+        task = work(1)
+        here.server.errors["submit"], here.server.left = KeyboardInterrupt(), left
+
+        with pytest.raises(KeyboardInterrupt):
+            session.submit()
+
+        here.server.errors.clear()
+        session.submit()
+        assert [message.tasks.ids for message in here.server.submissions] == (
+            [] if left else [[task.packed_id]]
+        )
+
+
 def test_a_submit_need_not_wait_for_its_answer(here: World) -> None:
     with here.session as session:
         task = work(1)

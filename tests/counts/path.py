@@ -168,6 +168,9 @@ class Path:
         request = self._submit(submission, objects)
         return partial(self._answer, request)
 
+    def has_left(self, session: SessionId) -> bool:
+        return False
+
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         self._answer(self._ask(lambda number: Unkept(CLIENT, number, tuple(objects))))
 

@@ -1,5 +1,7 @@
 """Submissions of a client: whole, once, and refused whole."""
 
+from typing import Any, Never
+
 import pytest
 from attrs import evolve
 
@@ -12,7 +14,7 @@ from rain.base.wire import (
     TaskColumns,
     WaitAnswer,
 )
-from rain.rpc import client_submit
+from rain.rpc import client_endpoint, client_submit
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.client_requests import Box
 from rain.rpc.codec.requests import SubmitPart
@@ -236,3 +238,79 @@ def test_nothing_remains_of_computations_that_are_over() -> None:
         assert client.unanswered == 0
 
     play(scene)
+
+
+@pytest.mark.parametrize("way", ["submit", "submit_soon", "submit_and_wait"])
+def test_a_submission_that_is_interrupted_has_left_when_it_was_sent(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once while it is encoded, and once when it was sent."""
+
+    def begin(client: ClientConnection) -> None:
+        if way == "submit_and_wait":
+            client.submit_and_wait(Submission(SESSION), [OBJECT])
+        else:
+            getattr(client, way)(Submission(SESSION))
+
+    def scene(client: ClientConnection) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(client_endpoint, "encode_submission", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                begin(client)
+        assert not client.has_left(SESSION)
+        ask = client._calls.requests.ask
+
+        def ask_and_be_interrupted(*arguments: Any, **words: Any) -> None:
+            ask(*arguments, **words)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(client._calls.requests, "ask", ask_and_be_interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                begin(client)
+        assert client.has_left(SESSION)
+        assert not client.has_left(SESSION)
+        client.open_session("behind it")
+
+    def interrupted(*arguments: Any) -> Never:
+        raise KeyboardInterrupt
+
+    def prepare(server: FakeServer) -> None:
+        server.rules["submit"] = server.rules["compute"] = lambda reply: None
+
+    journal = play(scene, prepare).journal
+    assert len(journal.named("submit") + journal.named("compute")) == 1
+
+
+def test_the_refusal_of_an_interrupted_submission_is_told_by_the_next_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(box: Box, timeout: float | None = None) -> Never:
+        raise KeyboardInterrupt
+
+    def scene(client: ClientConnection) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(Box, "take", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                client.submit(Submission(SESSION))
+        assert client.has_left(SESSION)
+        client.open_session("behind it")  # its answer comes after the refusal
+        with pytest.raises(RefusedError, match="two producers"):
+            client.wait(SESSION, [], [], "session")
+
+    def prepare(server: FakeServer) -> None:
+        server.rules["submit"] = lambda reply: reply.refuse("two producers")
+
+    play(scene, prepare)
+
+
+def test_a_box_that_is_left_gives_what_it_holds_and_what_comes() -> None:
+    for early in (True, False):
+        box, told = Box(), list[object]()
+        refusal = RefusedError("no")
+        if early:
+            box.put(refusal)
+        box.leave_to(told.append)
+        if not early:
+            box.put(refusal)
+        assert told == [refusal]
