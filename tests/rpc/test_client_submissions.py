@@ -16,7 +16,7 @@ from rain.base.wire import (
 )
 from rain.rpc import client_endpoint, client_submit
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.client_requests import Box
+from rain.rpc.client_requests import Box, Requests
 from rain.rpc.codec.requests import SubmitPart
 from tests.rpc.client_scenes import OBJECT, SESSION, play
 from tests.rpc.fakes import FakeServer
@@ -258,14 +258,14 @@ def test_a_submission_that_is_interrupted_has_left_when_it_was_sent(
             with pytest.raises(KeyboardInterrupt):
                 begin(client)
         assert not client.has_left(SESSION)
-        ask = client._calls.requests.ask
+        ask = Requests.ask
 
         def ask_and_be_interrupted(*arguments: Any, **words: Any) -> None:
             ask(*arguments, **words)
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(client._calls.requests, "ask", ask_and_be_interrupted)
+            patched.setattr(Requests, "ask", ask_and_be_interrupted)
             with pytest.raises(KeyboardInterrupt):
                 begin(client)
         assert client.has_left(SESSION)
