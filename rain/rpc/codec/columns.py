@@ -8,7 +8,8 @@ once, when the program starts.
 
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from rain.rpc.codec.border import Interface, Reader
@@ -28,43 +29,35 @@ def fields(structure: Interface, *names: str) -> list[Field]:
     return [by_name[name] for name in names]
 
 
-def write_numbers(column: Sequence[int]) -> bytes:
-    """Whole numbers of 64 bits, with a sign."""
-    packed = array("q", column)
-    return packed.tobytes() if _NATIVE else _turned(packed).tobytes()
+def _write(code: str, column: Sequence[T]) -> bytes:
+    packed: array[T] = array(code, column)
+    if not _NATIVE:
+        packed.byteswap()
+    return packed.tobytes()
 
 
-def read_numbers(content: bytes) -> list[Any]:
-    """The numbers again; whose ids they are is known to the one who reads."""
-    packed = array("q", content)
-    return packed.tolist() if _NATIVE else _turned(packed).tolist()
+def _read(code: str, content: bytes) -> list[Any]:
+    packed: array[Any] = array(code, content)
+    if not _NATIVE:
+        packed.byteswap()
+    return packed.tolist()
 
 
-def write_counts(column: Sequence[int]) -> bytes:
-    """Whole numbers of 32 bits, without a sign."""
-    packed = array("I", column)
-    return packed.tobytes() if _NATIVE else _turned(packed).tobytes()
+write_numbers: Callable[[Sequence[int]], bytes] = partial(_write, "q")
+"""Whole numbers of 64 bits, with a sign."""
 
+read_numbers: Callable[[bytes], list[Any]] = partial(_read, "q")
+"""The numbers again; whose ids they are is known to the one who reads."""
 
-def read_counts(content: bytes) -> list[int]:
-    packed = array("I", content)
-    return packed.tolist() if _NATIVE else _turned(packed).tolist()
+write_counts: Callable[[Sequence[int]], bytes] = partial(_write, "I")
+"""Whole numbers of 32 bits, without a sign."""
 
+read_counts: Callable[[bytes], list[int]] = partial(_read, "I")
 
-def write_seconds(column: Sequence[float]) -> bytes:
-    """Floating-point numbers of 64 bits."""
-    packed = array("d", column)
-    return packed.tobytes() if _NATIVE else _turned(packed).tobytes()
+write_seconds: Callable[[Sequence[float]], bytes] = partial(_write, "d")
+"""Floating-point numbers of 64 bits."""
 
-
-def read_seconds(content: bytes) -> list[float]:
-    packed = array("d", content)
-    return packed.tolist() if _NATIVE else _turned(packed).tolist()
-
-
-def _turned(packed: "array[T]") -> "array[T]":
-    packed.byteswap()
-    return packed
+read_seconds: Callable[[bytes], list[float]] = partial(_read, "d")
 
 
 def entries(column: Reader) -> list[Any]:
