@@ -28,7 +28,7 @@ class Outgoing:
         self._sending = threading.Lock()
 
     def submit(
-        self, send: Callable[[Submission], T], has_left: Callable[[], bool] = lambda: False
+        self, send: Callable[[Submission], T], has_left: Callable[[], bool]
     ) -> tuple[Submission, T] | None:
         """Sends all that is pending, if there is anything; whatever `send` raises changes nothing.
 

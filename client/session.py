@@ -182,14 +182,17 @@ class Session:
 
     def _submit(self, send: Callable[[Submission], T]) -> T | None:
         """Gives what sending has given, None if there was nothing to send."""
-        has_left = partial(self._connection().has_left, SessionId(self.session_id))
-        submitted = self._outgoing.submit(send, has_left)
+        submitted = self._outgoing.submit(send, self._has_left)
         if submitted is None:
             return None
         submission, sent = submitted
         if not self._owned:
             self._lent.update(submission.kept)
         return sent
+
+    def _has_left(self) -> bool:
+        """Whether what was interrupted while it was sent is on its way all the same."""
+        return self._connection().has_left(SessionId(self.session_id))
 
     def data_object(self, object_id: Sequence[int]) -> DataObject:
         """A handle of an object that somebody has submitted to this session, by its id.
