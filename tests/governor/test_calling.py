@@ -26,34 +26,27 @@ def test_short_calls_are_queued_until_they_last_five_milliseconds() -> None:
     assert in_hand(world, 1) == 50
 
 
-def test_never_too_many_calls_are_in_hand() -> None:
+def in_hand_after(seconds: float, count: int = 10) -> int:
+    """Of so many tasks: how many their executor has when the first of them has taken so long."""
     world = a_world(cpus=1)
-    assign_calls(world, range(100, 100 + 2 * CALLS_AT_MOST))
+    assign_calls(world, range(100, 100 + count))
     world.ready(1)
     world.start_next(1)
-    world.answer(1, duration=1e-7)
+    world.answer(1, duration=seconds)
     world.collect(1)
-    assert in_hand(world, 1) == CALLS_AT_MOST
+    return in_hand(world, 1)
+
+
+def test_never_too_many_calls_are_in_hand() -> None:
+    assert in_hand_after(1e-7, 2 * CALLS_AT_MOST) == CALLS_AT_MOST
 
 
 def test_nothing_waits_behind_a_long_call() -> None:
-    world = a_world(cpus=1)
-    assign_calls(world, range(100, 110))
-    world.ready(1)
-    world.start_next(1)
-    world.answer(1, duration=0.5)
-    world.collect(1)
-    assert in_hand(world, 1) == 1
+    assert in_hand_after(0.5) == 1
 
 
 def test_one_call_waits_behind_one_that_lasts_some_milliseconds() -> None:
-    world = a_world(cpus=1)
-    assign_calls(world, range(100, 110))
-    world.ready(1)
-    world.start_next(1)
-    world.answer(1, duration=0.008)
-    world.collect(1)
-    assert in_hand(world, 1) == 2
+    assert in_hand_after(0.008) == 2
 
 
 def test_calls_are_shared_evenly() -> None:

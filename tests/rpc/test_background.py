@@ -25,12 +25,13 @@ from tests.rpc.fakes import FakeServer
 ROOT = Path(__file__).parents[2]
 
 PRELUDE = """
-import os, signal, sys, threading
+import asyncio, os, signal, sys, threading
 from rain.base.errors import ConnectionLostError, RefusedError
-from rain.base.ids import KindId, ObjectId, SessionId
-from rain.base.wire import ConstantColumns, Submission
+from rain.base.ids import ObjectId, SessionId
+from rain.base.wire import Submission
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.client_requests import Box
+from rain.rpc.client_submit import encode_submission
 port = int(sys.argv[1])
 """
 
@@ -91,8 +92,6 @@ def test_a_script_may_end_without_closing_anything() -> None:
 
 def test_a_client_works_beside_a_running_asyncio_loop() -> None:
     run_script("""
-        import asyncio
-
         async def notebook():
             client = ClientConnection("127.0.0.1", port)
             assert client.open_session("x") == 1
@@ -149,41 +148,24 @@ def test_a_wait_that_is_interrupted_while_it_is_sent_is_given_up(begin: str) -> 
 def test_a_wait_that_is_interrupted_behind_an_upload_is_never_sent() -> None:
     server = run_script("""
         client = ClientConnection("127.0.0.1", port)
-        columns = ConstantColumns([ObjectId(1)], [KindId(1)], [bytes(50_000_000)])
-        client.submit_soon(Submission(1, constants=columns))
         requests = client._calls.requests
+        uploaded = asyncio.Event()
+        (submission,), _ = encode_submission(1000, Submission(1))
+        requests.ask_after(1000, [submission], lambda answer: None, uploaded.wait)
         ask_after = requests.ask_after
-        def interrupted(*arguments, **options):
-            ask_after(*arguments, **options)
+        def interrupted(*arguments, **words):
+            ask_after(*arguments, **words)
             raise KeyboardInterrupt
         requests.ask_after = interrupted
         try:
             client.wait(1, [], [], "session")
         except KeyboardInterrupt:
+            client._thread.soon(uploaded.set)
             client.open_session("afterwards")
             print("done")
     """)
     names = [entry[0] for entry in server.journal.entries]
     assert names == ["client joined", "submit", "open_session", "client left"]
-
-
-def test_a_computation_that_is_given_up_behind_an_upload_is_submitted_all_the_same() -> None:
-    server = run_script("""
-        client = ClientConnection("127.0.0.1", port)
-        columns = ConstantColumns([ObjectId(1)], [KindId(1)], [bytes(50_000_000)])
-        client.submit_soon(Submission(1, constants=columns))
-        waiting = client.submit_and_wait(Submission(1), [ObjectId(1)])
-        def interrupted(*arguments):
-            raise KeyboardInterrupt
-        Box.take = interrupted
-        try:
-            waiting()
-        except KeyboardInterrupt:
-            client.open_session("afterwards")
-            print("done")
-    """)
-    names = [entry[0] for entry in server.journal.entries if entry[0] != "abandoned"]
-    assert names == ["client joined", "submit", "compute", "open_session", "client left"]
 
 
 def test_a_call_that_is_interrupted_while_it_starts_is_cancelled(
