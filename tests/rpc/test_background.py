@@ -168,6 +168,28 @@ def test_a_wait_that_is_interrupted_behind_an_upload_is_never_sent() -> None:
     assert names == ["client joined", "submit", "open_session", "client left"]
 
 
+def test_a_computation_that_is_given_up_behind_an_upload_is_submitted_all_the_same() -> None:
+    server = run_script("""
+        client = ClientConnection("127.0.0.1", port)
+        uploaded = asyncio.Event()
+        (submission,), _ = encode_submission(1000, Submission(1))
+        requests = client._calls.requests
+        requests.ask_after(1000, [submission], lambda answer: None, uploaded.wait)
+        waiting = client.submit_and_wait(Submission(1), [ObjectId(1)])
+        def interrupted(*arguments):
+            raise KeyboardInterrupt
+        Box.take = interrupted
+        try:
+            waiting()
+        except KeyboardInterrupt:
+            client._thread.soon(uploaded.set)
+            client.open_session("afterwards")
+            print("done")
+    """)
+    names = [entry[0] for entry in server.journal.entries if entry[0] != "abandoned"]
+    assert names == ["client joined", "submit", "compute", "open_session", "client left"]
+
+
 def test_a_call_that_is_interrupted_while_it_starts_is_cancelled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
