@@ -60,25 +60,27 @@ class Objects:
         source: str,
         data: bytes,
     ) -> None:
-        """The server wants a copy here: from a source, or from the bytes that it sends along."""
+        """The server wants a copy here: from a source, or from the bytes that it sends along.
+
+        Of what came along it knows that it has arrived with this message.
+        """
         target = session.objects.get(object_id)
         if target is None:
             target = DataObject(object_id, kind, session, ObjectRow.GONE)
             session.objects[object_id] = target
         target.wanted = True
         row = target.row
-        if row is ObjectRow.HELD:
-            self._outbox.update.located.append(object_id)
-        elif row is ObjectRow.LINGERING:
-            self.take_back(target)
-            self._outbox.update.located.append(object_id)
+        if row is ObjectRow.HELD or row is ObjectRow.LINGERING:
+            if row is ObjectRow.LINGERING:
+                self.take_back(target)
+            if source:
+                self._outbox.update.located.append(object_id)
         elif row is ObjectRow.MAKING:
             return  # it will be reported with the task that makes it
         elif source == "":
             self._end_fetch(target)
             target.move(ObjectMove.GIVE)
             self._fill(target, data, len(data), content_type)
-            self._outbox.update.located.append(object_id)
             self.settle(target)
         elif row is not ObjectRow.PULLING or target.source != source:
             self._end_fetch(target)

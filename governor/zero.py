@@ -49,7 +49,9 @@ class ZeroService(Parting):
         for kind in orders.task_kinds:
             kinds = self._outputs.setdefault(session_of(kind.id), {})
             kinds[kind.id] = len(kind.outputs)
-        update = Update(located=orders.objects.ids)
+        objects = orders.objects
+        fetched = zip(objects.ids, objects.sources, strict=True)
+        update = Update(located=[object_id for object_id, source in fetched if source])
         self._finish(orders, update)
         if update.located or update.finished.ids:
             self._upstream.update(update)

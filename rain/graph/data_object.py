@@ -107,15 +107,6 @@ class DataObject:
         if governor not in self.assigned:
             self.assigned = _joined(self.assigned, governor)
 
-    def order_to(self, governor: Governor) -> None:
-        """Notes that a governor, which was not told of it before, is told to fetch it."""
-        if self.scheduled is self.assigned:  # as nearly always
-            self.scheduled = self.assigned = _joined(self.scheduled, governor)
-            governor.objects[self] = None
-        else:
-            self.schedule_on(governor)
-            self.assign_to(governor)
-
     def locate_on(self, governor: Governor) -> None:
         """Notes that a governor has all of it."""
         if governor not in self.located:
@@ -141,6 +132,51 @@ def move_objects(objects: Collection[DataObject], what: ObjectMove) -> None:
         if end is None:
             raise InvariantError(f"{data_object!r} cannot move by {what.value!r}")
         data_object.state = end
+
+
+def order_copies(objects: Iterable[DataObject], governor: Governor) -> None:
+    """Notes that a governor, which was told of none of these, is told to get them.
+
+    What the server has in memory goes along with that, so it is there. Neighbours mostly are in the
+    same places: the tuple that names these is made once for all of them.
+    """
+    there = governor.objects
+    before: tuple[Governor, ...] | None = None
+    after: tuple[Governor, ...] = ()
+    for data_object in objects:
+        if data_object.assigned is not before:
+            before = data_object.assigned
+            after = _joined(before, governor)
+        data_object.assigned = after
+        if data_object.scheduled is before:  # as nearly always
+            data_object.scheduled = after
+            there[data_object] = None
+        else:
+            data_object.schedule_on(governor)
+        if data_object.data is not None:
+            if data_object.located is before:
+                data_object.located = after
+            else:
+                data_object.locate_on(governor)
+
+
+def forget_copies(objects: Iterable[DataObject]) -> dict[Governor, list[ObjectId]]:
+    """Takes them from all governors; returns what each of those was told to hold or to fetch."""
+    told: dict[Governor, list[ObjectId]] = {}
+    former: tuple[Governor, ...] | None = None
+    places: list[tuple[dict[DataObject, None], list[ObjectId]]] = []
+    for data_object in objects:
+        if data_object.assigned is not former:
+            former = data_object.assigned
+            places = [(governor.objects, told.setdefault(governor, [])) for governor in former]
+        for there, ids in places:
+            del there[data_object]
+            ids.append(data_object.id)
+        if data_object.scheduled is not former:
+            for governor in data_object.scheduled:
+                governor.objects.pop(data_object, None)
+        data_object.scheduled = data_object.assigned = data_object.located = ()
+    return told
 
 
 def expected_bytes(objects: Iterable[DataObject]) -> int:

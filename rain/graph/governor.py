@@ -41,16 +41,13 @@ class Governor:
     kinds_told: set[KindId] = Factory(set)
     alone: tuple[Governor, ...] = field(init=False, default=())  # itself, for objects to share
     cpus: int = field(init=False, default=0)  # those of its resources, which are asked for often
+    source: str = field(init=False, default="")  # how others are told to read from it
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:
         self.alone = (self,)
         self.cpus = self.resources.cpus
+        self.source = Source(self.address, self.id).spell()
 
     def __repr__(self) -> str:
         return f"<Governor {self.number} {self.address}>"
-
-    @property
-    def source(self) -> str:
-        """How others are told to read from it."""
-        return Source(self.address, self.id).spell()

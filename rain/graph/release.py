@@ -9,13 +9,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from rain.base.ids import ObjectId
-from rain.base.states import ObjectMove, ObjectState, TaskRow
+from rain.base.states import OBJECT_MOVES, ObjectMove, ObjectState, TaskRow
 from rain.graph import planning, rules
-from rain.graph.data_object import DataObject, move_objects
+from rain.graph.data_object import DataObject, forget_copies
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
 from rain.graph.session import Session
 from rain.graph.task import DONE, Task
+
+_FINISHED = ObjectState.FINISHED
+_REMOVE = OBJECT_MOVES[ObjectMove.REMOVE]
 
 
 def release(graph: Graph, objects: Iterable[DataObject]) -> dict[Governor, list[ObjectId]]:
@@ -23,24 +26,28 @@ def release(graph: Graph, objects: Iterable[DataObject]) -> dict[Governor, list[
 
     Does nothing to objects that are unfinished or needed.
     """
-    finished = ObjectState.FINISHED
-    unneeded = {
-        data_object: None
-        for data_object in objects
-        if data_object.state is finished and not data_object.kept and not data_object.needed_by
-    }
-    move_objects(unneeded, ObjectMove.REMOVE)
-    drops: dict[Governor, list[ObjectId]] = {}
-    for data_object in unneeded:
+    gone: list[DataObject] = []
+    revived: list[DataObject] = []
+    for data_object in objects:
+        if data_object.state is not _FINISHED or data_object.kept or data_object.needed_by:
+            continue
+        data_object.state = _REMOVE[data_object.state]
         if data_object.data is not None:
             data_object.data = None
-            data_object.session.undelivered.pop(data_object, None)
-        if data_object.spooled:
+            undelivered = data_object.session.undelivered
+            if undelivered:
+                undelivered.pop(data_object, None)
+        elif data_object.spooled:
             _unspool(graph, data_object)
         producer = data_object.producer
-        if producer is not None and producer.row not in DONE:
-            # It runs again for another output: this one comes along, and goes when it is made.
-            data_object.move(ObjectMove.REVIVE)
+        if producer is None or producer.row in DONE:
+            gone.append(data_object)
+        else:
+            revived.append(data_object)
+    drops = forget_copies(gone)
+    for data_object in revived:
+        # Its producer runs again for another output: it comes along, and goes when it is made.
+        data_object.move(ObjectMove.REVIVE)
         for governor in planning.expect(data_object):
             drops.setdefault(governor, []).append(data_object.id)
     return drops

@@ -8,12 +8,12 @@ are.
 
 from __future__ import annotations
 
-from rain.base.ids import KindId
 from rain.base.kinds import TaskKind
 from rain.base.states import TaskRow
-from rain.base.wire import INLINE_LIMIT, SERVER, Orders
+from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Session, Task, planning
 from rain.scheduler.api import Plan
+from rain.server.placing import bring, place_again, tell_object_kind
 from rain.server.state import State
 from rain.server.tries import must_wait
 
@@ -38,7 +38,7 @@ def apply_plan(state: State, plan: Plan) -> None:
     for data_object, governor in plan.copies:
         wanted = data_object.is_finished and governor in data_object.scheduled
         if wanted and governor not in data_object.assigned:
-            _bring(state, state.orders(governor), data_object, governor)
+            bring(state, state.orders(governor), (data_object,), governor)
     state.touched.update(plan.touched)
 
 
@@ -47,7 +47,7 @@ def distribute(state: State) -> None:
     if state.to_place:
         for (data_object, governor), tries in state.to_place.items():
             if governor in data_object.assigned and data_object.is_finished:
-                place(state, data_object, governor, tries)
+                place_again(state, data_object, governor, tries)
         state.to_place.clear()
     if not state.touched:
         return
@@ -108,41 +108,6 @@ def _assign_ahead(state: State, governor: Governor) -> None:
         _tell(state, governor, told)
 
 
-def place(state: State, data_object: DataObject, governor: Governor, tries: int = 0) -> None:
-    """Tells a governor where to get an object; after failures another source takes its turn."""
-    _place(state.orders(governor), data_object, governor, tries)
-
-
-def _place(orders: Orders, data_object: DataObject, governor: Governor, tries: int = 0) -> None:
-    _tell_object_kind(orders, governor, data_object.session, data_object.kind.id)
-    placed = orders.objects
-    placed.ids.append(data_object.id)
-    placed.kinds.append(data_object.kind.id)
-    placed.content_types.append(data_object.content_type)
-    placed.sizes.append(data_object.size)
-    data = data_object.data
-    if data_object.spooled:
-        placed.sources.append(SERVER)
-        placed.data.append(b"")
-    elif data is None:
-        # Its own address is the last resort: who has it says so, who has not asks for another.
-        holders = [h for h in data_object.located if h is not governor] or [governor]
-        placed.sources.append(holders[tries % len(holders)].source)
-        placed.data.append(b"")
-    else:
-        placed.sources.append("")
-        placed.data.append(data)
-        data_object.locate_on(governor)  # it arrives with this very message
-
-
-def _bring(state: State, orders: Orders, data_object: DataObject, governor: Governor) -> None:
-    """Makes a governor fetch an object that it was not told of before."""
-    data_object.order_to(governor)
-    _place(orders, data_object, governor)
-    if data_object.size > INLINE_LIMIT:
-        state.estimates.ordered(governor, data_object, state.now)
-
-
 def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     """Tells a governor of tasks that were assigned to it, and of what it needs for them."""
     orders = state.orders(governor)
@@ -151,6 +116,7 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     priorities, configs, outputs = columns.priorities, columns.configs, columns.outputs
     counts, inputs = columns.input_counts, columns.inputs
     told = governor.kinds_told
+    new: list[DataObject] = []
     for task in tasks:
         kind = task.kind
         if kind.id not in told:
@@ -164,8 +130,11 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
         counts.append(len(read))
         for data_object in read:
             if governor not in data_object.assigned:
-                _bring(state, orders, data_object, governor)
+                new.append(data_object)
             inputs.append(data_object.id)
+        if new:
+            bring(state, orders, new if len(new) == 1 else dict.fromkeys(new), governor)
+            new.clear()
         if len(made) == 1:  # as nearly always
             outputs.append(made[0].id)
         else:
@@ -174,14 +143,7 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
 
 def _tell_kind(orders: Orders, governor: Governor, session: Session, kind: TaskKind) -> None:
     for output_kind in kind.outputs:
-        _tell_object_kind(orders, governor, session, output_kind)
+        if output_kind not in governor.kinds_told:
+            tell_object_kind(orders, governor, session, output_kind)
     governor.kinds_told.add(kind.id)
     orders.task_kinds.append(kind)
-
-
-def _tell_object_kind(
-    orders: Orders, governor: Governor, session: Session, kind_id: KindId
-) -> None:
-    if kind_id not in governor.kinds_told:
-        governor.kinds_told.add(kind_id)
-        orders.object_kinds.append(session.object_kinds[kind_id])

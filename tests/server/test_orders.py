@@ -95,6 +95,42 @@ def test_what_a_governor_knows_it_is_not_told_again() -> None:
     assert orders.tasks.ids == [second]
 
 
+def test_a_merge_brings_each_of_its_inputs_once_and_lets_go_of_all_copies() -> None:
+    # given: small results and large ones on three governors, read by one task, one of them twice
+    s = scene(1, 1, 1)
+    made = [s.draft.task() for _ in range(6)]
+    inputs = [output for _, (output,) in made]
+    merge, _ = s.draft.task(*inputs, inputs[2], keep=True)
+    s.submit()
+    for place, (task, _) in enumerate(made):
+        s.assign(task, to=place % 3)
+        s.governors[place % 3].finish(task, data=b"a small" if place % 2 else None)
+
+    # when
+    (orders,) = orders_in(s.assign(merge, to=0)).values()
+
+    # then: it is told of what others have made, with the bytes or with who has them
+    placed = orders.objects
+    assert orders.tasks.inputs == [*inputs, inputs[2]]
+    assert placed.ids == [inputs[1], inputs[2], inputs[4], inputs[5]]
+    first, second, third = s.governors
+    assert placed.sources == ["", third.source, second.source, ""]
+    assert [len(data) for data in placed.data] == [7, 0, 0, 7]
+    # and: only what came along is there
+    places = [s.world.object(found).located for found in placed.ids]
+    nodes = [s.node(index) for index in range(3)]
+    assert places == [(nodes[1], nodes[0]), (nodes[2],), (nodes[1],), (nodes[2], nodes[0])]
+
+    # when: the rest has come, and it has ended
+    first.locate(inputs[2], inputs[4])
+    assert set(inputs) <= set(first.held)
+    first.finish(merge)
+    s.world.turn()
+
+    # then: everybody was told to drop what he had of it
+    assert [set(inputs) & set(governor.held) for governor in s.governors] == [set(), set(), set()]
+
+
 def test_a_governor_is_overbooked_up_to_the_limit_best_tasks_first() -> None:
     # given: room for three tasks at once
     s = scene(1, settings=ReactorSettings(overbooking=3, debug=True, governor_silence=1e9))
