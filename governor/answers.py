@@ -6,7 +6,7 @@ no sense is a `ProtocolError`, and the executor is killed for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -44,11 +44,24 @@ class AnswerReader:
 
     def feed(self, data: bytes) -> CallsDone | None:
         """The answers that are complete with this piece; None for no answer."""
+        self._unpacker.feed(data)
+        return self._done(self._unpacker)
+
+    def alone(self, frame: bytes) -> CallsDone:
+        """The answer to a call that was sent alone."""
+        try:
+            row = msgpack.unpackb(frame)
+        except (ValueError, msgpack.UnpackException) as error:
+            raise self._nonsense(error) from None
+        done = self._done((row,))
+        assert done is not None  # of one row
+        return done
+
+    def _done(self, rows: Iterable[Any]) -> CallsDone | None:
         done = CallsDone(self._executor, [], [], [])
         tasks, durations, results = done.tasks, done.durations, done.results
         try:
-            self._unpacker.feed(data)
-            for row in self._unpacker:
+            for row in rows:
                 task, seconds, result, *words = row
                 if type(task) is not int or type(seconds) is not float:
                     raise ProtocolError(f"the executor {self._executor} answers {row!r:.200}")
@@ -58,10 +71,11 @@ class AnswerReader:
                 if words and type(result) is not str:
                     done.notes.append(TaskNote(TaskId(task), str(words[1]), str(words[0])))
         except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
-            raise ProtocolError(
-                f"the executor {self._executor} answers nonsense: {error}"
-            ) from None
+            raise self._nonsense(error) from None
         return done if tasks else None
+
+    def _nonsense(self, error: Exception) -> ProtocolError:
+        return ProtocolError(f"the executor {self._executor} answers nonsense: {error}")
 
     def _result(self, result: Any, words: list[Any]) -> Outputs | Failed | NotRun:
         if result is None:

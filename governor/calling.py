@@ -12,6 +12,9 @@ with and even after its death. So a call is never run twice and is never lost, a
 knows exactly which calls were started. Answers go through a pipe as well, which survives the
 executor.
 
+**A call that comes alone** to an idle executor needs no token: it was started when it was sent,
+unless the executor dies with it unread.
+
 **Followers** are calls behind those that make their inputs (see `following`).
 
 **Executors of other languages** have no such pipe: they get one call at a time, and what was sent
@@ -53,13 +56,15 @@ class Calls:
         task.executor = executor
         task.cost = cost = task.meter.mean
         executor.load += cost
-        if not executor.calls:
+        calls = executor.calls
+        idle = not calls
+        if idle:
             task.row = _START[task.row]
-        executor.calls.append(task)
+        calls.append(task)
         effect = self.effects.get(executor.id)
         if effect is None:
             gpus = executor.gpus if self._has_gpus else None
-            effect = CallExecutor(executor.id, [], [], [], [], gpus)
+            effect = CallExecutor(executor.id, [], [], [], [], gpus, [], idle)
             self.effects[executor.id] = effect
             self._outbox.effects.append(effect)
         effect.calls.append(call_row(executor, task, effect))

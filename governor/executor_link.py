@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -55,10 +56,13 @@ class ExecutorLink:
         self._tokens = started.tokens
         self._taken_tokens = started.taken_tokens
         self._answers = started.answers
+        self._their_socket = started.their_socket
         self._reader = AnswerReader(number, places.folder(number) / "stage", adopt)
         self._begin_epoch(1)
         self._registered = False
         self._killed = False
+        self._alone = 0  # where the frame of a call ends that was sent alone and is not answered
+        self._stale = False  # the executor may still hold calls that were taken back
         self._fault = ""  # what it was killed for
         self._link = SocketLink(started.socket, self._heard, self._hung_up)
 
@@ -68,6 +72,11 @@ class ExecutorLink:
         """Sends calls. Their tokens go first, so that a call in the queue has one, or had one."""
         if self._killed:
             return
+        if effect.idle and not self._stale and len(effect.calls) == 1:
+            self._alone = self._link.send_now(calls_frame(effect, protocol.ALONE))
+            return
+        # An idle one that gets this one has nothing else any more when it has answered it.
+        self._stale = self._stale and not effect.idle
         os.write(self._tokens, self._token * len(effect.calls))
         self._link.send_now(calls_frame(effect, self._epoch))
 
@@ -79,6 +88,7 @@ class ExecutorLink:
         """Takes back all calls that were not started, and reports what was answered before."""
         unstarted = self._take_tokens()
         self._begin_epoch(self._epoch + 1)
+        self._stale = self._stale or unstarted > 0
         self.look()
         self._tell(CallsTakenBack(self.number, unstarted))
 
@@ -105,7 +115,11 @@ class ExecutorLink:
     # Upwards.
 
     def look(self) -> None:
-        """Reads the answers that are there."""
+        """Reads the answers that are there; that of a call that was sent alone comes first."""
+        if self._alone:
+            self._link.drain()
+            if self._alone:
+                return
         while True:
             try:
                 data = os.read(self._answers, _READ)
@@ -129,13 +143,28 @@ class ExecutorLink:
         status = self.process.wait()
         unstarted = self._take_tokens()
         self.look()
+        if self._alone > self._link.said - self._unread():
+            unstarted += 1
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
         cause = cause_of_death(self.number, status, self._places, tail, self._fault)
         self._tell(ExecutorDied(self.number, cause, unstarted))
 
+    def _unread(self) -> int:
+        """How many bytes of what was said the executor, which is dead, has not read."""
+        unread = self._link.unsent
+        while True:
+            try:
+                piece = self._their_socket.recv(_READ, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return unread
+            if not piece:
+                return unread  # the link has ended
+            unread += len(piece)
+
     def close(self) -> None:
         """Lets go of the channels."""
         self._link.close()
+        self._their_socket.close()
         for descriptor in (self._tokens, self._taken_tokens, self._answers):
             os.close(descriptor)
 
@@ -144,19 +173,30 @@ class ExecutorLink:
         for frame in frames:
             if frame == _LOOK:
                 look = True
-                continue
-            try:
-                message: Any = msgpack.unpackb(frame)
-            except (ValueError, msgpack.UnpackException):
-                message = None
-            if message == [protocol.REGISTER, protocol.PROTOCOL, self.number]:
-                self._registered = True
-                self._tell(ExecutorReady(self.number))
-            else:
-                self._wrong(f"it says {frame[:100]!r}, which is not {protocol.PROTOCOL!r}")
+            elif self._alone:
+                self._alone = 0
+                try:
+                    self._tell(self._reader.alone(frame))
+                except ProtocolError as error:
+                    self._wrong(str(error))
+                    return
+            elif not self._registers(frame):
                 return
         if look:
             self.look()
+
+    def _registers(self, frame: bytes) -> bool:
+        """The only other thing that an executor says, once; False when it says anything else."""
+        try:
+            message: Any = msgpack.unpackb(frame)
+        except (ValueError, msgpack.UnpackException):
+            message = None
+        if message != [protocol.REGISTER, protocol.PROTOCOL, self.number]:
+            self._wrong(f"it says {frame[:100]!r}, which is not {protocol.PROTOCOL!r}")
+            return False
+        self._registered = True
+        self._tell(ExecutorReady(self.number))
+        return True
 
     def _hung_up(self, cause: str) -> None:
         """The socket has ended, so the process ends at its next look at it, if it has not yet."""

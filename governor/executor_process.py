@@ -75,6 +75,7 @@ class Started:
     """A running process and our ends of what joins us."""
 
     process: subprocess.Popen[bytes]
+    their_socket: socket.socket  # the executor's end, to see what it has not read
     socket: socket.socket
     tokens: int  # write here
     taken_tokens: int  # the executor's end, to take calls back
@@ -88,7 +89,7 @@ def start_executor(number: int, places: Places) -> Started:
     with ExitStack() as ours, ExitStack() as theirs:
         our_socket, their_socket = socket.socketpair()
         ours.callback(our_socket.close)
-        theirs.callback(their_socket.close)
+        ours.callback(their_socket.close)
         taken_tokens, tokens = _pipe(ours, ours)
         answers, their_answers = _pipe(ours, theirs)
         out = theirs.enter_context(places.log(number, "out").open("wb"))
@@ -110,7 +111,7 @@ def start_executor(number: int, places: Places) -> Started:
         ours.pop_all()
     os.set_blocking(taken_tokens, False)
     os.set_blocking(answers, False)
-    return Started(process, our_socket, tokens, taken_tokens, answers)
+    return Started(process, their_socket, our_socket, tokens, taken_tokens, answers)
 
 
 def start_program(number: int, words: Sequence[str], places: Places) -> StartedProgram:

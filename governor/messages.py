@@ -199,6 +199,7 @@ class CallExecutor:
     gpus: tuple[str, ...] | None = None  # what the calls may use; None where there are no gpus
     # Inputs that an executor of another language has; their rows are full all the same.
     held: list[ObjectId] = Factory(list)
+    idle: bool = False  # the executor has no other calls, and has answered all that it had
 
 
 @frozen

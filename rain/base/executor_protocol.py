@@ -7,7 +7,7 @@ all made by the governor and inherited by the executor, whose environment names 
   [what, ...]). Downwards: CALLS with an epoch, new kinds, objects to remember, calls, and the gpus
   that these may use (nil where there are none at all); DROP with objects and sessions to forget.
   Upwards: REGISTER with the protocol's name and the executor's number, once; LOOK whenever there
-  are answers that the governor should read now.
+  are answers that the governor should read now; the answer to a call that was sent alone.
 * A pipe of tokens downwards. A token is the epoch of its call in four bytes. Tokens are written
   before the frame with their calls. Whoever takes a call's token out decides on it: the executor to
   start it, or the governor to take it back, which it always does with all tokens that are there;
@@ -17,6 +17,11 @@ all made by the governor and inherited by the executor, whose environment names 
   each written before the next token is taken. The governor reads them at LOOK, from time to time,
   and after the executor's death.
 
+**A call that is sent alone**, to an executor that has no other and whose answers were all read, has
+the epoch ALONE and no token: it was started when it was sent, unless the executor dies with the
+frame unread. Its answer is a frame of its own. So a task that comes by itself is one message in
+either direction. Whatever is answered after it is read after it.
+
 An input may come without content: a call before it in the same executor has made it. The executor
 keeps its latest small outputs for that. When it does not have such an input, it answers nil instead
 of outputs, and has not run the call.
@@ -24,7 +29,7 @@ of outputs, and has not run the call.
 
 from typing import Final, NamedTuple
 
-PROTOCOL: Final = "rain-py-1"
+PROTOCOL: Final = "rain-py-2"
 
 SOCKET_FD: Final = "RAIN_EXECUTOR_SOCKET_FD"
 TOKENS_FD: Final = "RAIN_EXECUTOR_TOKENS_FD"
@@ -41,6 +46,9 @@ DROP: Final = "drop"
 
 HEADER: Final = 4
 TOKEN: Final = 4
+
+ALONE: Final = 0
+"""The epoch of a call that has no token; those of others begin with 1."""
 
 INLINE_RESULT: Final = 64 * 1024
 """Larger results are left in a file, which the governor moves into its store."""

@@ -30,6 +30,7 @@ class Context:
         "_spec",
         "_stage_folder",
         "function",
+        "spoke",
         "staged",
     )
 
@@ -42,6 +43,7 @@ class Context:
         self._debug: list[str] | None = None
         self.function: Any = None
         self.staged: list[DataInstance] | None = None  # what is in the stage folder for this task
+        self.spoke = False  # there may be words
 
     # What the task is.
 
@@ -61,6 +63,7 @@ class Context:
             from rain.common.attributes import TaskInfo  # noqa: PLC0415 # as above
 
             self._info = TaskInfo()
+            self.spoke = True
         return self._info
 
     @property
@@ -112,6 +115,7 @@ class Context:
             raise TypeError(f"debug: the message is a format string, not {type(message)!r}")
         if self._debug is None:
             self._debug = []
+            self.spoke = True
         self._debug.append(message.format(*args, **kwargs))
 
     def words(self) -> list[str]:

@@ -1,7 +1,8 @@
 """The executor's desk: calls come in, answers go out (see rain/base/executor_protocol.py).
 
-A call is taken by its token. The answer is written before the next token is taken, so whatever
-happens to this process, the governor knows which calls were started and which were answered.
+A call is taken by its token, if it has one. The answer is written before the next call is taken, so
+whatever happens to this process, the governor knows which calls were started and which were
+answered.
 """
 
 import os
@@ -17,10 +18,14 @@ import msgpack
 
 from rain.base import executor_protocol as protocol
 
+_CALLS = protocol.CALLS
+_ALONE = protocol.ALONE
+_HEADER = protocol.HEADER
 _LOOK: bytes = msgpack.packb([protocol.LOOK])
-_LOOK_FRAME = len(_LOOK).to_bytes(protocol.HEADER, "little") + _LOOK
+_LOOK_FRAME = len(_LOOK).to_bytes(_HEADER, "little") + _LOOK
 
 _call_of_row: Callable[[list[Any]], protocol.Call] = partial(tuple[Any, ...].__new__, protocol.Call)
+_unpack: Callable[[bytes], list[Any]] = msgpack.unpackb
 
 
 class Desk:
@@ -40,6 +45,7 @@ class Desk:
         self._answers = answers
         self._on_frame = on_frame
         self._queue: deque[tuple[bytes, list[Any]]] = deque()  # calls with their tokens
+        self._alone = False  # the call that was taken last has none, and is answered in a frame
         self._pack = msgpack.Packer(autoreset=True).pack
         self._looked = 0.0  # when the governor was last asked to look
         self._unseen = False  # it was not asked since the last answer
@@ -48,8 +54,11 @@ class Desk:
 
     def register(self, number: int) -> None:
         """The first thing that is said."""
-        packed = self._pack([protocol.REGISTER, protocol.PROTOCOL, number])
-        self._socket.sendall(len(packed).to_bytes(protocol.HEADER, "little") + packed)
+        self._say([protocol.REGISTER, protocol.PROTOCOL, number])
+
+    def _say(self, message: list[Any]) -> None:
+        packed = self._pack(message)
+        self._socket.sendall(len(packed).to_bytes(_HEADER, "little") + packed)
 
     def next_call(self) -> protocol.Call | None:
         """The next call that is to be run; None when the governor has gone."""
@@ -58,8 +67,12 @@ class Desk:
             if not queue:
                 if self._unseen:
                     self._ask_to_look()
-                if not self._receive():
+                frame = self._receive()
+                if frame is None:
                     return None
+                if frame[0] == _CALLS and frame[1] == _ALONE:
+                    self._alone = True
+                    return _call_of_row(frame[5][0])
                 continue
             try:
                 token = os.read(self._tokens, protocol.TOKEN)
@@ -80,11 +93,15 @@ class Desk:
                 its_token, call = queue.popleft()
                 if its_token == token:
                     return _call_of_row(call)
-            if not self._receive():
+            if self._receive() is None:
                 return None
 
     def answer(self, row: list[Any], now: float) -> None:
         """The answer to the call that was taken last; `now` is the time (perf_counter)."""
+        if self._alone:
+            self._alone = False
+            self._say(row)
+            return
         packed = self._pack(row)
         try:
             written = os.write(self._answers, packed)
@@ -114,21 +131,20 @@ class Desk:
         self._looked = time.perf_counter()
         self._unseen = False
 
-    def _receive(self) -> bool:
-        """Reads one frame; False when the governor has gone."""
+    def _receive(self) -> list[Any] | None:
+        """Reads and applies one frame; None when the governor has gone."""
+        frames = self._frames
         try:
-            header = self._frames.read(protocol.HEADER)
+            header = frames.read(_HEADER)
             length = int.from_bytes(header, "little")
-            body = self._frames.read(length)
+            body = frames.read(length)
         except ConnectionResetError:
-            return False
-        if len(header) < protocol.HEADER or len(body) < length:
-            return False
-        frame: list[Any] = msgpack.unpackb(body)
-        if frame[0] == protocol.CALLS:
+            return None
+        if len(header) < _HEADER or len(body) < length:
+            return None
+        frame = _unpack(body)
+        self._on_frame(frame)
+        if frame[0] == _CALLS and frame[1] != _ALONE:
             token = frame[1].to_bytes(protocol.TOKEN, "little")
-            self._on_frame(frame)
             self._queue.extend([(token, call) for call in frame[5]])
-        else:
-            self._on_frame(frame)
-        return True
+        return frame

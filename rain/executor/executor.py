@@ -8,7 +8,7 @@ import os
 import pickle
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
 
 _current: Context | None = None
+_unpack: Callable[[bytes], Any] = msgpack.unpackb
+_loads = pickle.loads
 
 
 def unpickle_input_object(
@@ -66,35 +68,38 @@ class Executor:
 
     def run(self) -> None:
         """Answers calls until the governor has gone."""
-        self.desk.register(self.number)
+        desk, memory, folder = self.desk, self.memory, self._task_folder
+        desk.register(self.number)
+        folder.enter()
         now = time.perf_counter
-        made = self.memory.made
-        while (call := self.desk.next_call()) is not None:
+        made = memory.made
+        while (call := desk.next_call()) is not None:
             started = now()
             # The first input is the function, which always comes whole.
             if len(call.inputs) > 1 and not made.complete(call.inputs):
-                self.desk.answer([call.task, 0.0, None], started)
+                desk.answer([call.task, 0.0, None], started)
                 continue
             made.forget(call.outputs)
-            if self.memory.gpus is None:
+            if memory.gpus is None:
                 result, words = self._work(call)
             else:
-                with visible_gpus(self.memory.gpus):
+                with visible_gpus(memory.gpus):
                     result, words = self._work(call)
             ended = now()
             row = [call.task, ended - started, result]
-            self.desk.answer(row + words if words else row, ended)
+            desk.answer(row + words if words else row, ended)
+            # What follows is done while the answer travels.
             if type(result) is not str:
                 made.keep(call.outputs, result)
-            self._task_folder.clean()
+            folder.clean()
+            folder.enter()
 
-    def _work(self, call: protocol.Call) -> tuple[Any, list[str]]:
+    def _work(self, call: protocol.Call) -> tuple[Any, list[str] | None]:
         """Outputs or error text, and the words of the task."""
         global _current  # noqa: PLW0603 # unpickling has no other way to find its task
         context = _current = Context(self.memory, self.stage_folder, call)
-        self._task_folder.enter()
         try:
-            return self._call_function(context, call), context.words()
+            return self._call_function(context, call), context.words() if context.spoke else None
         # Whatever the user's code raises, sys.exit included, is the result of that task only.
         except BaseException as error:  # noqa: BLE001
             _throw_away(context.staged or (), frozenset())
@@ -104,13 +109,14 @@ class Executor:
 
     def _call_function(self, context: Context, call: protocol.Call) -> list[Any]:
         memory = self.memory
-        config: dict[str, Any] = msgpack.unpackb(call.config)
+        config: dict[str, Any] = _unpack(call.config)
         function = context.function = memory.function(call.inputs[0])
-        args = list(map(pickle.loads, config["args"]))
-        kwargs: dict[str, Any] = config["kwargs"]
-        if kwargs:
-            kwargs = {name: pickle.loads(arg) for name, arg in kwargs.items()}
-        result = function(context, *args, **kwargs)
+        args = map(_loads, config["args"])
+        named: dict[str, bytes] = config["kwargs"]
+        if named:
+            result = function(context, *args, **{key: _loads(arg) for key, arg in named.items()})
+        else:
+            result = function(context, *args)
         kinds, one_pickle = memory.outputs_of[call.kind]
         encodings = config["encode_outputs"]
         small = small_pickle(result, encodings[0]) if one_pickle else None

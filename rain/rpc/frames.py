@@ -4,15 +4,15 @@ A frame is its length, four bytes with the lowest first, and so many bytes. This
 executors. The governor exchanges two frames with an executor for every task, so nothing here waits
 and no task of trio is woken: whatever one readiness of the socket brought is handed over as one
 list of frames, and all that was said in one turn of the loop leaves with one `send`; `send_now` is
-for the one frame that a turn has for an executor.
+for the one frame that a turn has for an executor. All of it belongs to the thread of the loop, so
+there is no lock.
 """
 
-import asyncio
 import socket
 from collections.abc import Callable
 
 from rain.base.errors import ProtocolError
-from rain.rpc.turn_writer import TurnWriter
+from rain.rpc.sequel import running_loop
 
 HEADER = 4
 FRAME_LIMIT = 256 * 1024 * 1024
@@ -84,8 +84,11 @@ class SocketLink:
         self._on_closed = on_closed
         self._limit = limit
         self._parser = FrameParser(limit)
-        self._loop = asyncio.get_running_loop()
-        self._writer = TurnWriter(connected)
+        self._loop = running_loop()
+        self._unsent = bytearray()  # what leaves behind this turn, or when the socket takes more
+        self._flush_asked = False
+        self._writing = False  # the loop tells when the socket takes more
+        self.said = 0  # how many bytes until now, frames with their headers
         self._open = True
         self._loop.add_reader(connected, self._readable)
 
@@ -96,24 +99,50 @@ class SocketLink:
     @property
     def unsent(self) -> int:
         """How many bytes were said and not taken by the socket yet."""
-        return self._writer.length
+        return len(self._unsent)
 
     def send(self, *frames: bytes) -> None:
         """Sends frames with whatever else is said in this turn; nothing after the link's end."""
         if not self._open:
             return
         for frame in frames:
-            if len(frame) > self._limit:
-                raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")
-            self._writer.write(len(frame).to_bytes(HEADER, "little"), frame)
+            piece = self._framed(frame)
+            self.said += len(piece)
+            self._unsent += piece
+        if not self._flush_asked and not self._writing:
+            self._flush_asked = True
+            self._loop.follow(self._flush)
 
-    def send_now(self, frame: bytes) -> None:
-        """Sends a frame at once, behind all that was said, for whoever says only one in a turn."""
+    def send_now(self, frame: bytes) -> int:
+        """Sends a frame at once, behind all that was said, for whoever says only one in a turn.
+
+        Gives where it ends: it has left when so much was said and is not unsent.
+        """
+        piece = self._framed(frame)
+        end = self.said + len(piece)
         if not self._open:
-            return
+            return end
+        self.said = end
+        if self._unsent:
+            self._unsent += piece
+            if not self._writing:
+                self._advance()
+            return end
+        try:
+            taken = self._socket.send(piece)
+        except BlockingIOError:
+            taken = 0
+        except OSError:  # the other side has gone: its last words may still be unread
+            return end
+        if taken < len(piece):
+            self._unsent += memoryview(piece)[taken:]
+            self._await_room()
+        return end
+
+    def _framed(self, frame: bytes) -> bytes:
         if len(frame) > self._limit:
             raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")
-        self._writer.write_now(len(frame).to_bytes(HEADER, "little"), frame)
+        return len(frame).to_bytes(HEADER, "little") + frame
 
     def drain(self) -> None:
         """Takes in all that has arrived, when nothing more can come."""
@@ -123,14 +152,46 @@ class SocketLink:
     def close(self) -> None:
         """Ends the link; what the socket takes at once of what was said is still sent."""
         if self._open:
-            self._writer.flush()
+            self._advance()
             self._release()
 
     def _release(self) -> None:
         self._open = False
         self._loop.remove_reader(self._socket)
-        self._writer.stop()
+        if self._writing:
+            self._loop.remove_writer(self._socket)
         self._socket.close()
+
+    def _flush(self) -> None:
+        self._flush_asked = False
+        if self._open and not self._writing:
+            self._advance()
+
+    def _advance(self) -> None:
+        """Sends what the socket takes, and asks to hear when it takes more."""
+        unsent = self._unsent
+        if not unsent:
+            return
+        try:
+            taken = self._socket.send(unsent)
+        except BlockingIOError:
+            taken = 0
+        except OSError:  # as above
+            taken = len(unsent)
+        del unsent[:taken]
+        if unsent:
+            self._await_room()
+
+    def _await_room(self) -> None:
+        if not self._writing:
+            self._writing = True
+            self._loop.add_writer(self._socket, self._writable)
+
+    def _writable(self) -> None:
+        self._advance()
+        if not self._unsent:
+            self._writing = False
+            self._loop.remove_writer(self._socket)
 
     def _end(self, cause: str) -> None:
         if self._open:

@@ -46,6 +46,7 @@ class Child:
         started = start_executor(7, self.places)
         self.process = started.process
         self.socket: socket.socket = started.socket
+        self.their_socket = started.their_socket
         self.tokens = started.tokens
         self.taken_tokens = started.taken_tokens
         self.answers = started.answers
@@ -186,6 +187,7 @@ class Child:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.socket.close()
+        self.their_socket.close()
         for descriptor in (self.tokens, self.taken_tokens, self.answers):
             os.close(descriptor)
 

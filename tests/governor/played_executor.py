@@ -23,7 +23,9 @@ class PlayedExecutor:
     ready: bool = False
     killed: bool = False
     tokens: int = 0
-    calls: deque[CallRow] = Factory(deque)  # not started; of these, the first `tokens` are live
+    alone: bool = False  # the first of its calls has no token: it was sent alone
+    stale: bool = False  # calls were taken back, and the executor has not noticed yet
+    calls: deque[CallRow] = Factory(deque)  # not started: one for each token, and the one alone
     running: CallRow | None = None
     able: bool = True  # to run it: all of its inputs were there
     unread: CallsDone | None = None  # answers that nobody has collected yet
@@ -52,8 +54,27 @@ class PlayedExecutor:
             for row in call[3]:
                 assert (row[1] in self.kinds) if isinstance(row, tuple) else row in self.remembered
         self.gpus = effect.gpus or ()
+        idle = not self.calls and self.running is None and self.unread is None
+        assert effect.idle == idle, "what is sent alone has nothing before it"
         self.calls.extend(effect.calls)
-        self.tokens += len(effect.calls)
+        if idle and not self.stale and len(effect.calls) == 1:
+            self.alone = True
+        else:
+            self.stale = self.stale and not idle
+            self.tokens += len(effect.calls)
+
+    @property
+    def unstarted(self) -> int:
+        """How many calls it would leave behind if it died now."""
+        return self.tokens + self.alone
+
+    def take_back(self) -> int:
+        """The governor takes tokens out; how many."""
+        taken, self.tokens = self.tokens, 0
+        self.stale = self.stale or taken > 0
+        for _ in range(taken):
+            self.calls.pop()
+        return taken
 
     def drop(self, objects: list[ObjectId], sessions: list[SessionId]) -> None:
         """It need not remember them any more."""
@@ -62,8 +83,9 @@ class PlayedExecutor:
         self.kinds = {kind for kind in self.kinds if session_of(kind) not in sessions}
 
     def start(self) -> CallRow:
-        """It takes a token, and comes to its next call."""
-        self.tokens -= 1
+        """It takes a token if there has to be one, and comes to its next call."""
+        self.tokens -= not self.alone
+        self.alone = False
         self.running = call = self.calls.popleft()
         self.able = not self.lacks(call)
         return call

@@ -210,7 +210,7 @@ class GovernorMachine(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 100))
     def an_executor_starts_a_call(self, pick: int) -> None:
-        number = self.pick_executor(pick, lambda executor: executor.tokens)
+        number = self.pick_executor(pick, lambda executor: executor.unstarted)
         if number is not None:
             self.world.start_next(number)
 
@@ -232,7 +232,7 @@ class GovernorMachine(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 100), share=st.integers(1, 30))
     def an_executor_works(self, pick: int, share: int) -> None:
-        number = self.pick_executor(pick, lambda executor: executor.tokens)
+        number = self.pick_executor(pick, lambda executor: executor.unstarted)
         if number is None:
             return
         for _ in range(share):

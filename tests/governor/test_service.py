@@ -247,7 +247,7 @@ def test_an_executor_that_answers_nonsense_is_replaced(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
         def babble(ctx: Any) -> None:
             (desk,) = (found for found in gc.get_objects() if type(found).__name__ == "Desk")
-            os.write(desk._answers, b"\xc1\xc1\xc1")
+            desk._socket.sendall(b"\x03\0\0\0\xc1\xc1\xc1")
             time.sleep(60)
 
         call = governor.call(governor.function(babble))

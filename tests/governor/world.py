@@ -175,9 +175,9 @@ class World(PlayedServer):
             self.turn(ExecutorReady(number))
 
     def start_next(self, number: int) -> bool:
-        """The executor takes a token, if there is one, and starts its next call."""
+        """The executor starts its next call, if there is one."""
         executor = self.executors[number]
-        if executor.running is not None or not executor.tokens or executor.killed:
+        if executor.running is not None or not executor.unstarted or executor.killed:
             return False
         task = executor.start()[0]
         self.starts[task] += executor.able
@@ -214,7 +214,7 @@ class World(PlayedServer):
     def die(self, number: int, cause: str = "exit status 3") -> list[Effect]:
         self._collect(number)
         executor = self.executors.pop(number)
-        return self.turn(ExecutorDied(number, cause, executor.tokens))
+        return self.turn(ExecutorDied(number, cause, executor.unstarted))
 
     def running_on(self, number: int) -> TaskId | None:
         running = self.executors[number].running
@@ -290,10 +290,7 @@ class World(PlayedServer):
             assert content is None or isinstance(content, bytes) or content in self.files
 
     def _take_back(self, number: int) -> None:
-        executor = self.executors[number]
-        unstarted, executor.tokens = executor.tokens, 0
-        for _ in range(unstarted):
-            executor.calls.pop()
+        unstarted = self.executors[number].take_back()
         self._collect(number)
         self.events.append(CallsTakenBack(number, unstarted))
 

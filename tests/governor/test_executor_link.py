@@ -1,0 +1,326 @@
+"""What a link makes of what its executor says, in whatever order, and of what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+from attrs import Factory, define
+
+from rain.base import executor_protocol as protocol
+from rain.base.ids import KindId, TaskId
+from rain.governor.executor_link import ExecutorLink
+from rain.governor.executor_process import Places, Started
+from rain.governor.messages import (
+    CallExecutor,
+    CallRow,
+    CallsDone,
+    CallsTakenBack,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    Stored,
+)
+from rain.rpc import host
+from tests.support.waiting import turns_of_the_host
+
+NUMBER = 7
+
+
+def no_file(path: Path) -> Stored:
+    raise AssertionError(f"{path} is not there")
+
+
+@define
+class Desk:
+    """The executor's ends, in the hands of a test, beside a process that does nothing."""
+
+    link: ExecutorLink
+    socket: socket.socket
+    tokens: int
+    answers: int
+    events: list[Event]
+    faults: list[str]
+    unread: bytearray = Factory(bytearray)
+
+    # What the governor wants.
+
+    def give(self, *tasks: int, idle: bool) -> None:
+        calls: list[CallRow] = [(TaskId(task), KindId(1), b"config", [], []) for task in tasks]
+        self.link.call(CallExecutor(NUMBER, [], [], [], calls, idle=idle))
+
+    async def told(self) -> list[Event]:
+        """What the link has told since the last look, when all that was said is heard."""
+        await turns_of_the_host()
+        events = self.events[:]
+        self.events.clear()
+        return events
+
+    # What an executor does.
+
+    def read(self) -> list[Any]:
+        """One frame; all that has come is taken out for it, as executors do."""
+        if not self.unread:
+            self.unread += self.socket.recv(1 << 16)
+        end = 4 + int.from_bytes(self.unread[:4], "little")
+        frame: list[Any] = msgpack.unpackb(self.unread[4:end])
+        del self.unread[:end]
+        return frame
+
+    def take_token(self) -> int:
+        """The epoch of the next token, 0 for none."""
+        try:
+            return int.from_bytes(os.read(self.tokens, protocol.TOKEN), "little")
+        except BlockingIOError:
+            return 0
+
+    def say(self, message: bytes) -> None:
+        self.socket.sendall(len(message).to_bytes(4, "little") + message)
+
+    def answer_alone(self, task: int) -> None:
+        self.say(msgpack.packb([task, 0.5, [b"x"]]))
+
+    def answer(self, task: int) -> None:
+        os.write(self.answers, msgpack.packb([task, 0.5, [b"x"]]))
+
+    def ask_to_look(self) -> None:
+        self.say(msgpack.packb([protocol.LOOK]))
+
+    def end(self) -> None:
+        self.link.process.kill()
+        self.link.died()
+
+
+def done(*tasks: int) -> CallsDone:
+    count = len(tasks)
+    return CallsDone(NUMBER, [TaskId(task) for task in tasks], [0.5] * count, [[b"x"]] * count)
+
+
+def unstarted(events: list[Event]) -> int:
+    """How many calls a death has left."""
+    (death,) = (event for event in events if isinstance(event, ExecutorDied))
+    return death.unstarted
+
+
+def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, None]]) -> None:
+    """Runs a scenario with a link whose executor has registered."""
+
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+
+    async def main() -> int:
+        places = Places(tmp_path, tmp_path, tmp_path)
+        for stream in ("out", "err"):
+            places.log(NUMBER, stream).touch()
+        ours, theirs = socket.socketpair()
+        taken_tokens, tokens = os.pipe()
+        answers, their_answers = os.pipe()
+        os.set_blocking(taken_tokens, False)
+        os.set_blocking(answers, False)
+        started = Started(process, theirs, ours, tokens, taken_tokens, answers)
+        events: list[Event] = []
+        faults: list[str] = []
+        link = ExecutorLink(
+            NUMBER, started, places, no_file, events.append, lambda _, what: faults.append(what)
+        )
+        desk = Desk(link, theirs, taken_tokens, their_answers, events, faults)
+        try:
+            desk.say(msgpack.packb([protocol.REGISTER, protocol.PROTOCOL, NUMBER]))
+            assert await desk.told() == [ExecutorReady(NUMBER)]
+            await scenario(desk)
+        finally:
+            link.kill()
+            process.wait()
+            link.close()
+            os.close(their_answers)
+        return 0
+
+    host.run(main)
+
+
+def test_a_call_that_comes_alone_is_one_message_in_either_direction(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        frame = desk.read()
+        assert (frame[0], frame[1], frame[5][0][0]) == (protocol.CALLS, protocol.ALONE, 1)
+        assert desk.take_token() == 0
+        desk.answer_alone(1)
+        assert await desk.told() == [done(1)]
+
+    with_desk(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(("tasks", "idle"), [((1,), False), ((1, 2), True)])
+def test_a_call_in_company_has_a_token(tmp_path: Path, tasks: tuple[int, ...], idle: bool) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(*tasks, idle=idle)
+        assert desk.read()[1] == 1
+        assert [desk.take_token() for _ in tasks] == [1] * len(tasks)
+        assert desk.take_token() == 0
+        for task in tasks:
+            desk.answer(task)
+        desk.ask_to_look()
+        assert await desk.told() == [done(*tasks)]
+
+    with_desk(tmp_path, scenario)
+
+
+def test_what_is_answered_behind_a_call_that_came_alone_is_told_behind_it(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        # given: a call alone, another behind it, and the answer to that can be seen first
+        desk.give(1, idle=True)
+        desk.give(2, idle=False)
+        desk.answer(2)
+        # when
+        desk.link.look()
+        # then
+        assert await desk.told() == []
+        desk.answer_alone(1)
+        desk.link.look()
+        assert await desk.told() == [done(1), done(2)]
+
+    with_desk(tmp_path, scenario)
+
+
+def test_a_late_wish_to_be_looked_at_is_no_answer(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        desk.ask_to_look()  # for an answer that the governor had found already
+        desk.answer_alone(1)
+        assert await desk.told() == [done(1)]
+        assert not desk.faults
+
+    with_desk(tmp_path, scenario)
+
+
+def test_after_calls_were_taken_back_the_next_one_is_marked_by_its_epoch(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        # given: a call alone, one behind it, and that is taken back
+        desk.give(1, idle=True)
+        desk.give(2, idle=False)
+        desk.link.take_back()
+        assert await desk.told() == [CallsTakenBack(NUMBER, 1)]
+        desk.answer_alone(1)
+        assert await desk.told() == [done(1)]
+        # when: the executor still holds the frame with the call that was taken back
+        desk.give(3, idle=True)
+        desk.answer(3)
+        desk.ask_to_look()
+        await desk.told()
+        desk.give(4, idle=True)
+        # then
+        assert [desk.read()[1] for _ in range(4)] == [protocol.ALONE, 1, 2, protocol.ALONE]
+        assert [desk.take_token(), desk.take_token()] == [2, 0]
+
+    with_desk(tmp_path, scenario)
+
+
+def test_a_call_that_came_alone_cannot_be_taken_back(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        desk.link.take_back()
+        assert await desk.told() == [CallsTakenBack(NUMBER, 0)]
+
+    with_desk(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("behind", [0, 2])
+def test_a_dead_executor_has_not_started_what_it_has_not_read(tmp_path: Path, behind: int) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        for task in range(behind):
+            desk.give(2 + task, idle=False)
+        desk.end()
+        assert unstarted(await desk.told()) == 1 + behind
+
+    with_desk(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("behind", [0, 2])
+def test_a_dead_executor_has_started_what_it_has_read(tmp_path: Path, behind: int) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        desk.read()
+        for task in range(behind):
+            desk.give(2 + task, idle=False)
+        desk.end()
+        assert unstarted(await desk.told()) == behind
+
+    with_desk(tmp_path, scenario)
+
+
+def test_the_answer_of_a_dead_executor_counts(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        desk.give(2, idle=False)
+        desk.read()
+        desk.answer_alone(1)
+        desk.answer(2)
+        desk.take_token()
+        desk.end()
+        first, second, death = await desk.told()
+        assert [first, second] == [done(1), done(2)]
+        assert unstarted([death]) == 0
+
+    with_desk(tmp_path, scenario)
+
+
+def test_a_call_that_found_no_room_in_the_socket_was_not_started(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        call: CallRow = (TaskId(1), KindId(1), bytes(4_000_000), [], [])
+        desk.link.call(CallExecutor(NUMBER, [], [], [], [call], idle=True))
+        desk.socket.recv(100)  # and not all of it
+        desk.end()
+        assert unstarted(await desk.told()) == 1
+
+    with_desk(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("message", "complaint"),
+    [
+        (b"\xc1", "answers nonsense"),
+        (msgpack.packb(["1", 0.5, []]), "answers ['1'"),
+        (msgpack.packb([1]), "answers nonsense"),
+    ],
+)
+def test_an_answer_that_makes_no_sense_costs_the_executor(
+    tmp_path: Path, message: bytes, complaint: str
+) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        desk.say(message)
+        assert await desk.told() == []
+        (fault,) = desk.faults
+        assert complaint in fault
+        assert desk.link.process.wait() < 0
+
+    with_desk(tmp_path, scenario)
+
+
+def test_nonsense_in_the_pipe_of_answers_costs_the_executor(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, 2, idle=True)
+        os.write(desk.answers, b"\xc1\xc1")
+        desk.ask_to_look()
+        assert await desk.told() == []
+        assert "answers nonsense" in desk.faults[0]
+
+    with_desk(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    "message", [msgpack.packb([protocol.REGISTER, "rain-py-1", NUMBER]), b"", b"\xc1"]
+)
+def test_who_speaks_something_else_is_refused_by_name(tmp_path: Path, message: bytes) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.say(message)
+        assert await desk.told() == []
+        assert "which is not 'rain-py-2'" in desk.faults[0]
+
+    with_desk(tmp_path, scenario)
