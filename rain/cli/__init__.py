@@ -15,6 +15,7 @@ import click
 import rain
 from rain.base.errors import RainError
 from rain.cli.governor_command import governor
+from rain.cli.governors_command import governors
 from rain.cli.lab_command import lab
 from rain.cli.server_command import server
 from rain.cli.token_command import token
@@ -31,7 +32,7 @@ def cli() -> None:
     """
 
 
-for _command in (server, governor, start, stop, status, token, lab):
+for _command in (server, governor, governors, start, stop, status, token, lab):
     cli.add_command(_command)
 
 

@@ -12,7 +12,7 @@ import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from attrs import define, field
 
@@ -44,12 +44,21 @@ class Lines:
                 yield line.decode("utf-8", "replace")
 
 
+class Process(Protocol):
+    """A child process of this one."""
+
+    pid: int
+    returncode: int | None
+
+    def wait(self) -> int: ...
+
+
 @define(eq=False)
 class Child(ABC):
     """A daemon that is being started."""
 
     daemon: Daemon
-    process: subprocess.Popen[bytes]
+    process: Process
     reports: int  # the descriptor of what it reports
     mark: ProcessMark | None = None  # the daemon's process, once it is known
     address: str = field(default="", init=False)  # where it serves, once it is ready

@@ -23,6 +23,7 @@ from rain.start.local_child import LocalChild, spawn_local
 from rain.start.plan import Daemon
 from rain.start.remote import RemoteAccess
 from rain.start.remote_child import RemoteChild, spawn_remote
+from rain.start.template_child import TemplateChild, spawn_template
 
 GRACE = 5.0  # seconds that the daemons of a failed start have to end
 _GOODBYE = 5.0  # seconds more that a session has to say that it has ended
@@ -64,6 +65,24 @@ class Launch:
         self._interrupts.check()
         return self._watch(spawn_local(daemon))
 
+    def template(self, daemon: Daemon) -> TemplateChild:
+        """Starts the process that governors of this machine are copies of."""
+        self._interrupts.check()
+        child = spawn_template(daemon)
+        self._watch(child)
+        return child
+
+    def copies(self, template: TemplateChild, daemons: Sequence[Daemon]) -> list[Child]:
+        """Starts daemons on this machine as copies of a process, which ends by that."""
+        for daemon in daemons:
+            self._interrupts.check()
+            template.order(daemon)
+        self.wait_until_ready([template])
+        children = [self._watch(child) for child in template.children()]
+        self._forget(template)
+        template.release()
+        return children
+
     def remote(self, daemon: Daemon, access: RemoteAccess, server_boot: str) -> Child:
         """Starts a daemon on its host."""
         self._interrupts.check()
@@ -95,6 +114,14 @@ class Launch:
         self._selector.register(pidfd, selectors.EVENT_READ)
         self._selector.register(child.reports, selectors.EVENT_READ, child)
         return child
+
+    def _forget(self, child: Child) -> None:
+        self._children.remove(child)
+        (pidfd,) = (pidfd for pidfd, watched in self._pidfds.items() if watched is child)
+        del self._pidfds[pidfd]
+        for descriptor in (pidfd, child.reports):
+            self._selector.unregister(descriptor)
+            os.close(descriptor)
 
     def _turn(self, deadline: float, leaving: set[RemoteChild] | None = None) -> bool:
         """Waits for something to happen, and takes it in; False when nothing did in time.
@@ -141,6 +168,9 @@ class Launch:
             if not session.arrived:
                 # It may hang on its way. If it arrives all the same, it finds that it has ended.
                 _kill_group(session, signal.SIGTERM)
+        for child in self._children:
+            if isinstance(child, TemplateChild):
+                child.abandon()
         daemons = [child for child in self._children if isinstance(child, LocalChild)]
         end_processes([daemon.mark for daemon in daemons if daemon.mark is not None], GRACE)
         for daemon in daemons:

@@ -35,12 +35,17 @@ class LocalChild(Child):
         return f"{mute}the log of {self.daemon.name}, {log}, {log_end(log)}"
 
 
+def make_work_root(daemon: Daemon) -> None:
+    """The folder that gets its work folder, and those of the others."""
+    if daemon.work_folder is not None:
+        daemon.work_folder.mkdir(parents=True, exist_ok=True)
+
+
 def spawn_local(daemon: Daemon) -> LocalChild:
     """Starts a daemon of this machine, in a session of its own so that it outlives the terminal."""
     reports, ready = os.pipe()
     try:
-        if daemon.work_folder is not None:
-            daemon.work_folder.mkdir(parents=True, exist_ok=True)
+        make_work_root(daemon)
         with daemon.output.open("wb") as output, daemon.errors.open("wb") as errors:
             process = popen(
                 daemon,

@@ -16,6 +16,7 @@ DEFAULT_PORT = 7210
 DEFAULT_HTTP_PORT = 7222
 LOOPBACK = "127.0.0.1"
 ALL_BUT_ONE = "--cpus=-1"
+TEMPLATE = "governors"
 
 
 @frozen
@@ -41,11 +42,16 @@ class Daemon:
     """One process of the cluster."""
 
     name: str
-    command: tuple[str, ...]
+    program: tuple[str, ...]
     log_folder: Path  # of the whole cluster
     host: str = ""  # "" is this machine
     work_folder: Path | None = None
     beside_server: tuple[str, ...] = ()  # more arguments if its host turns out to be the server's
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return (*self.program, *self.arguments)
 
     @property
     def output(self) -> Path:
@@ -76,6 +82,16 @@ def plan_server(settings: Settings) -> Daemon:
     if settings.work_folder is not None:
         arguments += ["--workdir", str(settings.work_folder / "server")]
     return _daemon(settings, "server", arguments, work_folder=settings.work_folder)
+
+
+def plan_template(settings: Settings) -> Daemon | None:
+    """The process of which the governors of this machine are copies; None if there are none.
+
+    A prefix is for each governor, so each is then a program of its own.
+    """
+    if settings.run_prefix or not isinstance(settings.governors, LocalGovernors):
+        return None
+    return Daemon(TEMPLATE, settings.rain, settings.log_folder)
 
 
 def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:
@@ -147,17 +163,12 @@ def _daemon(
         arguments += ["--secret-file", str(settings.secret_file)]
     return Daemon(
         name,
-        (
-            *settings.run_prefix,
-            *settings.rain,
-            *arguments,
-            "--logdir",
-            str(settings.log_folder / name),
-        ),
+        (*settings.run_prefix, *settings.rain),
         settings.log_folder,
         host,
         work_folder,
         beside_server,
+        (*arguments, "--logdir", str(settings.log_folder / name)),
     )
 
 

@@ -30,6 +30,7 @@ from rain.start.remote import (
 class RemoteChild(Child):
     """A daemon of another machine, and the ssh session that it is started from."""
 
+    ssh: subprocess.Popen[bytes] = field(kw_only=True)
     errors: Path = field(kw_only=True)  # what ssh and the remote shell complain of
     arrived: bool = field(default=False, init=False)
     _status: int | None = field(default=None, init=False)
@@ -81,7 +82,7 @@ class RemoteChild(Child):
         return f"the log of {who} is {self.daemon.errors}"
 
     def _session(self) -> str:
-        arguments = self.process.args
+        arguments = self.ssh.args
         program = arguments[0] if isinstance(arguments, list) else arguments
         return f"the session of {program!s}"
 
@@ -89,10 +90,10 @@ class RemoteChild(Child):
         return f"what it said, {self.errors}, {log_end(self.errors)}"
 
     def _say(self, word: bytes) -> None:
-        if self.process.stdin is not None and not self.process.stdin.closed:
+        if self.ssh.stdin is not None and not self.ssh.stdin.closed:
             with suppress(BrokenPipeError):  # then the session has ended, which is seen elsewhere
-                self.process.stdin.write(word)
-            self.process.stdin.close()
+                self.ssh.stdin.write(word)
+            self.ssh.stdin.close()
 
 
 def spawn_remote(
@@ -118,4 +119,4 @@ def spawn_remote(
     os.set_blocking(reports, False)
     with suppress(BrokenPipeError):  # then the session has ended, which is seen elsewhere
         process.stdin.write(start_script(daemon, access, server_boot, grace).encode())
-    return RemoteChild(daemon, process, reports, errors=log)
+    return RemoteChild(daemon, process, reports, ssh=process, errors=log)

@@ -23,6 +23,7 @@ from rain.start.plan import (
     needs_secret,
     plan_governors,
     plan_server,
+    plan_template,
     seen_from_governors,
 )
 from rain.start.remote import RemoteAccess
@@ -45,14 +46,20 @@ def start_cluster(
     handing = evolve(access, secret=secret)
     with interrupts() as signals, Launch(signals, timeout) as launch:
         server = launch.local(plan_server(settings))
+        planned = plan_template(settings)
+        template = None if planned is None else launch.template(planned)
         launch.wait_until_ready([server])
         own_host = _own_host(settings)
         address = seen_from_governors(server.address, own_host)
-        here = processes.boot()
-        governors = [
-            launch.remote(daemon, handing, here) if daemon.host else launch.local(daemon)
-            for daemon in plan_governors(settings, address)
-        ]
+        daemons = plan_governors(settings, address)
+        if template is not None:
+            governors = launch.copies(template, daemons)
+        else:
+            here = processes.boot()
+            governors = [
+                launch.remote(daemon, handing, here) if daemon.host else launch.local(daemon)
+                for daemon in daemons
+            ]
         launch.wait_until_ready(governors)
         cluster = Cluster(
             settings.log_folder,

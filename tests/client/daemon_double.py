@@ -1,13 +1,19 @@
 """A program that does what the embedded cluster asks of a daemon, and nothing else.
 
-The environment variable DOUBLE says how it misbehaves: "die", "mute" or "stubborn".
+The environment variable DOUBLE says how it misbehaves: "die" (the last governor), "mute",
+"stubborn", or "none" (what governors are copies of ends before there are any).
 """
 
 import os
 import select
 import signal
+import socket
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # this Rain, whichever is installed
+
+from rain.daemon.copies import become
 
 
 def option(name: str) -> str:
@@ -16,11 +22,20 @@ def option(name: str) -> str:
 
 def main() -> int:
     behaviour = os.environ.get("DOUBLE", "")
+    if sys.argv[1] == "governors":
+        if behaviour == "none":
+            sys.stderr.write("pycapnp is not installed\n")
+            return 1
+        arguments = become(socket.socket(fileno=os.dup(0)))
+        if arguments is None:
+            return 0
+        sys.argv[1:] = arguments
     role = sys.argv[1]
     Path(option("--logdir")).mkdir()
     if role == "governor":
         Path(option("--workdir")).mkdir()
-        if behaviour == "die":
+        number, several = option("--share").split("/")
+        if behaviour == "die" and int(number) == int(several) - 1:
             sys.stderr.write("cannot listen: the address is in use\n")
             return 1
     if behaviour == "stubborn":

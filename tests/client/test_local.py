@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.client import RainException, local
+from rain.client import RainException, local, local_daemon
 from rain.client.local import RAIN, LocalCluster
 
 DOUBLE = (sys.executable, str(Path(__file__).parent / "daemon_double.py"))
@@ -80,19 +80,35 @@ def test_a_daemon_that_dies_at_start_is_quoted_and_its_logs_stay(
     descriptors = open_descriptors()
 
     with pytest.raises(RainException) as caught:
+        LocalCluster(governors=20, command=DOUBLE)
+
+    (folder,) = folders.iterdir()
+    assert "embedded governor-19 ended with status 1" in str(caught.value)
+    assert "the address is in use" in str(caught.value)
+    assert f"its logs are in {folder / 'governor-19'}" in str(caught.value)
+    assert (folder / "governor-19" / "output").exists()
+    assert (folder / "governor-0" / "output").read_text() == ""
+    assert open_descriptors() == descriptors
+
+
+def test_governors_that_cannot_even_be_copied_are_explained(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOUBLE", "none")
+    descriptors = open_descriptors()
+
+    with pytest.raises(RainException, match="pycapnp is not installed") as caught:
         LocalCluster(command=DOUBLE)
 
     (folder,) = folders.iterdir()
-    assert "embedded governor-0 ended with status 1" in str(caught.value)
-    assert "the address is in use" in str(caught.value)
-    assert f"its logs are in {folder / 'governor-0'}" in str(caught.value)
-    assert (folder / "governor-0" / "output").exists()
+    assert "The embedded governors ended with status 1 before" in str(caught.value)
+    assert f"logs are in {folder}" in str(caught.value)
     assert open_descriptors() == descriptors
 
 
 def test_a_daemon_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOUBLE", "mute")
-    monkeypatch.setattr(local, "START_SECONDS", 0.01)
+    monkeypatch.setattr(local_daemon, "START_SECONDS", 0.01)
 
     with pytest.raises(RainException, match="server is not ready after"):
         LocalCluster(command=DOUBLE)

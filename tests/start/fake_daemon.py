@@ -4,12 +4,16 @@ The first argument is JSON: for the name of a daemon (that of its log folder) wh
 "ready" (unless told otherwise) says so and waits for its end; "dies" ends with a message; "crashes"
 is killed; "silent" never gets ready; "dies later" ends after it was ready; "stubborn" is ready and
 does not end when asked; "mute" closes the descriptor of its readiness without a word; "forks" is
-ready and has a child in its process group.
+ready and has a child in its process group; "interrupts" sends a signal to the process that the
+environment variable STARTER names, and never gets ready.
+
+It also plays the process that governors are copies of, under the name "governors".
 """
 
 import json
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 
@@ -18,7 +22,34 @@ def option(name: str) -> str:
     return sys.argv[sys.argv.index(name) + 1]
 
 
+def die() -> None:
+    sys.stderr.write("port 7210 is in use\n")
+    sys.exit(3)
+
+
+def interrupt() -> None:
+    os.kill(int(os.environ["STARTER"]), signal.SIGINT)
+
+
+def play_template() -> None:
+    does = json.loads(sys.argv[1]).get("governors")
+    if does == "dies":
+        die()
+    if does == "interrupts":
+        interrupt()
+        signal.pause()
+    sys.path.insert(0, str(Path(__file__).parents[2]))  # this Rain, whichever is installed
+    from rain.daemon.copies import become  # noqa: PLC0415 # others need none of it
+
+    arguments = become(socket.socket(fileno=os.dup(0)))
+    if arguments is None:
+        sys.exit(0)
+    sys.argv[2:] = arguments
+
+
 def main() -> None:
+    if sys.argv[2] == "governors":
+        play_template()
     folder = Path(option("--logdir"))
     does = json.loads(sys.argv[1]).get(folder.name, "ready")
     ready = int(option("--ready-fd"))
@@ -36,13 +67,14 @@ def main() -> None:
     draft.write_text(json.dumps(notes))
     draft.rename(folder.with_suffix(".notes"))
     if does == "dies":
-        sys.stderr.write("port 7210 is in use\n")
-        sys.exit(3)
+        die()
+    if does == "interrupts":
+        interrupt()
     if does == "crashes":
         os.kill(os.getpid(), signal.SIGKILL)
-    if does not in {"silent", "mute"}:
+    if does not in {"silent", "mute", "interrupts"}:
         os.write(ready, b"ready 127.0.0.1:7210 127.0.0.1:7222\n")
-    if does != "silent":
+    if does not in {"silent", "interrupts"}:
         os.close(ready)
     if does != "dies later":
         signal.pause()

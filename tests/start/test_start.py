@@ -11,9 +11,16 @@ from rain.start.choice import find_cluster
 from rain.start.clusters import Index, read_cluster
 from rain.start.ending import Ending
 from rain.start.governors import LocalGovernors
+from rain.start.interrupts import InterruptedStartError
 from rain.start.start import start_cluster
 from rain.start.stop import stop_cluster
 from tests.start.world import World
+
+
+@pytest.fixture(params=[False, True], ids=["programs", "copies"])
+def copied(request: pytest.FixtureRequest) -> bool:
+    """All of this holds for both."""
+    return bool(request.param)
 
 
 def test_a_started_cluster_runs_and_is_remembered(world: World) -> None:
@@ -70,7 +77,7 @@ def test_a_server_that_dies_is_told_with_its_log(world: World) -> None:
         f"server ended with status 3 before it could be used; its log {world.logs}/server.err"
         " ends with:\n  | port 7210 is in use"
     )
-    assert not list(world.logs.glob("governor*"))
+    assert not list(world.logs.glob("governor-*"))
 
 
 def test_a_governor_that_dies_ends_the_whole_start(world: World) -> None:
@@ -79,6 +86,25 @@ def test_a_governor_that_dies_ends_the_whole_start(world: World) -> None:
 
     assert world.left() == []
     assert read_cluster(world.logs) is None
+
+
+def test_each_governor_writes_to_files_of_its_own(world: World) -> None:
+    with pytest.raises(StartError, match=r"governor-1\.err ends with:\n  \| port 7210 is in use"):
+        world.start(3, governor_1="dies")
+
+    assert (world.logs / "governor-0.err").read_text() == ""
+    assert (world.logs / "governor-2.err").read_text() == ""
+
+
+def test_a_signal_in_the_middle_ends_all_that_was_started(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARTER", str(os.getpid()))
+
+    with pytest.raises(InterruptedStartError, match="interrupted by SIGINT"):
+        world.start(3, governor_1="interrupts")
+
+    assert world.left() == []
 
 
 def test_a_death_by_a_signal_is_told_as_one(world: World) -> None:

@@ -33,6 +33,7 @@ class World:
     """A folder for the logs, the work and the memory of one test's clusters."""
 
     folder: Path
+    copied: bool = False  # the governors of this machine are copies of one process
     logs: Path = field(init=False)
     index: Index = field(init=False)
 
@@ -44,7 +45,9 @@ class World:
     def access(self, init: str = "") -> RemoteAccess:
         return RemoteAccess((str(LOCAL_SSH),), ROOT, init, RAIN)
 
-    def settings(self, governors: Governors, **does: str) -> Settings:
+    def settings(self, governors: Governors, /, **does: str) -> Settings:
+        if self.copied:
+            return Settings(governors, run_prefix(**does), self.logs)
         return Settings(governors, RAIN, self.logs, run_prefix=run_prefix(**does))
 
     def start(self, count: int, timeout: float = 30.0, **does: str) -> StartedCluster:

@@ -1,0 +1,40 @@
+"""The hidden command `rain governors`: the process of which governors of one machine are copies."""
+
+from __future__ import annotations
+
+import os
+import socket
+from importlib import import_module
+
+import click
+
+from rain.daemon.template import COMMAND
+
+# What a governor imports before it works.
+_NEEDED = (
+    "encodings.idna",
+    "rain.common.secret_file",
+    "rain.daemon.addresses",
+    "rain.daemon.exposure",
+    "rain.governor.main",
+    "rain.governor.offer",
+)
+
+
+@click.command(name=COMMAND, hidden=True)
+def governors() -> int:
+    """Become the governors that are asked for on standard input; see rain/daemon/template.py."""
+    from rain.daemon import garbage, lean
+
+    lean.begin()
+    from rain.daemon.copies import become
+
+    for name in _NEEDED:
+        import_module(name)
+    garbage.seldom()  # what the collector never looks at is not written, and stays shared
+    arguments = become(socket.socket(fileno=os.dup(0)))
+    if arguments is None:
+        return 0
+    program = click.get_current_context().find_root().command
+    status: int = program.main(arguments, prog_name="rain", standalone_mode=False)
+    return status

@@ -1,0 +1,102 @@
+"""A process that becomes several daemons: it has imported all that they need, and forks.
+
+Whoever starts daemons together (`rain.daemon.template`) sends an order for each on a socket, with
+the descriptors that the daemon is to have. The process makes a copy of itself for each order and
+ends when no more can come. It must have no thread, no loop and no open connection when it begins:
+a copy is to be the same as a process of its own that was started with that command line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import asdict, frozen
+
+LONGEST = 128 * 1024
+MOST_DESCRIPTORS = 16
+_FIXED = 3  # output, errors, and the release
+
+
+@frozen
+class Order:
+    """One copy: what it is told, and how it lives."""
+
+    number: int
+    name: str
+    arguments: tuple[str, ...]
+    new_session: bool  # or else only a process group of its own
+    options: tuple[str, ...] = ()  # each gets the number of one more descriptor as its value
+
+
+def spell_order(order: Order) -> bytes:
+    return json.dumps(asdict(order)).encode()
+
+
+def parse_order(text: bytes) -> Order:
+    fields = json.loads(text)
+    return Order(
+        fields["number"],
+        fields["name"],
+        tuple(fields["arguments"]),
+        fields["new_session"],
+        tuple(fields["options"]),
+    )
+
+
+def spell_birth(number: int, pid: int) -> bytes:
+    return f"{number} {pid}".encode()
+
+
+def parse_birth(text: bytes) -> tuple[int, int]:
+    number, pid = text.split()
+    return int(number), int(pid)
+
+
+def become(orders: socket.socket) -> list[str] | None:
+    """Returns in each copy, with its arguments, and at last in this process, with None."""
+    while True:
+        text, descriptors, _, _ = socket.recv_fds(orders, LONGEST, MOST_DESCRIPTORS)
+        if not text:
+            return None
+        if not os.fork():
+            return _begin(orders, parse_order(text), descriptors)
+        _close(descriptors)
+
+
+def _begin(orders: socket.socket, order: Order, descriptors: list[int]) -> list[str]:
+    """What makes a copy a process of its own."""
+    if order.new_session:
+        os.setsid()
+    else:
+        os.setpgid(0, 0)
+    output, errors, release, *others = descriptors
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for descriptor, standard in ((nothing, 0), (output, 1), (errors, 2)):
+        os.dup2(descriptor, standard)
+    _close((nothing, output, errors))
+    _show(order.name)
+    orders.send(spell_birth(order.number, os.getpid()))
+    orders.close()
+    # Nothing begins before it is known, so that whoever asked for it can always end it again.
+    if not os.read(release, 1):
+        sys.exit(f"{order.name} was not wanted any more")
+    os.close(release)
+    named = zip(order.options, others, strict=False)
+    given = [word for option, descriptor in named for word in (option, str(descriptor))]
+    return [*order.arguments, *given]
+
+
+def _show(name: str) -> None:
+    """All copies have one command line; this is the name that `top` and `ps -e` show."""
+    if sys.platform == "linux":
+        Path("/proc/self/comm").write_text(name, encoding="utf-8")
+
+
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)

@@ -1,0 +1,233 @@
+"""Starts daemons together on this machine: copies of one process that has imported all they need.
+
+`Template` begins that process, and gives it an order for each copy (`rain.daemon.copies`). A copy
+reports its process number and waits. Once all are known, `release` lets all of them go on; the
+template then ends, and leaves them to this process as its children: whatever can be done to a
+process that `subprocess` has started can be done to a `Copy`.
+
+That is the kernel's doing. Orphans go to their nearest ancestor that has asked for them, and this
+process asks for the orphans below it as long as a template runs.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import IO, Self
+
+from attrs import define
+
+from rain.daemon.copies import Order, parse_birth, spell_order
+
+COMMAND = "governors"
+"""The command of `rain` that becomes the governors it is asked for."""
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
+
+
+@define(eq=False)
+class Copy:
+    """A child of this process that it has not started itself; like a `subprocess.Popen`."""
+
+    pid: int
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self._ask(os.WNOHANG)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if timeout is not None and self.returncode is None and not self._ends_within(timeout):
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+        return self._ask(0) if self.returncode is None else self.returncode
+
+    def terminate(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
+
+    def _ask(self, options: int) -> int:
+        try:
+            pid, status = os.waitpid(self.pid, options)
+        except ChildProcessError:
+            pid, status = self.pid, 0  # another part of the program has asked; Popen says 0, too
+        if pid:
+            self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode or 0
+
+    def _ends_within(self, seconds: float) -> bool:
+        descriptor = os.pidfd_open(self.pid)
+        try:
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            return bool(poll.poll(max(0.0, seconds) * 1000))
+        finally:
+            os.close(descriptor)
+
+
+class Template:
+    """The process that is copied. Its descriptor can be read when there is something to `hear`."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        output: IO[bytes],
+        errors: IO[bytes],
+        *,
+        new_session: bool,
+    ) -> None:
+        self.new_session = new_session
+        self._pids: dict[int, int] = {}
+        self._asked = 0
+        self._released = False
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._gate, self._release = os.pipe()  # the copies read the one, one byte each
+        _orphans.want()
+        try:
+            self.process = subprocess.Popen(
+                [*command, COMMAND],
+                bufsize=0,
+                stdin=theirs.fileno(),
+                stdout=output,
+                stderr=errors,
+                start_new_session=new_session,
+                process_group=None if new_session else 0,
+            )
+        except OSError:
+            self._close()
+            raise
+        finally:
+            theirs.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._released:
+            self.abandon()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def order(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        output: IO[bytes],
+        errors: IO[bytes],
+        options: dict[str, int],
+        held: Sequence[int] = (),
+    ) -> None:
+        """Asks for a copy; it gets the descriptors of the options, and holds some more open."""
+        order = Order(self._asked, name, tuple(arguments), self.new_session, tuple(options))
+        self._asked += 1
+        descriptors = [output.fileno(), errors.fileno(), self._gate, *options.values(), *held]
+        with suppress(BrokenPipeError):  # it has ended, which is heard below
+            socket.send_fds(self._socket, [spell_order(order)], descriptors)
+
+    def hear(self) -> bool:
+        """Takes in that a copy lives; False when the template has ended before all did."""
+        try:
+            text = self._socket.recv(64)
+        except ConnectionResetError:
+            return False
+        if text:
+            number, pid = parse_birth(text)
+            self._pids[number] = pid
+        return bool(text)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all copies that were asked for live, and are known."""
+        return len(self._pids) == self._asked
+
+    def copies(self) -> list[Copy]:
+        """In the order in which they were asked for."""
+        return [Copy(self._pids[number]) for number in range(self._asked)]
+
+    def release(self) -> None:
+        """Lets all copies begin. They are children of this process when this returns."""
+        self._released = True
+        os.write(self._release, bytes(self._asked))
+        self._socket.shutdown(socket.SHUT_WR)
+        self.process.wait()
+        self._close()
+
+    def abandon(self) -> None:
+        """Ends the template, and the copies that live and were not released."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        while self.hear():  # until no copy is left that could say something
+            pass
+        self.process.wait()
+        self._close()
+        for pid in self._pids.values():
+            Copy(pid).wait()
+
+    def _close(self) -> None:
+        self._socket.close()
+        os.close(self._gate)
+        os.close(self._release)
+        _orphans.want_no_more()
+
+
+class _Orphans:
+    """Whether the orphans below this process come to it: as long as somebody wants them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wanted = 0
+        self._before = False  # when nobody here wanted them
+
+    def want(self) -> None:
+        with self._lock:
+            if not self._wanted:
+                self._before = reaps_orphans()
+                _reap_orphans(True)
+            self._wanted += 1
+
+    def want_no_more(self) -> None:
+        with self._lock:
+            self._wanted -= 1
+            if not self._wanted:
+                _reap_orphans(self._before)
+
+
+_orphans = _Orphans()
+
+
+def _reap_orphans(wanted: bool) -> None:
+    import ctypes  # noqa: PLC0415 # two milliseconds of all who import the client
+
+    _prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(wanted))
+
+
+def reaps_orphans() -> bool:
+    """Whether orphans below this process come to it."""
+    import ctypes  # noqa: PLC0415
+
+    found = ctypes.c_int()
+    _prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(found))
+    return bool(found.value)
+
+
+def _prctl(option: int, argument: object) -> None:
+    import ctypes  # noqa: PLC0415
+
+    unused = ctypes.c_ulong(0)
+    if ctypes.CDLL(None, use_errno=True).prctl(option, argument, unused, unused, unused):
+        number = ctypes.get_errno()
+        raise OSError(number, f"prctl {option}: {os.strerror(number)}")
