@@ -24,12 +24,13 @@ to one of them was started.
 from __future__ import annotations
 
 from rain.base.errors import InvariantError
+from rain.base.moves import Ends
 from rain.governor.gpus import Gpus
 from rain.governor.messages import CallExecutor
 from rain.governor.nodes import Executor, Task
 from rain.governor.outbox import Outbox
 from rain.governor.rows import call_row
-from rain.governor.tables import TASK_MOVES, Ends, TaskMove, TaskRow
+from rain.governor.tables import TASK_MOVES, TaskMove, TaskRow
 
 QUEUE_AIM = 0.005
 LONGEST_AHEAD = 0.01

@@ -5,12 +5,10 @@ the checker has a rule for each row. A move that the table does not have raises 
 """
 
 import enum
-from collections.abc import Iterable
-from typing import NoReturn, TypeVar
 
 from attrs import frozen
 
-from rain.base.errors import InvariantError
+from rain.base.moves import Ends
 
 
 # The rows are whole numbers because a look-up by an ordinary enum member calls a Python function.
@@ -144,20 +142,6 @@ OBJECT_STEPS = (
     ObjectStep(ObjectRow.ABSENT, ObjectMove.UNWANT, ObjectRow.GONE),
     ObjectStep(ObjectRow.ABSENT, ObjectMove.FORGET, ObjectRow.GONE),
 )
-
-
-Row = TypeVar("Row", bound=enum.IntEnum)
-
-
-class Ends(dict[Row, Row]):
-    """Where one move leads, by the row where it starts. To look an end up calls no function."""
-
-    def __init__(self, move: enum.Enum, ends: Iterable[tuple[Row, Row]]) -> None:
-        super().__init__(ends)
-        self._move = move
-
-    def __missing__(self, row: Row) -> NoReturn:
-        raise InvariantError(f"what is {row.name.lower()} cannot move by {self._move.value!r}")
 
 
 TASK_MOVES = {

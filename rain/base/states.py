@@ -12,6 +12,8 @@ import enum
 
 from attrs import frozen
 
+from rain.base.moves import Ends
+
 
 class _Word(enum.Enum):
     """Members are looked up in dictionaries several times per task: they hash as plain objects do,
@@ -222,8 +224,9 @@ TASK_STEPS: tuple[Step, ...] = (
 )
 
 # One dictionary per move, so that a step costs one look-up of a row.
-TASK_MOVES: dict[TaskMove, dict[TaskRow, TaskRow]] = {
-    move: {step.start: step.end for step in TASK_STEPS if step.move is move} for move in TaskMove
+TASK_MOVES: dict[TaskMove, Ends[TaskRow]] = {
+    move: Ends(move, [(step.start, step.end) for step in TASK_STEPS if step.move is move])
+    for move in TaskMove
 }
 TASK_FACTS: dict[TaskRow, TaskFacts] = {facts.row: facts for facts in TASK_TABLE}
 TASK_STATES: dict[TaskRow, TaskState] = {facts.row: facts.state for facts in TASK_TABLE}
@@ -326,10 +329,13 @@ class ObjectMove(_Word):
     REVIVE = "revive"  # removed before, needed again to make something that was lost
 
 
-OBJECT_MOVES: dict[ObjectMove, dict[ObjectState, ObjectState]] = {
-    ObjectMove.FINISH: {_UNFINISHED: _FINISHED},
-    ObjectMove.REMOVE: {_FINISHED: _REMOVED},
-    ObjectMove.LOSE: {_FINISHED: _UNFINISHED},
-    ObjectMove.FAIL: {_UNFINISHED: _FAILED},
-    ObjectMove.REVIVE: {_REMOVED: _UNFINISHED},
+OBJECT_MOVES: dict[ObjectMove, Ends[ObjectState]] = {
+    move: Ends(move, [(start, end)])
+    for move, start, end in (
+        (ObjectMove.FINISH, _UNFINISHED, _FINISHED),
+        (ObjectMove.REMOVE, _FINISHED, _REMOVED),
+        (ObjectMove.LOSE, _FINISHED, _UNFINISHED),
+        (ObjectMove.FAIL, _UNFINISHED, _FAILED),
+        (ObjectMove.REVIVE, _REMOVED, _UNFINISHED),
+    )
 }

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from rain.base.errors import RefusedError
 from rain.base.ids import NUMBER_BITS, NUMBER_MASK, KindId, ObjectId, TaskId, session_of, spell
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.states import ObjectMove, ObjectState, TaskMove
+from rain.base.states import TASK_MOVES, ObjectMove, ObjectState, TaskMove
 from rain.base.wire import Submission
 from rain.graph.data_object import DataObject, move_objects
 from rain.graph.graph import Graph
 from rain.graph.session import Session
-from rain.graph.task import Task, move_tasks
+from rain.graph.task import Task
 
+_READY = TASK_MOVES[TaskMove.INPUTS_FINISHED]
 _ONCE = {"data object": ": it needs exactly one producer, or its own bytes"}
 
 
@@ -53,8 +54,6 @@ class Draft:
 
     def read_constants(self) -> None:
         constants = self.submission.constants
-        if not constants.ids:
-            return
         for object_id, kind, data, size in zip(
             constants.ids, constants.kinds, constants.data, constants.lengths(), strict=True
         ):
@@ -100,10 +99,6 @@ class Draft:
             tasks.append(task)
         self._outputs_read = start
 
-    def end_tasks(self) -> None:
-        if self._outputs_read != len(self.submission.tasks.outputs):
-            raise RefusedError("the submission names more outputs than its tasks have")
-
     def _outputs(
         self, task: Task, ids: Sequence[ObjectId], kinds: Sequence[ObjectKind]
     ) -> tuple[DataObject, ...]:
@@ -145,42 +140,48 @@ class Draft:
                 self._unconnected.append(task)
         self._inputs_read = position
 
-    def read_kept(self) -> None:
-        for object_id in self.submission.kept:
-            data_object = self.objects.get(object_id)
+    def verify(self) -> None:
+        """Nothing of it may be in the graph already, and all that it rests on must be there."""
+        graph, objects, session = self.graph, self.objects, self.session.id
+        submission, columns = self.submission, self.submission.tasks
+        outputs, constants = len(columns.outputs), len(submission.constants.ids)
+        if self._outputs_read != outputs:
+            raise RefusedError("the submission names more outputs than its tasks have")
+        # Whole columns at once; only when something is wrong it is looked for.
+        first, last = session << NUMBER_BITS, session << NUMBER_BITS | NUMBER_MASK
+        tasks = set(columns.ids)
+        if (
+            len(tasks) != len(columns.ids)
+            or len(objects) != outputs + constants
+            or not graph.tasks.keys().isdisjoint(tasks)
+            or not graph.objects.keys().isdisjoint(objects)
+            or (tasks and (min(tasks) < first or max(tasks) > last))
+            or (objects and (min(objects) < first or max(objects) > last))
+        ):
+            self._find_what_is_not_new()
+        for object_id in submission.kept:
+            data_object = objects.get(object_id)
             if data_object is None:
                 raise RefusedError(
                     f"the data object {spell(object_id)} cannot be kept:"
                     " it is not new in this submission"
                 )
             self.kept.append(data_object)
-
-    def verify(self) -> None:
-        """Nothing of it may be in the graph already, and all that it rests on must be there."""
-        constants, columns = self.submission.constants.ids, self.submission.tasks
-        known = self.graph.objects
-        # Whole columns at once; only when something is wrong it is looked for.
-        objects = len(constants) + len(columns.outputs)
-        if not self._are_new(self.objects, objects, known) or not self._are_new(
-            set(columns.ids), len(columns.ids), self.graph.tasks
-        ):
-            self._check_new("data object", constants, known)
-            self._check_new("task", columns.ids, self.graph.tasks)
-            self._check_new("data object", columns.outputs, known, set(constants))
         for kind in self.object_kinds:
             self._check_new_kind("data object kind", kind, self.session.object_kinds)
         for task_kind in self.task_kinds:
             self._check_new_kind("task kind", task_kind, self.session.task_kinds)
         for object_id, task in self._earlier.items():
-            self._earlier_input(task, object_id, known.get(object_id))
+            self._earlier_input(task, object_id, graph.objects.get(object_id))
 
     def link(self, tasks: list[Task]) -> list[Task]:
         """Applies the verified draft; nothing below may fail."""
         graph, session = self.graph, self.session
-        session.task_kinds |= self.task_kinds
-        session.object_kinds |= self.object_kinds
-        for kind in self.task_kinds.values():
-            session.learned[kind.id] = graph.learned_of(kind)
+        if self.task_kinds or self.object_kinds:
+            session.task_kinds |= self.task_kinds
+            session.object_kinds |= self.object_kinds
+            for kind in self.task_kinds.values():
+                session.learned[kind.id] = graph.learned_of(kind)
         graph.objects |= self.objects
         session.objects += self.objects.values()
         for data_object in self.kept:
@@ -188,30 +189,23 @@ class Draft:
         for task in self._unconnected:
             task.missing = _connect(task)
         known, order = graph.tasks, graph.last_order
-        ready: list[Task] = []
         for task in tasks:
             order += 1
             task.order = order
             known[task.id] = task
             if not task.missing:
-                ready.append(task)
+                task.row = _READY[task.row]
         graph.last_order = order
-        move_tasks(ready, TaskMove.INPUTS_FINISHED)
         session.tasks += tasks
         session.unfinished += len(tasks)
         return tasks
 
-    def _are_new(self, ids: Collection[int], count: int, known: Mapping[Any, object]) -> bool:
-        """Whether they are so many different ones of this session, and none is known."""
-        if not ids:
-            return not count
-        first, last = self.session.id << NUMBER_BITS, self.session.id << NUMBER_BITS | NUMBER_MASK
-        return (
-            len(ids) == count
-            and known.keys().isdisjoint(ids)
-            and min(ids) >= first
-            and max(ids) <= last
-        )
+    def _find_what_is_not_new(self) -> None:
+        constants, columns = self.submission.constants.ids, self.submission.tasks
+        known = self.graph.objects
+        self._check_new("data object", constants, known)
+        self._check_new("task", columns.ids, self.graph.tasks)
+        self._check_new("data object", columns.outputs, known, set(constants))
 
     def _check_new(self, what: str, ids: Sequence[int], *known: Container[Any]) -> None:
         seen: set[int] = set()

@@ -20,11 +20,10 @@ def grow(graph: Graph, session: Session, submission: Submission) -> list[Task]:
     """
     count = len(submission.tasks.ids)
     draft = Draft(graph, session, submission)
-    draft.read_kinds()
-    draft.read_constants()
+    _begin(draft)
     draft.read_tasks(0, count)
-    draft.end_tasks()
-    draft.read_inputs(0, count)
+    if submission.tasks.inputs:
+        draft.read_inputs(0, count)
     return _end(draft)
 
 
@@ -38,13 +37,11 @@ def grow_in_parts(
     count = len(submission.tasks.ids)
     starts = range(0, count, max(size, 1))
     draft = Draft(graph, session, submission)
-    draft.read_kinds()
-    draft.read_constants()
+    _begin(draft)
     for start in starts:
         if start:
             yield
         draft.read_tasks(start, start + size)
-    draft.end_tasks()
     for start in starts:
         if start:
             yield
@@ -54,11 +51,19 @@ def grow_in_parts(
     return _end(draft)
 
 
+def _begin(draft: Draft) -> None:
+    """What tasks need: nothing that is new, if they are like earlier ones."""
+    submission = draft.submission
+    if submission.task_kinds or submission.object_kinds:
+        draft.read_kinds()
+    if submission.constants.ids:
+        draft.read_constants()
+
+
 def _end(draft: Draft) -> list[Task]:
     """All was read: it is verified as a whole, and linked."""
-    draft.read_kept()
-    tasks = draft.tasks if draft.creation_order else _inputs_first(draft)
     draft.verify()
+    tasks = draft.tasks if draft.creation_order else _inputs_first(draft)
     return draft.link(tasks)
 
 

@@ -1,7 +1,7 @@
 """Where tasks shall run: choosing, withdrawing, telling. The sets of both sides change together.
 
 A governor's `active_cpus` is the sum over its tasks that are planned and ready (queued, assigned or
-running); it changes here and where tasks end.
+running); it changes here and where tasks are finished (`progress`).
 
 **Ahead.** A task whose missing inputs are all being made on its governor can be sent there before
 they are finished: the governor starts it by itself, without a trip to the server in between. What
@@ -11,7 +11,7 @@ governor. So whoever takes an assigned task away from its governor recalls its f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from rain.base.errors import InvariantError
@@ -193,20 +193,6 @@ def end(task: Task, how: TaskMove) -> Governor:
     _vacate(task, governor, row)
     _detach(task, governor)
     return governor
-
-
-def finish_tasks(tasks: Collection[Task], governor: Governor) -> None:
-    """Tasks that this governor was told, and whose inputs it has, are finished."""
-    move_tasks(tasks, TaskMove.FINISH)
-    scheduled, assigned = governor.scheduled, governor.assigned
-    for task in tasks:
-        task.scheduled = task.assigned = None
-        del scheduled[task]
-        del assigned[task]
-        kind = task.kind
-        governor.active_cpus -= kind.resources.cpus
-        if kind.constraints is not None:
-            rules.leave_groups(task, governor)
 
 
 def expect(data_object: DataObject) -> tuple[Governor, ...]:

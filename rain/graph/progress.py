@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rain.base.states import ObjectMove, TaskMove
-from rain.graph import planning
-from rain.graph.data_object import DataObject, move_objects
+from rain.base.states import OBJECT_MOVES, TASK_MOVES, ObjectMove, TaskMove
+from rain.graph import planning, rules
+from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.task import DONE, Task
+
+_FINISHED = TASK_MOVES[TaskMove.FINISH]
+_MADE = OBJECT_MOVES[ObjectMove.FINISH]
 
 
 def start(task: Task, now: float) -> None:
@@ -20,11 +23,18 @@ def start(task: Task, now: float) -> None:
 def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
     """Their governor has finished them, each in so many seconds. Their outputs are finished next.
 
-    None of them was ahead any more.
+    It was told of them, and none of them was ahead any more.
     """
-    planning.finish_tasks(tasks, governor)
-    address = governor.address
+    scheduled, assigned, address = governor.scheduled, governor.assigned, governor.address
     for task, seconds in tasks.items():
+        task.row = _FINISHED[task.row]
+        task.scheduled = task.assigned = None
+        del scheduled[task]
+        del assigned[task]
+        kind = task.kind
+        governor.active_cpus -= kind.resources.cpus
+        if kind.constraints is not None:
+            rules.leave_groups(task, governor)
         task.governor_address = address
         task.duration = seconds
         task.session.unfinished -= 1
@@ -41,10 +51,10 @@ def finish_objects(
     objects: Sequence[DataObject], sizes: Iterable[int], governor: Governor
 ) -> list[Task]:
     """Outputs have been made on a governor; returns the consumers that became ready by them."""
-    move_objects(objects, ObjectMove.FINISH)
     alone = governor.alone
     ready: list[Task] = []
     for data_object, size in zip(objects, sizes, strict=True):
+        data_object.state = _MADE[data_object.state]
         if data_object.assigned is alone and data_object.scheduled is alone:
             data_object.located = alone  # as nearly always
         else:

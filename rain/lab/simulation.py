@@ -163,7 +163,8 @@ class Simulation:
             self._record(given)
         output = self._reactor.turn(given)
         self._turns += 1
-        self._due = output.next_due
+        self._reactor.settle()
+        self._due = self._reactor.next_time()
         took = 0.0
         if output.scheduled:
             took = self._scheduler.heard * self._setup.overheads.news

@@ -213,12 +213,16 @@ class Bell:
 class Pulse:
     """Runs `beat` once soon in the host, however often it was poked since the last beat.
 
-    What was heard together becomes one beat (see `rain.rpc.sequel`).
+    What was heard together becomes one beat (see `rain.rpc.sequel`). What nobody waits for is done
+    by `rest`: it comes after each beat, when what the beat has said was sent.
     """
 
-    def __init__(self, beat: Callable[[], object]) -> None:
+    def __init__(
+        self, beat: Callable[[], object], rest: Callable[[], object] | None = None
+    ) -> None:
         self._host = host()
         self._beat = beat
+        self._rest = rest
         self._poked = False  # and not beaten since
         self._stopped = False
 
@@ -235,6 +239,12 @@ class Pulse:
         self._poked = False
         if self._host.alive and not self._stopped:
             self._beat()
+            if self._rest is not None:
+                self._host.loop.follow(self._run_rest)
+
+    def _run_rest(self) -> None:
+        if self._host.alive and not self._stopped and self._rest is not None:
+            self._rest()
 
 
 class Timer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from attrs import Factory, define, frozen
 
 
@@ -20,8 +22,9 @@ class Throttle:
     """Remembers the last run. Knows no clock: times are told to it."""
 
     thresholds: Thresholds = Factory(Thresholds)
-    started: float | None = None  # when the last run started
+    started: float = -inf  # when the last run started
     took: float = 0.0  # and how long it was, as soon as that is known
+    rests_until: float = -inf  # until then no run is due, whatever happens
     soon: bool = False  # whether it wants any news at once
     again: bool = False  # whether it has more to plan
 
@@ -29,12 +32,17 @@ class Throttle:
         """A run starts; it has not said yet when it wants the next one."""
         self.started = now
         self.soon = self.again = False
-        self.took = 0.0
+        self.ran(0.0)
+
+    def ran(self, took: float) -> None:
+        """The last run has taken so long."""
+        limits = self.thresholds
+        least = min(limits.submits, limits.updates, limits.nothing)
+        self.took = took
+        self.rests_until = self.started + took + least
 
     def due_at(self, *, submits: bool, updates: bool) -> float:
         """The earliest time of the next run; minus infinity before the first one."""
-        if self.started is None:
-            return float("-inf")
         limits = self.thresholds
         if submits or self.again or (updates and self.soon):
             threshold = limits.submits

@@ -60,10 +60,31 @@ from rain.server.state import State
 
 def apply(state: State, event: ClientEvent) -> None:
     """Applies one event, unless its client has submitted what is not read yet: then it waits."""
-    growing = state.growing.get(event.client)
-    if growing is not None and not isinstance(event, ClientLeft | ReportsAsked):
-        growing.held.append(event)
-        return
+    if state.growing and not isinstance(event, ClientLeft | ReportsAsked):
+        growing = state.growing.get(event.client)
+        if growing is not None:
+            growing.held.append(event)
+            return
+    try:
+        match event:  # the most frequent first
+            case Submitted():
+                if submitting.submit(state, event):
+                    _answer_submission(state, event)
+            case WaitAsked():
+                session = living_session(state, event.client, event.session)
+                mode = WAIT_MODES[event.mode]
+                _wait(state, event, session, event.tasks, event.objects, mode)
+            case ClientJoined() | ClientLeft() | RequestAbandoned() | ReportsAsked():
+                _note(state, event)
+            case _:
+                _grant(state, event)
+    except (RefusedError, SessionFailedError) as error:
+        assert not isinstance(event, ClientJoined | ClientLeft)  # these ask for nothing
+        _refuse(state, event, error)
+
+
+def _note(state: State, event: ClientJoined | ClientLeft | RequestAbandoned | ReportsAsked) -> None:
+    """What is never refused."""
     match event:
         case ClientJoined(client_id):
             state.graph.add_client(client_id)
@@ -84,11 +105,6 @@ def apply(state: State, event: ClientEvent) -> None:
         case ReportsAsked(_, request):
             state.give_drops()  # so that nobody sees what is about to go
             state.emit(GatherReports(request))
-        case _:
-            try:
-                _grant(state, event)
-            except (RefusedError, SessionFailedError) as error:
-                _refuse(state, event, error)
 
 
 def go_on(state: State) -> None:
@@ -109,7 +125,11 @@ def go_on(state: State) -> None:
             apply(state, event)
 
 
-def _refuse(state: State, event: Request, error: RefusedError | SessionFailedError) -> None:
+def _refuse(
+    state: State,
+    event: Request | ReportsAsked | RequestAbandoned,
+    error: RefusedError | SessionFailedError,
+) -> None:
     if isinstance(error, SessionFailedError):
         state.emit(Refuse(event.request, error.failure))
         return
@@ -118,12 +138,11 @@ def _refuse(state: State, event: Request, error: RefusedError | SessionFailedErr
         state.happenings.refused(state.now, event.client, str(error))
 
 
-def _grant(state: State, event: Request) -> None:
-    match event:  # the most frequent first
-        case Submitted():
-            _submit(state, event)
-        case WaitAsked():
-            _wait(state, event)
+def _grant(
+    state: State,
+    event: SessionOpened | SessionJoined | SessionClosed | Unkept | FetchAsked | StatesAsked,
+) -> None:
+    match event:
         case SessionOpened(client_id, request, name, user, on_failure):
             client = state.graph.clients[client_id]
             session = state.graph.add_session(client, name, user, on_failure)
@@ -152,16 +171,11 @@ def _grant(state: State, event: Request) -> None:
             state.emit(_states(state, client_id, request, task_ids, object_ids))
 
 
-def _submit(state: State, event: Submitted) -> None:
-    if submitting.submit(state, event):
-        _answer_submission(state, event)
-
-
 def _answer_submission(state: State, event: Submitted) -> None:
     """It is granted: that is all, or its client waits for what comes of it."""
     if event.wanted:
-        session = event.submission.session
-        _wait(state, WaitAsked(event.client, event.request, session, (), event.wanted, "all"))
+        session = state.graph.sessions[event.submission.session]
+        _wait(state, event, session, (), event.wanted, WaitMode.ALL)
     else:
         state.emit(AnswerDone(event.request))
 
@@ -223,23 +237,30 @@ def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...])
     state.release(objects)
 
 
-def _wait(state: State, event: WaitAsked) -> None:
+def _wait(
+    state: State,
+    event: Submitted | WaitAsked,
+    session: Session,
+    task_ids: tuple[TaskId, ...],
+    object_ids: tuple[ObjectId, ...],
+    mode: WaitMode,
+) -> None:
+    """Somebody waits for all this, in a session that lives."""
     client_id, graph = event.client, state.graph
-    session = living_session(state, client_id, event.session)
     tasks: dict[Task, None] = {}
     objects: dict[DataObject, None] = {}
     # Nearly all that is named is of the session that is named, which was looked at.
-    for task_id in event.tasks:
+    for task_id in task_ids:
         task = graph.tasks.get(task_id)
         if task is None or task.session is not session:
             task = _task(state, client_id, task_id)
         tasks[task] = None
-    for object_id in event.objects:
+    for object_id in object_ids:
         data_object = graph.objects.get(object_id)
         if data_object is None or data_object.session is not session:
             data_object = _object(state, client_id, object_id)
         objects[data_object] = None
-    mode, by_owner = WAIT_MODES[event.mode], session.client.id == client_id
+    by_owner = session.client.id == client_id
     wait = Wait(event.request, mode, session, tuple(tasks), tuple(objects), by_owner=by_owner)
     waiting.add(state, wait)
 

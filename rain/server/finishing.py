@@ -5,8 +5,6 @@ A message tells of a hundred tasks, so whatever can be done for all of them at o
 
 from __future__ import annotations
 
-from attrs import Factory, define
-
 from rain.base.errors import ProtocolError
 from rain.base.ids import FIRST_SHARED, NUMBER_MASK, ObjectId, spell
 from rain.base.states import ObjectState, TaskRow
@@ -19,54 +17,55 @@ from rain.server import waiting
 from rain.server.state import State
 
 
-@define
-class _Finished:
-    """Tasks that one governor has finished, and what they made: flat, in the order of the tasks."""
-
-    tasks: dict[Task, float] = Factory(dict)  # how many seconds each took
-    volumes: list[int] = Factory(list)  # how many bytes each made
-    outputs: list[DataObject] = Factory(list)
-    sizes: list[int] = Factory(list)
-    data: list[bytes] = Factory(list)
-
-
 def finish(state: State, governor: Governor, update: Update) -> None:
     """All that has finished, together as far as nobody made there what another one waited for."""
     finished, known = update.finished, state.graph.tasks
     sizes, data = finished.sizes, finished.data
-    notes = {note.object: note for note in update.object_notes} if update.object_notes else {}
-    batch = _Finished()
-    end = 0
-    for task_id, attempt, duration, count in zip(
+    notes = {note.object: note for note in update.object_notes} if update.object_notes else None
+    tasks: dict[Task, float] = {}  # and how many seconds each took
+    start = end = 0  # of what they made
+    for task_id, attempt, seconds, count in zip(
         finished.ids, finished.attempts, finished.durations, finished.output_counts, strict=True
     ):
-        start, end = end, end + count
         task = known.get(task_id)
-        if task is not None and task.row is TaskRow.AHEAD and batch.tasks:
-            _finish_batch(state, governor, batch, notes)
-            batch = _Finished()
         if (
             task is None
             or task.assigned is not governor
             or task.attempt != attempt
-            or task in batch.tasks
-        ):
-            state.ignored += 1
-            continue  # with the stop it was told to drop the outputs
-        if len(task.outputs) != count or task.row is TaskRow.AHEAD:
-            _finish_batch(state, governor, batch, notes)
-            raise ProtocolError(_contradiction(task, count))
-        batch.tasks[task] = duration
-        if count == 1:  # as nearly always
-            batch.volumes.append(sizes[start])
-            batch.sizes.append(sizes[start])
-            batch.data.append(data[start])
-        else:
-            batch.volumes.append(sum(sizes[start:end]))
-            batch.sizes += sizes[start:end]
-            batch.data += data[start:end]
-        batch.outputs += task.outputs
-    _finish_batch(state, governor, batch, notes)
+            or task.row is TaskRow.AHEAD
+            or len(task.outputs) != count
+            or task in tasks
+        ):  # seldom: it cannot go with those before it, whose end may change how it stands
+            _finish_batch(state, governor, tasks, sizes[start:end], data[start:end], notes)
+            tasks, start = {}, end
+            if task is None or task.assigned is not governor or task.attempt != attempt:
+                state.ignored += 1
+                start = end = end + count
+                continue  # with the stop it was told to drop the outputs
+            if task.row is TaskRow.AHEAD or len(task.outputs) != count:
+                raise ProtocolError(_contradiction(task, count))
+        tasks[task] = seconds
+        end += count
+    _finish_batch(state, governor, tasks, sizes[start:end], data[start:end], notes)
+
+
+def learn(state: State) -> None:
+    """How long tasks of these names take, and how much they make. Neighbours often share one.
+
+    Only the scheduler asks for that, so nobody who waits for a result has to wait for this, too.
+    """
+    lessons, state.lessons = state.lessons, []
+    for lesson in lessons:
+        tasks, seconds = list(lesson), list(lesson.values())
+        start = 0
+        for end in range(1, len(tasks) + 1):
+            kind = tasks[start].kind
+            if end == len(tasks) or tasks[end].kind is not kind:
+                learned = tasks[start].session.learned.get(kind.id)
+                if learned is not None:  # else its session has ended meanwhile
+                    sizes = [made.size for task in tasks[start:end] for made in task.outputs]
+                    state.estimates.finished(learned, seconds[start:end], sizes)
+                start = end
 
 
 def _contradiction(task: Task, outputs: int) -> str:
@@ -77,55 +76,70 @@ def _contradiction(task: Task, outputs: int) -> str:
 
 
 def _finish_batch(
-    state: State, governor: Governor, batch: _Finished, notes: dict[ObjectId, ObjectNote]
+    state: State,
+    governor: Governor,
+    tasks: dict[Task, float],
+    sizes: list[int],
+    data: list[bytes],
+    notes: dict[ObjectId, ObjectNote] | None,
 ) -> None:
     """The tasks first, then what they made, then what they have read, then who waits for them."""
-    tasks = batch.tasks
     if not tasks:
         return
     progress.finish(tasks, governor)
-    for task, duration in tasks.items():
+    outputs: list[DataObject] = []
+    readers: list[Task] = []
+    waited: list[Task] = []
+    for task, seconds in tasks.items():
         sudden = not task.started  # it was so short that its start was never told
         if sudden:
-            task.started = state.now - duration
+            task.started = state.now - seconds
         if state.happenings is not None:
             state.happenings.task_finished(state.now, governor, task, sudden=sudden)
+        outputs += task.outputs
+        if task.inputs:
+            readers.append(task)
+        if task.waits or task.session.idle_waits:
+            waited.append(task)
     state.news.finished += tasks
-    state.touched[governor] = None
-    _learn(state, batch)
-    for output in batch.outputs if notes else ():
-        note = notes.get(output.id)
-        if note is not None:
-            output.content_type, output.user = note.content_type, note.user
-    _finish_outputs(state, governor, batch)
-    free = progress.consumed(tasks)
-    if free:
+    state.lessons.append(tasks)
+    if notes is not None:
+        _take_notes(outputs, notes)
+    _finish_outputs(state, governor, outputs, sizes, data)
+    if readers and (free := progress.consumed(readers)):
         state.release_soon(free)
+    if len(governor.scheduled) > len(governor.assigned):  # it was not told of all of them
+        state.touched[governor] = None
+    if waited:
+        _end_waits(state, waited)
+
+
+def _end_waits(state: State, tasks: list[Task]) -> None:
     for task in tasks:
         if task.waits:
             waiting.done(state, task)
         session = task.session
-        if not session.unfinished and session.idle_waits:
+        if session.idle_waits and not session.unfinished:
             waiting.idle(state, session)
 
 
-def _learn(state: State, batch: _Finished) -> None:
-    """How long tasks of these names take, and how much they make. Neighbours often share one."""
-    tasks, seconds = list(batch.tasks), list(batch.tasks.values())
-    start = 0
-    for end in range(1, len(tasks) + 1):
-        kind = tasks[start].kind
-        if end == len(tasks) or tasks[end].kind is not kind:
-            learned = tasks[start].session.learned[kind.id]
-            state.estimates.finished(learned, seconds[start:end], batch.volumes[start:end])
-            start = end
+def _take_notes(outputs: list[DataObject], notes: dict[ObjectId, ObjectNote]) -> None:
+    for output in outputs:
+        note = notes.get(output.id)
+        if note is not None:
+            output.content_type, output.user = note.content_type, note.user
 
 
-def _finish_outputs(state: State, governor: Governor, batch: _Finished) -> None:
-    outputs, sizes, data = batch.outputs, batch.sizes, batch.data
+def _finish_outputs(
+    state: State,
+    governor: Governor,
+    outputs: list[DataObject],
+    sizes: list[int],
+    data: list[bytes],
+) -> None:
     for output in outputs:
         if output.state is ObjectState.FINISHED:
-            outputs, sizes, data = _only_new(governor, batch)
+            outputs, sizes, data = _only_new(governor, outputs, sizes, data)
             break
     ready = progress.finish_objects(outputs, sizes, governor)
     if state.happenings is not None and state.happenings.with_objects:
@@ -158,10 +172,9 @@ def _take_in(state: State, outputs: list[DataObject], sizes: list[int], data: li
 
 
 def _only_new(
-    governor: Governor, batch: _Finished
+    governor: Governor, outputs: list[DataObject], sizes: list[int], data: list[bytes]
 ) -> tuple[list[DataObject], list[int], list[bytes]]:
     """Without the outputs that were made again for the sake of others: one more copy of each."""
-    outputs, sizes, data = batch.outputs, batch.sizes, batch.data
     again = [output for output in outputs if output.state is ObjectState.FINISHED]
     for output in again:
         progress.add_copy(output, governor)

@@ -13,7 +13,14 @@ from attrs import Factory, define, field
 from rain.graph import check
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
-from rain.server import client_events, distribution, feasibility, governor_events, test_mode
+from rain.server import (
+    client_events,
+    distribution,
+    feasibility,
+    finishing,
+    governor_events,
+    test_mode,
+)
 from rain.server.messages import Effect, TurnInput
 from rain.server.resting import Rest
 from rain.server.scheduling import Guard, Scheduling, unguarded
@@ -22,11 +29,10 @@ from rain.server.state import State
 
 @define(eq=False)
 class TurnOutput:
-    """What a turn wants done, and when the next one should come if nothing happens before."""
+    """What a turn wants done."""
 
     effects: list[Effect]
     scheduled: bool  # whether the scheduler ran; the border reports how long it took
-    next_due: float
     interrupted_after: int | None  # how many steps the scheduler had made, if it was interrupted
 
 
@@ -53,7 +59,7 @@ class Reactor:
         if given.scheduling_took:
             state.status.seconds += given.scheduling_took
             if self.scheduling.stand_in is None:  # else somebody plans who has not taken long
-                state.throttle.took = given.scheduling_took
+                state.throttle.ran(given.scheduling_took)
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
         if state.growing:
@@ -66,17 +72,34 @@ class Reactor:
             feasibility.give_up(state)
         if state.forced:
             test_mode.force(state)
-        due = self._scheduler_due()
-        scheduled = now >= due
+        scheduled = now >= state.throttle.rests_until and now >= self._scheduler_due()
         interrupted = None
         if scheduled:
             interrupted = self.scheduling.run(state, given.interrupted_after)
-            due = self._scheduler_due()
-        distribution.distribute(state)
+        if state.touched or state.to_place:
+            distribution.distribute(state)
         effects = state.take_effects()
         if state.settings.debug:
             check(state.graph)
-        return TurnOutput(effects, scheduled, self._next_due(due), interrupted)
+        return TurnOutput(effects, scheduled, interrupted)
+
+    def settle(self) -> None:
+        """Does what nobody waits for, when the effects of a turn are on their way.
+
+        Turns do not count on it: who leaves it out has only more to do when the scheduler runs.
+        """
+        if self.state.lessons:
+            finishing.learn(self.state)
+
+    def next_time(self) -> float:
+        """When the next turn should come if nothing happens before."""
+        state = self.state
+        if state.growing:
+            return state.now  # at once, with whatever has come meanwhile
+        due = min(self._scheduler_due(), state.drops_due)
+        if self._silence_due < due and state.graph.governors:
+            due = self._silence_due
+        return min(due, feasibility.next_deadline(state)) if state.infeasible else due
 
     def _dismiss_silent(self) -> None:
         """Looks at all governors, since one of them can have been silent for long enough."""
@@ -96,16 +119,6 @@ class Reactor:
 
     def _scheduler_due(self) -> float:
         news, throttle = self.state.news, self.state.throttle
-        if news.has_work:
+        if news.submitted or news.unplanned:
             return throttle.due_at(submits=True, updates=False)  # which would not count then
         return throttle.due_at(submits=False, updates=news.has_updates)
-
-    def _next_due(self, due: float) -> float:
-        """When the next turn should come, if the scheduler is due then."""
-        state = self.state
-        if state.growing:
-            return state.now  # at once, with whatever has come meanwhile
-        due = min(due, state.drops_due)
-        if self._silence_due < due and state.graph.governors:
-            due = self._silence_due
-        return min(due, feasibility.next_deadline(state)) if state.infeasible else due

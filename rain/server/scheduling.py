@@ -23,7 +23,7 @@ from rain.base.errors import InvariantError, PlanError
 from rain.graph import Graph, Task
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.renewal import first_news, forget, without_plan
-from rain.server import distribution, happenings
+from rain.server import distribution, finishing, happenings
 from rain.server.messages import SchedulerFailed
 from rain.server.resting import Rest
 from rain.server.state import State
@@ -65,6 +65,8 @@ class Scheduling:
         whenever it has happened.
         """
         news, state.news = state.news, News()
+        if state.lessons:
+            finishing.learn(state)
         state.status.runs += 1
         state.throttle.run(state.now)
         if self.stand_in is not None and state.now < self.rest.until:

@@ -53,7 +53,7 @@ class Service:
         self.reactor = Reactor(make_scheduler, state, self.guard)
         self.log = log
         self.recorder = recorder
-        self._pulse = Pulse(self._turn)
+        self._pulse = Pulse(self._turn, self._settle)
         self._alarm = Alarm(self._pulse.poke, clock.now)
         self._client_numbers = count(1)
         self.inbox = Inbox(self._pulse.poke)
@@ -115,4 +115,8 @@ class Service:
             recorder.interrupted(output.interrupted_after)
         for effect in output.effects:
             self.links.carry(effect)
-        self._alarm.set(output.next_due)
+
+    def _settle(self) -> None:
+        """What can wait until the messages of a turn have left."""
+        self.reactor.settle()
+        self._alarm.set(self.reactor.next_time())

@@ -61,6 +61,7 @@ class State:
     news: News = Factory(News)
     throttle: Throttle = Factory(lambda self: Throttle(self.settings.thresholds), takes_self=True)
     estimates: Estimates = Factory(Estimates)
+    lessons: list[dict[Task, float]] = Factory(list)  # what has finished, and is not in those yet
     status: SchedulerStatus = Factory(SchedulerStatus)
     now: float = 0.0
     waits: dict[RequestId, Wait] = Factory(dict)

@@ -67,9 +67,14 @@ def done(state: State, node: Task | DataObject) -> None:
     waits, node.waits = node.waits, None
     for wait in waits or ():
         wait.remaining -= 1
-        if not wait.remaining:
+        if wait.remaining:
+            continue
+        if wait.mode is WaitMode.SOME:
             _remove(state, wait)
-            add(state, wait)  # what it named may be lost again meanwhile, and is waited for again
+        else:  # it hangs on nothing any more
+            del state.waits[wait.request]
+            del wait.session.waits[wait]
+        add(state, wait)  # what it named may be lost again meanwhile, and is waited for again
 
 
 def failed(state: State, node: Task | DataObject, failure: SessionFailure) -> None:
@@ -136,9 +141,10 @@ def _answer(state: State, wait: Wait) -> None:
         _answer_fetch(state, wait)
         return
     session = wait.session
-    answer = WaitAnswer(
-        objects=[made.id for made in wait.objects if made.state is not ObjectState.UNFINISHED]
-    )
+    answer = WaitAnswer()
+    for data_object in wait.objects:
+        if data_object.state is not ObjectState.UNFINISHED:
+            answer.objects.append(data_object.id)
     if wait.tasks:
         answer.tasks = [task.id for task in wait.tasks if task.row in DONE]
     if session.undelivered and wait.by_owner:

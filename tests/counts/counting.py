@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
-from rain.governor.tables import Ends
+from rain.base.moves import Ends
 
 
 class Counted(Counter[str]):
@@ -24,11 +24,7 @@ class Counted(Counter[str]):
         return _Calls(self, part)
 
 
-MOVES = {
-    "server": {"Task.move", "DataObject.move"},
-    "governor": {"Task.move", "DataObject.move", "_looked_up"},
-    "client": set[str](),
-}
+MOVES = {"Task.move", "DataObject.move", "_looked_up"}
 """The functions that move something along a table of states."""
 
 MOVES_OF_MANY = {"move_tasks": "tasks", "move_objects": "objects"}
@@ -36,7 +32,7 @@ MOVES_OF_MANY = {"move_tasks": "tasks", "move_objects": "objects"}
 
 
 def _looked_up(ends: dict[Any, Any], row: Any) -> Any:
-    """Stands in for the look-up in a table of the governor, which calls no function elsewhere."""
+    """Stands in for the look-up in a table of states, which calls no function elsewhere."""
     return dict[Any, Any].__getitem__(ends, row)
 
 
@@ -57,11 +53,10 @@ class _Calls:
     def __init__(self, counted: Counted, part: str) -> None:
         self._counted = counted
         self._calls, self._moves = f"calls {part}", f"moves {part}"
-        self._movers = MOVES[part]
-        self._in_governor = part == "governor"
+        self._has_tables = part != "client"  # around which the others are counted, too
 
     def __enter__(self) -> None:
-        if self._in_governor:
+        if self._has_tables:
             setattr(Ends, "__getitem__", _looked_up)  # noqa: B010 # no type knows of it
         sys.setprofile(self._saw)
 
@@ -72,7 +67,7 @@ class _Calls:
         trace: TracebackType | None,
     ) -> None:
         sys.setprofile(None)
-        if self._in_governor:
+        if self._has_tables:
             delattr(Ends, "__getitem__")
 
     def _saw(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -80,7 +75,7 @@ class _Calls:
             name = frame.f_code.co_qualname
             if name != _looked_up.__name__:
                 self._counted[self._calls] += 1
-            if name in self._movers:
+            if name in MOVES:
                 self._counted[self._moves] += 1
             elif name in MOVES_OF_MANY:
                 self._counted[self._moves] += len(frame.f_locals[MOVES_OF_MANY[name]])

@@ -287,8 +287,9 @@ class Path:
         self.counted["turns server"] += 1
         with self.counted.calls("server"):
             output = self._server.turn(given)
+            self._server.settle()
+            self._server_due = self._server.next_time()
         self.counted["scheduler runs"] += output.scheduled
-        self._server_due = output.next_due
         for effect in output.effects:
             self._carry(effect)
 
