@@ -72,13 +72,15 @@ Position = tuple[str, bool, str | None]
 
 
 def pickle_plain(
-    values: Sequence[Any], positions: Sequence[Position], collector: InputCollector
-) -> list[bytes] | None:
+    values: Sequence[Any], positions: Sequence[Position], function: tuple[DataObject]
+) -> tuple[list[bytes], InputCollector | None] | None:
     """The pickles of a call all of whose arguments are plain: small atoms, or what stands for data.
 
-    None when one is not; the collector is of no use then.
+    With what has collected its inputs, if there are any but the function. None when an argument is
+    not plain.
     """
     pickles: list[bytes] = []
+    collector: InputCollector | None = None
     for value, (parameter, load, content_type) in zip(values, positions, strict=False):
         kind = type(value)
         if kind in _ATOMS:
@@ -86,12 +88,14 @@ def pickle_plain(
             if len(data) > LARGEST_PICKLE:
                 return None
         elif kind is Task or kind is DataObject:
+            if collector is None:
+                collector = InputCollector(function)
             label = f"{parameter}{{0}}"
             data = _placeholder(label, collector.add(label, value), load, content_type)
         else:
             return None
         pickles.append(data)
-    return pickles
+    return pickles, collector
 
 
 class _Finder:

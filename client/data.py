@@ -70,7 +70,7 @@ class DataObject:
         check_content_type(content_type)
         if session is None:
             session = get_active_session()
-        _fill(self, session, ObjectShape(label, content_type, DataType(data_type).value), None)
+        filled(self, session, ObjectShape(label, content_type, DataType(data_type).value), None)
         session.add_object(self)
 
     def __del__(self) -> None:
@@ -204,10 +204,13 @@ def info_of(seen: Seen) -> ObjectInfo:
     return ObjectInfo(size=seen.size, content_type=seen.content_type or None)
 
 
-_new = DataObject.__new__
+new_handle = DataObject.__new__
 
 
-def _fill(obj: DataObject, session: "Session", shape: ObjectShape, constant: bytes | None) -> None:
+def filled(
+    obj: DataObject, session: "Session", shape: ObjectShape, constant: bytes | None = None
+) -> DataObject:
+    """A new handle with all that it holds: of what the client has, or of what a task will make."""
     obj.kept = False
     obj.session = session
     obj.packed_id = session.next_id()
@@ -217,19 +220,17 @@ def _fill(obj: DataObject, session: "Session", shape: ObjectShape, constant: byt
     obj.known_state = None
     obj.known_info = None
     obj.given_spec = None
+    return obj
 
 
 def output_object(session: "Session", shape: ObjectShape) -> DataObject:
     """The handle of an output that a new task will make."""
-    obj = _new(DataObject)
-    _fill(obj, session, shape, None)
-    return obj
+    return filled(new_handle(DataObject), session, shape)
 
 
 def constant_object(session: "Session", shape: ObjectShape, data: bytes) -> DataObject:
     """The handle of data that the client has."""
-    obj = _new(DataObject)
-    _fill(obj, session, shape, data)
+    obj = filled(new_handle(DataObject), session, shape, data)
     session.add_object(obj)
     return obj
 
@@ -238,8 +239,7 @@ def submitted_object(
     session: "Session", packed_id: ObjectId, shape: ObjectShape, state: DataObjectState
 ) -> DataObject:
     """The handle of an object that somebody else has submitted and keeps."""
-    obj = _new(DataObject)
-    _fill(obj, session, shape, None)
+    obj = filled(new_handle(DataObject), session, shape)
     obj.packed_id = packed_id
     obj.submission = 1
     obj.kept = True

@@ -82,12 +82,8 @@ def expect_fetchable(obj: DataObject) -> None:
         raise RainException(f"{obj!r} was not submitted")
 
 
-def expect_computable(session: "Session", objects: Iterable[DataObject]) -> None:
-    """RainException unless all are of the session, and kept or not submitted yet."""
-    for obj in objects:
-        if obj.session is not session:
-            raise RainException(f"{obj!r} belongs to another session")
-        if obj.submission and not obj.kept:
-            raise RainException(
-                f"{obj!r} is already submitted and not kept; call keep() before submit()"
-            )
+def not_computable(session: "Session", obj: DataObject) -> RainException:
+    """Why an object cannot be computed that is of another session, or submitted and not kept."""
+    if obj.session is not session:
+        return RainException(f"{obj!r} belongs to another session")
+    return RainException(f"{obj!r} is already submitted and not kept; call keep() before submit()")

@@ -127,15 +127,15 @@ class Remote:
         if output is not None or outputs is not None:
             made = self._called_outputs(output, outputs)
         function = session.functions.get(self) or self._upload_to(session)
-        fits = self._required <= len(args) <= self._most
-        pickles: list[bytes] | None = None
+        fits = not kwargs and self._required <= len(args) <= self._most
         named: dict[str, bytes] = {}
-        collector = InputCollector(function)
-        if fits and not kwargs:
-            pickles = pickle_plain(args, self._positions, collector)
-        if pickles is None:
+        collector: InputCollector | None
+        plain = pickle_plain(args, self._positions, function) if fits else None
+        if plain is not None:
+            pickles, collector = plain
+        else:
             collector = InputCollector(function)
-            values, keywords = (args, kwargs) if fits and not kwargs else self._bound(args, kwargs)
+            values, keywords = (args, kwargs) if fits else self._bound(args, kwargs)
             pickles = [
                 pickle_argument(value, collector, *self._position(i))
                 for i, value in enumerate(values)
@@ -147,7 +147,7 @@ class Remote:
         config = _pack({"args": pickles, "kwargs": named, "encode_outputs": made.encodings})
         inputs: tuple[DataObject, ...] = function
         labels: tuple[str | None, ...] = ()
-        if len(collector.objects) > 1:
+        if collector is not None and len(collector.objects) > 1:
             inputs, labels = tuple(collector.objects), tuple(collector.labels)
         key = (name or self.name, labels, None if made is self._outputs else made.shapes)
         shape = self._shapes.get(key) or self._new_shape(key, made)

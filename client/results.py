@@ -1,6 +1,6 @@
 """Small results that came with the answer of a wait, until somebody fetches them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -56,7 +56,7 @@ class ResultStore:
     def delivered(self, obj: DataObject) -> DataInstance | None:
         """The data of an object, if it was delivered."""
         result = self._results.get(obj.packed_id)
-        return None if result is None else _delivered(obj, result)
+        return None if result is None else _instance(obj, *result)
 
     def all_delivered(self, objects: Sequence[DataObject]) -> list[DataInstance] | None:
         """The data of several objects, if all of it was delivered."""
@@ -65,7 +65,7 @@ class ResultStore:
             result = self._results.get(obj.packed_id)
             if result is None:
                 return None
-            made.append(_delivered(obj, result))
+            made.append(_instance(obj, *result))
         return made
 
     def instance(self, obj: DataObject, fetched: Fetched | None) -> DataInstance:
@@ -74,7 +74,7 @@ class ResultStore:
             result = self._results.get(obj.packed_id)
             if result is None:
                 raise RainException(f"The server gave no data for {obj!r}")
-            return _delivered(obj, result)
+            return _instance(obj, *result)
         if fetched.data is None:
             raise RainException(f"The server gave no data for {obj!r}")
         obj.known_info = object_info(fetched.report)
@@ -91,18 +91,21 @@ class ResultStore:
         self._size = 0
 
 
-def _delivered(obj: DataObject, result: Result) -> DataInstance:
-    """The data of a finished object that has come with the answer to a wait."""
-    data, content_type = result
-    if obj.known_info is None:
-        obj.known_info = Seen(len(data), content_type)
-    return _instance(obj, data)
+# Seen's own way to make one calls a function of Python.
+_seen: Callable[[tuple[int, str]], Seen] = partial(tuple[int, str].__new__, Seen)
 
 
-def _instance(obj: DataObject, data: bytes | memoryview) -> DataInstance:
-    """Does not hold the handle: when that goes, the server may forget the object."""
+def _instance(
+    obj: DataObject, data: bytes | memoryview, content_type: str | None = None
+) -> DataInstance:
+    """The data of a finished object, with the content type that it was delivered with, if it was.
+
+    Does not hold the handle: when that goes, the server may forget the object.
+    """
     obj.known_state = _FINISHED
     shape, spec, info = obj.wire_shape, obj.given_spec, obj.known_info
+    if info is None and content_type is not None:
+        info = obj.known_info = _seen((len(data), content_type))
     declared = shape.content_type if spec is None else spec.content_type
     found = None if info is None else info.content_type
     return DataInstance(

@@ -20,13 +20,13 @@ from rain.client.download import download
 from rain.client.failure import failure_exception, noting_failure
 from rain.client.graph import Graph, graph_of
 from rain.client.items import (
-    expect_computable,
     expect_fetchable,
     expect_object,
     has_failed,
     is_unfinished,
     mark_done,
     mark_finished,
+    not_computable,
     submitted_items,
 )
 from rain.client.numbers import SharedNumbers
@@ -316,20 +316,33 @@ class Session:
 
     def compute_all(self, items: Iterable[Task | DataObject]) -> list[DataInstance]:
         """The same for several."""
-        named = list(items)
-        wanted = [to_dataobj(item) for item in named]
         connection = self._connection()
-        expect_computable(self, wanted)
+        wanted: list[DataObject] = []
+        ids: list[ObjectId] = []
+        tasks: list[Task] = []
+        for item in items:  # one loop, since it is mostly for one
+            obj = to_dataobj(item)
+            if obj.session is not self or (obj.submission and not obj.kept):
+                raise not_computable(self, obj)
+            wanted.append(obj)
+            ids.append(obj.packed_id)
+            if isinstance(item, Task):
+                tasks.append(item)
         for obj in wanted:
             obj.kept = True
-        send = partial(connection.submit_and_wait, objects=[obj.packed_id for obj in wanted])
-        tasks = [item for item in named if isinstance(item, Task)]
-        with noting_failure(tasks), self._asking:
-            waiting = self._submit(send)
+        try:
+            waiting = self._submit(partial(connection.submit_and_wait, objects=ids))
             answer = None if waiting is None else waiting()
+        except RainError:
+            with noting_failure(tasks), self._asking:  # which costs those nothing that go well
+                raise
         if answer is not None:
-            self._results.take_in(answer.delivery)
+            results = self._results
+            results.take_in(answer.delivery)
             mark_finished(tasks, wanted)
+            delivered = results.all_delivered(wanted)
+            if delivered is not None:
+                return delivered
         return self._bring(connection, wanted)
 
     def _bring(self, connection: Connection, objects: list[DataObject]) -> list[DataInstance]:
@@ -407,7 +420,10 @@ class Session:
         return self.client
 
     def _connection(self) -> Connection:
-        return self._client().connection
+        client = self.client
+        if client is None or not self.active:
+            client = self._client()  # which raises
+        return client.connection
 
     def __repr__(self) -> str:
         state = "" if self.active else " closed"

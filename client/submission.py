@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from rain.base.ids import KindId, ObjectId, SessionId
+from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.wire import ConstantColumns, Submission, TaskColumns
 from rain.client.data import DataObject
@@ -93,7 +93,7 @@ def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
     """The message of a batch; RainException when the batch contradicts itself."""
     kept: list[ObjectId] = []
     columns = _task_columns(session_id, batch.tasks, kinds, kept)
-    constants = _constant_columns(batch, kinds, kept)
+    constants = _constant_columns(batch, kinds, kept) if batch.objects else ConstantColumns()
     task_kinds, object_kinds = kinds.untold()
     return Submission(SessionId(session_id), task_kinds, object_kinds, columns, constants, kept)
 
@@ -101,6 +101,8 @@ def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
 def _task_columns(
     session_id: int, tasks: Sequence[Task], kinds: KindTable, kept: list[ObjectId]
 ) -> TaskColumns:
+    ids: list[TaskId] = []
+    configs: list[bytes] = []
     task_kinds: list[KindId] = []
     inputs: list[ObjectId] = []
     outputs: list[ObjectId] = []
@@ -130,14 +132,9 @@ def _task_columns(
                 raise _foreign(task, obj, session_id)
             inputs.append(obj.packed_id)
         counts.append(len(task.input_objects))
-    return TaskColumns(
-        [task.packed_id for task in tasks],
-        task_kinds,
-        [task.wire_config for task in tasks],
-        counts,
-        inputs,
-        outputs,
-    )
+        ids.append(task.packed_id)
+        configs.append(task.wire_config)
+    return TaskColumns(ids, task_kinds, configs, counts, inputs, outputs)
 
 
 def _foreign(task: Task, obj: DataObject, session_id: int) -> RainException:
@@ -148,8 +145,6 @@ def _foreign(task: Task, obj: DataObject, session_id: int) -> RainException:
 
 def _constant_columns(batch: Batch, kinds: KindTable, kept: list[ObjectId]) -> ConstantColumns:
     columns = ConstantColumns()
-    if not batch.objects:
-        return columns
     made: set[int] | None = None
     for obj in batch.objects:
         if obj.constant is not None:

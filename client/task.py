@@ -10,7 +10,7 @@ import msgpack
 from rain.base.ids import TaskId, unpack
 from rain.base.resources import CPUS
 from rain.client.active import get_active_session
-from rain.client.data import DataObject, output_object, to_dataobj
+from rain.client.data import DataObject, filled, new_handle, output_object, to_dataobj
 from rain.client.guards import is_labeled_list, is_tuple
 from rain.client.output import to_output
 from rain.client.rpc.common import TaskState
@@ -291,8 +291,10 @@ def quick_task(
 ) -> Task:
     """A task whose parts are in their final form already; the way of remote functions."""
     task = _new(Task)
-    outputs = tuple([output_object(session, output) for output in shape.outputs])
-    _fill(task, session, shape, config, inputs, outputs, created_at)
+    outputs: list[DataObject] = []
+    for output in shape.outputs:
+        outputs.append(filled(new_handle(DataObject), session, output))  # noqa: PERF401 # a comprehension is one more call for each task
+    _fill(task, session, shape, config, inputs, tuple(outputs), created_at)
     session.add_task(task)
     return task
 

@@ -164,8 +164,9 @@ class ClientConnection:
 
         If the submission is refused, that is what the wait raises.
         """
-        session = submission.session
-        self._calls.raise_failure(session)
+        session, calls = submission.session, self._calls
+        if calls.failed:
+            calls.raise_failure(session)
         number, box = next(self._numbers), Box()
         messages, uploads = encode_submission(number, submission, objects)
         if uploads or not objects:
@@ -173,13 +174,13 @@ class ClientConnection:
             self._ask_soon(session, number, messages, uploads)
             return partial(self.wait, session, (), objects, "all")
         try:
-            self._calls.requests.ask(number, messages, box.put)
+            calls.requests.ask(number, messages, box.put)
         except BaseException:  # an interruption: it may be sent already
-            if self._calls.requests.is_open(number):
+            if calls.requests.is_open(number):
                 self._left.add(session)
-            self._calls.requests.give_up(number)
+            calls.requests.give_up(number)
             raise
-        return partial(self._take, session, number, box, None)
+        return partial(self._take, session, number, box, None, None)
 
     def has_left(self, session: SessionId) -> bool:
         """Whether a submission that was interrupted is on its way all the same; told once."""
@@ -215,23 +216,26 @@ class ClientConnection:
         number: int,
         box: Box,
         timeout: float | None,
-        ask: Callable[[], object] = lambda: None,
+        ask: Callable[[], object] | None,
     ) -> WaitAnswer:
         """The answer to a wait, which `ask` sends if that has not been done.
 
         An interruption may come between the two as well.
         """
+        calls = self._calls
         try:
-            ask()
+            if ask is not None:
+                ask()
             answer = box.take(timeout)
         except (RefusedError, SessionFailedError):
-            self._calls.raise_failure(session)  # most likely it was refused because of that
+            calls.raise_failure(session)  # most likely it was refused because of that
             raise
         except BaseException:
             # Either it is over, and this does nothing; or the wait timed out or was interrupted.
-            self._calls.requests.give_up(number)
+            calls.requests.give_up(number)
             raise
-        self._calls.raise_failure(session)
+        if calls.failed:
+            calls.raise_failure(session)
         if answer is None:
             raise ProtocolError("the server does not say what has finished")
         return answer

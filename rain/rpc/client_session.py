@@ -46,7 +46,7 @@ class ClientSession:
         self.requests = Requests(calls.connection, calls.lost, thread)
         # What went wrong with a submission that nobody waited for: told by the next call that
         # concerns its session, in whatever thread.
-        self._failed: dict[SessionId, Exception] = {}
+        self.failed: dict[SessionId, Exception] = {}
 
     def close(self) -> None:
         self._calls.close()
@@ -65,11 +65,11 @@ class ClientSession:
     def note_failure(self, session: SessionId, answer: Answer | Exception) -> None:
         """Takes the answer to a submission that nobody waits for."""
         if isinstance(answer, Exception):
-            self._failed.setdefault(session, answer)
+            self.failed.setdefault(session, answer)
 
     def raise_failure(self, session: SessionId) -> None:
         """Tells, once, that a submission of this session has failed."""
-        failure = self._failed.pop(session, None) if self._failed else None
+        failure = self.failed.pop(session, None)
         if failure is not None:
             raise failure
 
