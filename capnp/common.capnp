@@ -1,13 +1,12 @@
 @0xa7f2b1c04d5e6f81;
-# Values that more than one interface speaks of. Hot values are columns: parallel lists, because
-# reading a list of numbers costs a twentieth of reading a list of structs.
+# Values that more than one interface speaks of.
 # Ids of tasks, objects and kinds are packed: session << 32 | number.
 
-# Numbers in columns are packed into bytes, the lowest of each number first, and the columns of one
-# table follow each other in one field: one more field costs as much to read as twenty numbers.
+# What is said for every task is numbers and data. The numbers are packed into bytes, the lowest of
+# each number first. They begin with how long each column is, and the columns follow each other.
+# The data is all bytes of configs and objects, one behind the other; columns have their lengths.
+# Columns of texts have places in the texts of the message, from 1 on; 0 is the empty text.
 using Numbers = Data;           # whole numbers of 64 bits, with a sign
-using Counts = Data;            # whole numbers of 32 bits, without a sign
-using Seconds = Data;           # floating-point numbers of 64 bits
 
 struct Resource {
   name @0 :Text;
@@ -43,56 +42,22 @@ struct TaskKind {
   tries @11 :UInt32;             # how often it may be tried before it has failed
 }
 
-struct TaskColumns {
-  numbers @0 :Numbers;          # ids, kinds, inputs of all, outputs of all
-  inputCounts @1 :Counts;
-  configs @2 :List(Data);       # as many as there are tasks
-}
-
-struct ConstantColumns {
-  numbers @0 :Numbers;          # ids, kinds
-  data @1 :List(Data);          # empty for those that were uploaded before
-  uploaded @2 :Numbers;         # ids whose bytes came over a stream
-}
-
-struct Submission {
-  session @0 :Int64;
-  taskKinds @1 :List(TaskKind);
-  objectKinds @2 :List(ObjectKind);
-  tasks @3 :TaskColumns;
-  constants @4 :ConstantColumns;
-  kept @5 :Numbers;
-}
-
-struct PlacedObjects {
-  numbers @0 :Numbers;          # ids, kinds, sizes
-  contentTypes @1 :List(Text);  # absent when all are empty
-  sources @2 :List(Text);       # absent when all are empty: the bytes are in the data
-  data @3 :List(Data);          # as many as there are objects
-}
-
-struct AssignedTasks {
-  numbers @0 :Numbers;          # ids, kinds, priorities, inputs of all, outputs of all
-  counts @1 :Counts;            # attempts, numbers of inputs
-  configs @2 :List(Data);       # as many as there are tasks
-}
-
 struct Orders {
-  forgetSessions @0 :Numbers;
-  stopIds @1 :Numbers;
-  stopAttempts @2 :Counts;
-  drops @3 :Numbers;
-  taskKinds @4 :List(TaskKind);
-  objectKinds @5 :List(ObjectKind);
-  objects @6 :PlacedObjects;
-  tasks @7 :AssignedTasks;
-}
-
-struct FinishedTasks {
-  numbers @0 :Numbers;          # ids, sizes of all outputs
-  counts @1 :Counts;            # attempts, numbers of outputs
-  durations @2 :Seconds;        # as many as there are tasks
-  data @3 :List(Data);          # as many as there are outputs
+  numbers @0 :Numbers;
+  # How many: sessions to forget, tasks to stop, drops, assigned tasks, inputs of all these,
+  #     outputs of all these, numbers about placed objects.
+  # Sessions to forget. Tasks to stop: ids, attempts. Drops: ids.
+  # Assigned tasks: ids, attempts, kinds, priorities, lengths of their configs, numbers of inputs.
+  # Inputs of all. Outputs of all. Numbers about placed objects, if there are any:
+  #
+  # How many: objects, content types, sources, lengths of data. The last three columns are absent
+  #     when all of theirs are empty.
+  # Objects: ids, kinds, sizes, content types, sources, lengths of data. A source is a governor
+  #     or "server"; without one the bytes are in the data.
+  data @1 :Data;                # the configs of the tasks, then what the objects hold
+  taskKinds @2 :List(TaskKind);
+  objectKinds @3 :List(ObjectKind);
+  texts @4 :List(Text);
 }
 
 enum FailureCause {
@@ -139,15 +104,17 @@ struct Monitoring {
 }
 
 struct Update {
-  startedIds @0 :Numbers;
-  startedAttempts @1 :Counts;
-  finished @2 :FinishedTasks;
-  failed @3 :List(TaskFailure);
-  located @4 :Numbers;
-  unfetched @5 :Numbers;
-  taskNotes @6 :List(TaskNote);
-  objectNotes @7 :List(ObjectNote);
-  monitoring @8 :List(Monitoring);
+  numbers @0 :Numbers;
+  # How many: started tasks, finished tasks, outputs of these, located and unfetched objects.
+  # Started: ids, attempts. Finished: ids, attempts, numbers of outputs.
+  # Outputs: sizes, lengths of data. Located: ids. Unfetched: ids.
+  data @1 :Data;
+  # How many seconds each finished task took, as floating-point numbers of 64 bits; then the data
+  # of the outputs.
+  failed @2 :List(TaskFailure);
+  taskNotes @3 :List(TaskNote);
+  objectNotes @4 :List(ObjectNote);
+  monitoring @5 :List(Monitoring);
 }
 
 # What a task that has failed for good means for its session.
@@ -164,19 +131,6 @@ struct SessionFailure {
   governor @4 :Text;     # these three are of the last attempt, as far as they are known
   startTime @5 :Text;
   duration @6 :Float64;
-}
-
-struct Delivery {
-  numbers @0 :Numbers;          # ids, sizes
-  contentTypes @1 :List(Text);  # absent when all are empty
-  data @2 :List(Data);
-}
-
-struct WaitAnswer {
-  tasks @0 :Numbers;
-  objects @1 :Numbers;
-  delivery @2 :Delivery;
-  failed @3 :Numbers;           # those of the tasks and objects that have failed
 }
 
 enum TaskState {

@@ -3,32 +3,34 @@
 using Common = import "common.capnp";
 
 struct Request {
-  number @0 :Int64;         # the client counts; the answer has the same one
-  more @1 :Bool;            # a submission is applied whole with its last part, and answered then
-  wanted @2 :Common.Numbers;  # a submission with these is answered as a wait for all of them
-  union {
-    submit @3 :Common.Submission;   # a part of one
-    wait :group {
-      session @4 :Int64;
-      tasks @5 :Common.Numbers;
-      objects @6 :Common.Numbers;
-      mode @7 :WaitMode;
-    }
-    abandon @8 :Void;       # nobody waits for the answer to this number any more
-  }
+  numbers @0 :Common.Numbers;
+  # The number of the request: the client counts, and the answer has the same one.
+  # What it asks: 0 a part of a submission, 1 its last part, with which it is applied whole,
+  #     2 a wait for all that it names, 3 for at least one, 4 for every task of the session,
+  #     5 nothing: nobody waits for the answer to this number any more.
+  # The session, except for 5.
+  #
+  # Of a submission, how many: objects that are wanted (it is answered as a wait for all of them),
+  #     tasks, inputs of all tasks, outputs of all tasks, constants, uploaded and kept objects.
+  # Wanted: ids. Tasks: ids, kinds, lengths of their configs, numbers of inputs.
+  # Inputs of all. Outputs of all. Constants: ids, kinds, lengths of their data.
+  # Uploaded: ids of constants whose bytes came over a stream. Kept: ids.
+  #
+  # Of a wait, how many: tasks, objects. Ids of the tasks, ids of the objects.
+  data @1 :Data;                # the configs of the tasks, then the data of the constants
+  taskKinds @2 :List(Common.TaskKind);
+  objectKinds @3 :List(Common.ObjectKind);
 }
 
 struct Answer {
-  number @0 :Int64;
-  union {
-    done @1 :Void;
-    waited @2 :Common.WaitAnswer;
-    refusal @3 :Common.Refusal;
-  }
-}
-
-enum WaitMode {
-  all @0;           # all of the named tasks and objects
-  some @1;          # at least one of them
-  session @2;       # every task of the session
+  numbers @0 :Common.Numbers;
+  # The number of the request. What is said: 0 it is done, 1 the wait is over, 2 it is refused.
+  #
+  # Of a wait that is over, how many: tasks, objects, failed ones, delivered objects, content
+  #     types of these, which are absent when all are empty.
+  # Ids of the tasks, of the objects that are done, and of those tasks and objects that failed.
+  # Delivered: ids, sizes, lengths of data, content types.
+  data @1 :Data;                # of the delivered objects
+  texts @2 :List(Text);
+  refusal @3 :Common.Refusal;
 }

@@ -16,8 +16,8 @@ from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 3
-GOVERNOR_VERSION = 3
+CLIENT_VERSION = 4
+GOVERNOR_VERSION = 4
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -29,6 +29,14 @@ SERVER = "server"
 def _uneven(what: str, *columns: Sized) -> ProtocolError:
     lengths = sorted({len(column) for column in columns})
     return ProtocolError(f"{what}: the columns have different lengths {lengths}")
+
+
+def check_counts(what: str, counts: list[int], entries: Sized) -> None:
+    """How many entries each row has must be what there is."""
+    if sum(counts) != len(entries):
+        raise ProtocolError(f"{what} do not add up to how many there are")
+    if counts and min(counts) < 0:
+        raise ProtocolError(f"{what} are below zero")
 
 
 @define
@@ -46,8 +54,7 @@ class TaskColumns:
         ids, kinds, configs, counts = self.ids, self.kinds, self.configs, self.input_counts
         if not len(ids) == len(kinds) == len(configs) == len(counts):
             raise _uneven("submitted tasks", ids, kinds, configs, counts)
-        if sum(self.input_counts) != len(self.inputs):
-            raise ProtocolError("submitted tasks: the input counts do not add up to the inputs")
+        check_counts("submitted tasks: the input counts", self.input_counts, self.inputs)
 
 
 @define
@@ -132,8 +139,7 @@ class AssignedTasks:
         configs, counts = self.configs, self.input_counts
         if not len(ids) == len(tries) == len(kinds) == len(ranks) == len(configs) == len(counts):
             raise _uneven("assigned tasks", ids, tries, kinds, ranks, configs, counts)
-        if sum(self.input_counts) != len(self.inputs):
-            raise ProtocolError("assigned tasks: the input counts do not add up to the inputs")
+        check_counts("assigned tasks: the input counts", self.input_counts, self.inputs)
 
 
 @define
@@ -177,8 +183,7 @@ class FinishedTasks:
             raise _uneven("finished tasks", ids, attempts, self.durations, counts)
         if len(self.sizes) != len(self.data):
             raise _uneven("outputs of finished tasks", self.sizes, self.data)
-        if sum(self.output_counts) != len(self.sizes):
-            raise ProtocolError("finished tasks: the output counts do not add up to the outputs")
+        check_counts("finished tasks: the output counts", self.output_counts, self.sizes)
 
 
 @frozen

@@ -13,7 +13,9 @@ from rain.base.ids import SessionId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import host, schema
 from rain.rpc.codec.border import Capability
+from rain.rpc.codec.columns import write_numbers
 from rain.rpc.codec.requests import Wait, write_request
+from rain.rpc.codec.words import write_words
 from rain.rpc.connection import Connection, dial, reason_of
 from rain.rpc.server_endpoint import listen
 from tests.rpc.fakes import FakeServer
@@ -135,22 +137,18 @@ async def farewell_to(connection: Connection, message: bytes) -> str:
 def test_columns_that_do_not_fit_are_the_clients_fault() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         await bootstrap.registerClient(version=CLIENT_VERSION)
-        message = schema.request.Request.new_message()
-        message.init("submit").tasks.configs = [b"", b""]
-        assert "different lengths" in await farewell_to(connection, message.to_bytes())
+        message = write_words(write_numbers([5, 1, 1, 0, 2, 0, 0, 0, 0, 0]), [])
+        assert "other lengths than it says" in await farewell_to(connection, message)
 
     server = play(scene)
     assert server.journal.named("submit") == []
 
 
-def test_an_unknown_wait_mode_is_the_clients_fault() -> None:
+def test_a_request_of_an_unknown_kind_is_the_clients_fault() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         await bootstrap.registerClient(version=CLIENT_VERSION)
-        message = schema.request.Request.new_message()
-        message.init("wait").mode = 7
-        assert (
-            await farewell_to(connection, message.to_bytes()) == "wait: there is no mode number 7"
-        )
+        message = write_words(write_numbers([5, 7]), [])
+        assert await farewell_to(connection, message) == "a request: nobody can ask for number 7"
 
     play(scene)
 

@@ -1,4 +1,4 @@
-"""What the server answers a client, and a governor's report, as messages."""
+"""What the server answers the calls of a client, and a governor's report, as messages."""
 
 from collections.abc import Sequence
 
@@ -7,19 +7,12 @@ from attrs import evolve
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import Delivery, GovernorReport, ObjectReport, TaskReport, WaitAnswer
-from rain.rpc import schema
+from rain.base.wire import GovernorReport, ObjectReport, TaskReport
 from rain.rpc.codec.border import Builder, Reader, clean, shown
-from rain.rpc.codec.columns import entries, fields, read_numbers, write_numbers
 from rain.rpc.codec.failures import read_attempts, write_attempts
 from rain.rpc.codec.kinds import data_type_name, read_amounts, read_data_type, write_amounts
 
 _NO_TASK = -1  # session failures that no task is to blame for
-
-_TASKS, _OBJECTS, _DELIVERY, _FAILED = fields(
-    schema.common.WaitAnswer, "tasks", "objects", "delivery", "failed"
-)
-_NUMBERS, _CONTENT_TYPES, _DATA = fields(schema.common.Delivery, "numbers", "contentTypes", "data")
 
 
 def write_session_failure(builder: Builder, failure: SessionFailure) -> None:
@@ -58,46 +51,6 @@ def read_refusal(reader: Reader) -> str | SessionFailure:
         return read_session_failure(reader.session)
     text: str = reader.refused
     return text
-
-
-def write_wait_answer(builder: Builder, answer: WaitAnswer) -> None:
-    if answer.tasks:
-        builder.tasks = write_numbers(answer.tasks)
-    if answer.objects:
-        builder.objects = write_numbers(answer.objects)
-    if answer.failed:
-        builder.failed = write_numbers(answer.failed)
-    if answer.delivery.ids:
-        _write_delivery(builder._init_by_field(_DELIVERY), answer.delivery)
-
-
-def _write_delivery(builder: Builder, delivery: Delivery) -> None:
-    delivery.check()
-    builder.numbers = write_numbers([*delivery.ids, *delivery.sizes])
-    if any(delivery.content_types):
-        builder.contentTypes = delivery.content_types
-    builder.data = delivery.data
-
-
-def read_wait_answer(reader: Reader) -> WaitAnswer:
-    get, has = reader._get_by_field, reader._has_by_field
-    return WaitAnswer(
-        read_numbers(get(_TASKS)) if has(_TASKS) else [],
-        read_numbers(get(_OBJECTS)) if has(_OBJECTS) else [],
-        _read_delivery(get(_DELIVERY)) if has(_DELIVERY) else Delivery([], [], [], []),
-        read_numbers(get(_FAILED)) if has(_FAILED) else [],
-    )
-
-
-def _read_delivery(reader: Reader) -> Delivery:
-    get, has = reader._get_by_field, reader._has_by_field
-    data = entries(get(_DATA))
-    numbers = read_numbers(get(_NUMBERS))
-    rows = len(data)
-    content_types = entries(get(_CONTENT_TYPES)) if has(_CONTENT_TYPES) else [""] * rows
-    delivery = Delivery(numbers[:rows], numbers[rows:], content_types, data)
-    delivery.check()
-    return delivery
 
 
 def write_task_report(builder: Builder, report: TaskReport) -> None:

@@ -1,17 +1,20 @@
-"""Columns in messages: numbers that are packed into bytes, and handles of fields.
+"""Columns in messages: numbers that are packed into bytes, and tables that are cut out of them.
 
 pycapnp asks for each number of a list with a call of its own, and finds each field by comparing
-names; for a message about one task that was more work than everything else. So the numbers of a
-table are the bytes of one field, which Python turns into a list in one go, and fields are found
-once, when the program starts.
+names; for a message about one task that was more work than everything else. So all numbers of a
+hot message are the bytes of one field, which Python turns into a list in one go: first how long
+each column is, then the columns. Their bytes follow each other in a second field, and a column has
+the length of each.
 """
 
 import sys
 from array import array
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Sequence
+from io import BytesIO
+from itertools import chain, count
+from typing import Any, TypeAlias
 
+from rain.base.errors import ProtocolError
 from rain.rpc.codec.border import Interface, Reader
 
 Field: TypeAlias = Any
@@ -20,8 +23,6 @@ Field: TypeAlias = Any
 _NATIVE = sys.byteorder == "little"
 """Whether this machine keeps numbers as they travel."""
 
-T = TypeVar("T", int, float)
-
 
 def fields(structure: Interface, *names: str) -> list[Field]:
     """Handles of the fields with these names."""
@@ -29,38 +30,97 @@ def fields(structure: Interface, *names: str) -> list[Field]:
     return [by_name[name] for name in names]
 
 
-def _write(code: str, column: Sequence[T]) -> bytes:
-    packed: array[T] = array(code, column)
+def write_numbers(column: Sequence[int]) -> bytes:
+    """Whole numbers of 64 bits, with a sign."""
+    packed = array("q", column)
     if not _NATIVE:
         packed.byteswap()
     return packed.tobytes()
 
 
-def _read(code: str, content: bytes) -> list[Any]:
-    packed: array[Any] = array(code, content)
+def read_numbers(content: bytes) -> list[Any]:
+    """The numbers again; whose ids they are is known to the one who reads."""
+    packed = array("q", content)
     if not _NATIVE:
         packed.byteswap()
     return packed.tolist()
 
 
-write_numbers: Callable[[Sequence[int]], bytes] = partial(_write, "q")
-"""Whole numbers of 64 bits, with a sign."""
+SECOND = 8
+"""How many bytes a floating-point number takes."""
 
-read_numbers: Callable[[bytes], list[Any]] = partial(_read, "q")
-"""The numbers again; whose ids they are is known to the one who reads."""
 
-write_counts: Callable[[Sequence[int]], bytes] = partial(_write, "I")
-"""Whole numbers of 32 bits, without a sign."""
+def write_seconds(column: Sequence[float]) -> bytes:
+    """Floating-point numbers of 64 bits."""
+    packed = array("d", column)
+    if not _NATIVE:
+        packed.byteswap()
+    return packed.tobytes()
 
-read_counts: Callable[[bytes], list[int]] = partial(_read, "I")
 
-write_seconds: Callable[[Sequence[float]], bytes] = partial(_write, "d")
-"""Floating-point numbers of 64 bits."""
+def read_seconds(content: bytes) -> list[float]:
+    """The same again."""
+    packed = array("d", content)
+    if not _NATIVE:
+        packed.byteswap()
+    return packed.tolist()
 
-read_seconds: Callable[[bytes], list[float]] = partial(_read, "d")
+
+def no_lengths(what: str) -> ProtocolError:
+    return ProtocolError(f"{what}: it does not say how long its columns are")
+
+
+def cut_columns(
+    what: str, numbers: list[Any], start: int, lengths: Sequence[int]
+) -> list[list[Any]]:
+    """The columns of these lengths, which are all that the numbers hold from `start` on."""
+    columns: list[list[Any]] = []
+    for length in lengths:
+        if length:
+            end = start + length
+            columns.append(numbers[start:end])
+            start = end
+        else:
+            columns.append([])
+    if start != len(numbers) or min(lengths) < 0:
+        raise ProtocolError(f"{what}: the columns have other lengths than it says")
+    return columns
+
+
+def cut_bytes(what: str, content: bytes, start: int, end: int, lengths: list[int]) -> list[bytes]:
+    """The pieces of these lengths, which are all that lies between `start` and `end`."""
+    if sum(lengths) != end - start or (lengths and min(lengths) < 0):
+        raise ProtocolError(f"{what}: the data has another length than it says")
+    if len(lengths) == 1:
+        return [content[start:end]]
+    stream = BytesIO(content)  # which cuts without a step of Python's for each piece
+    stream.seek(start)
+    return list(map(stream.read, lengths))
 
 
 def entries(column: Reader) -> list[Any]:
     """What a list of texts, bytes or structures holds."""
     # The usual iteration ends with an exception, which costs more than a single entry.
     return [column[0]] if len(column) == 1 else list(column)
+
+
+def number_texts(*columns: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+    """These columns as numbers of texts, and the texts that have them, from 1 on.
+
+    Many rows have the same text, and most columns none at all: such a one is left out.
+    """
+    texts = ["", *dict.fromkeys(filter(len, chain(*columns)))]
+    if len(texts) == 1:
+        return [[] for _ in columns], []
+    numbers = dict(zip(texts, count()))
+    numbered = [[*map(numbers.__getitem__, column)] if any(column) else [] for column in columns]
+    return numbered, texts[1:]
+
+
+def look_up(what: str, numbers: list[int], texts: Sequence[str], rows: int) -> list[str]:
+    """The texts with these numbers, one for each row; without numbers all are empty."""
+    if not numbers:
+        return [""] * rows
+    if len(numbers) != rows or min(numbers) < 0 or max(numbers) > len(texts):
+        raise ProtocolError(f"{what}: a column of texts does not fit to its rows or its texts")
+    return [*map(["", *texts].__getitem__, numbers)]

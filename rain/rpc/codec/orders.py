@@ -1,14 +1,22 @@
 """What the server tells a governor, as a message."""
 
-from rain.base.wire import AssignedTasks, Orders, PlacedObjects
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+from rain.base.errors import ProtocolError
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.wire import AssignedTasks, Orders, PlacedObjects, check_counts
 from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader
 from rain.rpc.codec.columns import (
+    cut_bytes,
+    cut_columns,
     entries,
     fields,
-    read_counts,
-    read_numbers,
-    write_counts,
+    look_up,
+    no_lengths,
+    number_texts,
     write_numbers,
 )
 from rain.rpc.codec.kinds import (
@@ -17,119 +25,145 @@ from rain.rpc.codec.kinds import (
     write_object_kinds,
     write_task_kinds,
 )
-from rain.rpc.codec.plain import packed, unpacked
+from rain.rpc.codec.plain import opened, packed, wrong_of_ours
+from rain.rpc.codec.words import write_words
 
-(
-    _FORGET_SESSIONS,
-    _STOP_IDS,
-    _STOP_ATTEMPTS,
-    _DROPS,
-    _TASK_KINDS,
-    _OBJECT_KINDS,
-    _OBJECTS,
-    _TASKS,
-) = fields(
-    schema.common.Orders,
-    "forgetSessions",
-    "stopIds",
-    "stopAttempts",
-    "drops",
-    "taskKinds",
-    "objectKinds",
-    "objects",
-    "tasks",
+_TASK_KINDS, _OBJECT_KINDS, _TEXTS = fields(
+    schema.common.Orders, "taskKinds", "objectKinds", "texts"
 )
-_OBJECT_NUMBERS, _CONTENT_TYPES, _SOURCES, _DATA = fields(
-    schema.common.PlacedObjects, "numbers", "contentTypes", "sources", "data"
-)
-_TASK_NUMBERS, _COUNTS, _CONFIGS = fields(
-    schema.common.AssignedTasks, "numbers", "counts", "configs"
-)
+_HEADS = 7
+_PLACED_HEADS = 4
+
+Rest: TypeAlias = tuple[list[TaskKind], list[ObjectKind], list[str]]
+"""Kinds of tasks and objects, and the texts of columns."""
 
 
 def encode_orders(orders: Orders) -> bytes:
-    objects, tasks = orders.objects, orders.tasks
-    rows = len(objects.ids) + len(tasks.ids)
-    return packed(schema.common.Orders, _write_orders, orders, rows, objects.data, tasks.configs)
+    forgotten, stopped, dropped = orders.forget_sessions, orders.stop_ids, orders.drops
+    tasks, data = orders.tasks, orders.tasks.configs
+    assigned, inputs, outputs = len(tasks.ids), len(tasks.inputs), len(tasks.outputs)
+    placed: list[int] = []
+    texts: list[str] = []
+    if orders.objects.ids:
+        placed, texts = _number_placed(orders.objects)
+        data = [*data, *orders.objects.data]
+    numbers = [
+        *(len(forgotten), len(stopped), len(dropped)),
+        *(assigned, inputs, outputs, len(placed)),
+    ]
+    numbers += forgotten
+    numbers += stopped
+    numbers += orders.stop_attempts
+    numbers += dropped
+    if assigned:
+        numbers += tasks.ids
+        numbers += tasks.attempts
+        numbers += tasks.kinds
+        numbers += tasks.priorities
+        numbers += map(len, tasks.configs)
+        numbers += tasks.input_counts
+        numbers += tasks.inputs
+        numbers += tasks.outputs
+    numbers += placed
+    rows = len(forgotten) + 2 * len(stopped) + len(dropped) + 6 * assigned + inputs + outputs
+    if len(numbers) != _HEADS + rows + len(placed) or sum(tasks.input_counts) != inputs:
+        raise wrong_of_ours(orders)
+    if texts or orders.task_kinds or orders.object_kinds:
+        write = partial(_write_rest, orders, texts)
+        return packed(schema.common.Orders, write_numbers(numbers), data, write)
+    return write_words(write_numbers(numbers), data)
+
+
+def _number_placed(objects: PlacedObjects) -> tuple[list[int], list[str]]:
+    """Their numbers, and the texts of which some are the numbers."""
+    rows = len(objects.ids)
+    (content_types, sources), texts = number_texts(objects.content_types, objects.sources)
+    lengths = [*map(len, objects.data)] if any(objects.data) else []
+    numbers = [rows, len(content_types), len(sources), len(lengths)]
+    numbers += objects.ids
+    numbers += objects.kinds
+    numbers += objects.sizes
+    if len(numbers) != _PLACED_HEADS + 3 * rows:
+        raise wrong_of_ours(objects)
+    numbers += content_types
+    numbers += sources
+    numbers += lengths
+    return numbers, texts
 
 
 def decode_orders(content: bytes) -> Orders:
-    return unpacked("orders", schema.common.Orders, content, _read_orders)
+    numbers, data, start, end, rest = opened("orders", schema.common.Orders, content, _read_rest)
+    if len(numbers) < _HEADS:
+        raise no_lengths("orders")
+    task_kinds, object_kinds, texts = rest or ([], [], [])
+    forgotten, stopped, dropped, assigned, inputs, outputs, placed = numbers[:_HEADS]
+    lengths = (
+        *(forgotten, stopped, stopped, dropped),
+        *(assigned, assigned, assigned, assigned, assigned, assigned),
+        *(inputs, outputs, placed),
+    )
+    columns = cut_columns("orders", numbers, _HEADS, lengths)
+    data_lengths = columns[8]  # of the configs
+    objects = PlacedObjects()
+    if placed:
+        objects, object_lengths = _read_placed(columns[12], texts)
+        data_lengths += object_lengths
+    pieces = cut_bytes("orders", data, start, end, data_lengths)
+    if placed:
+        objects.data = pieces[assigned:]
+    forget_sessions, stop_ids, stop_attempts, drops = columns[:4]
+    return Orders(
+        forget_sessions,
+        stop_ids,
+        stop_attempts,
+        drops,
+        task_kinds,
+        object_kinds,
+        objects,
+        _read_assigned(columns, pieces) if assigned or inputs or outputs else AssignedTasks(),
+    )
 
 
-def _write_orders(builder: Builder, orders: Orders) -> None:
-    """Only columns that hold something are written: most orders are small."""
-    if orders.forget_sessions:
-        builder.forgetSessions = write_numbers(orders.forget_sessions)
-    if orders.stop_ids:
-        builder.stopIds = write_numbers(orders.stop_ids)
-        builder.stopAttempts = write_counts(orders.stop_attempts)
-    if orders.drops:
-        builder.drops = write_numbers(orders.drops)
+def _read_placed(numbers: list[Any], texts: list[str]) -> tuple[PlacedObjects, list[int]]:
+    """The objects without their data, and how long that of each is."""
+    if len(numbers) < _PLACED_HEADS:
+        raise no_lengths("placed objects")
+    rows, typed, sourced, filled = numbers[:_PLACED_HEADS]
+    if filled not in (0, rows):
+        raise ProtocolError("placed objects: the lengths of data do not fit to their rows")
+    lengths = (rows, rows, rows, typed, sourced, filled)
+    columns = cut_columns("placed objects", numbers, _PLACED_HEADS, lengths)
+    ids, kinds, sizes, content_types, sources, data_lengths = columns
+    objects = PlacedObjects(
+        ids,
+        kinds,
+        look_up("placed objects", content_types, texts, rows),
+        sizes,
+        look_up("placed objects", sources, texts, rows),
+    )
+    return objects, data_lengths or [0] * rows
+
+
+def _read_assigned(columns: list[list[Any]], data: list[bytes]) -> AssignedTasks:
+    _, _, _, _, ids, attempts, kinds, priorities, _, input_counts, inputs, outputs, _ = columns
+    check_counts("assigned tasks: the input counts", input_counts, inputs)
+    configs = data[: len(ids)]
+    return AssignedTasks(ids, attempts, kinds, priorities, configs, input_counts, inputs, outputs)
+
+
+def _write_rest(orders: Orders, texts: Sequence[str], builder: Builder) -> None:
     if orders.task_kinds:
         write_task_kinds(builder, "taskKinds", orders.task_kinds)
     if orders.object_kinds:
         write_object_kinds(builder, "objectKinds", orders.object_kinds)
-    if orders.objects.ids:
-        _write_objects(builder._init_by_field(_OBJECTS), orders.objects)
-    if orders.tasks.ids:
-        _write_tasks(builder._init_by_field(_TASKS), orders.tasks)
+    if texts:
+        builder.texts = texts
 
 
-def _read_orders(reader: Reader) -> Orders:
+def _read_rest(reader: Reader) -> Rest:
     get, has = reader._get_by_field, reader._has_by_field
-    orders = Orders(
-        read_numbers(get(_FORGET_SESSIONS)) if has(_FORGET_SESSIONS) else [],
-        read_numbers(get(_STOP_IDS)) if has(_STOP_IDS) else [],
-        read_counts(get(_STOP_ATTEMPTS)) if has(_STOP_ATTEMPTS) else [],
-        read_numbers(get(_DROPS)) if has(_DROPS) else [],
+    return (
         read_task_kinds(get(_TASK_KINDS)) if has(_TASK_KINDS) else [],
         read_object_kinds(get(_OBJECT_KINDS)) if has(_OBJECT_KINDS) else [],
-        _read_objects(get(_OBJECTS)) if has(_OBJECTS) else PlacedObjects([], [], [], [], [], []),
-        _read_tasks(get(_TASKS)) if has(_TASKS) else AssignedTasks(),
+        entries(get(_TEXTS)) if has(_TEXTS) else [],
     )
-    orders.check()
-    return orders
-
-
-def _write_objects(builder: Builder, objects: PlacedObjects) -> None:
-    objects.check()
-    builder.numbers = write_numbers([*objects.ids, *objects.kinds, *objects.sizes])
-    if any(objects.content_types):
-        builder.contentTypes = objects.content_types
-    if any(objects.sources):
-        builder.sources = objects.sources
-    builder.data = objects.data
-
-
-def _read_objects(reader: Reader) -> PlacedObjects:
-    get, has = reader._get_by_field, reader._has_by_field
-    data = entries(get(_DATA))
-    numbers = read_numbers(get(_OBJECT_NUMBERS))
-    rows = len(data)
-    ids, kinds, sizes = numbers[:rows], numbers[rows : 2 * rows], numbers[2 * rows :]
-    content_types = entries(get(_CONTENT_TYPES)) if has(_CONTENT_TYPES) else [""] * rows
-    sources = entries(get(_SOURCES)) if has(_SOURCES) else [""] * rows
-    return PlacedObjects(ids, kinds, content_types, sizes, sources, data)
-
-
-def _write_tasks(builder: Builder, tasks: AssignedTasks) -> None:
-    tasks.check()
-    builder.numbers = write_numbers(
-        [*tasks.ids, *tasks.kinds, *tasks.priorities, *tasks.inputs, *tasks.outputs]
-    )
-    builder.counts = write_counts([*tasks.attempts, *tasks.input_counts])
-    builder.configs = tasks.configs
-
-
-def _read_tasks(reader: Reader) -> AssignedTasks:
-    get = reader._get_by_field
-    configs = entries(get(_CONFIGS))
-    numbers = read_numbers(get(_TASK_NUMBERS))
-    counts = read_counts(get(_COUNTS))
-    rows = len(configs)
-    ids, kinds, priorities = numbers[:rows], numbers[rows : 2 * rows], numbers[2 * rows : 3 * rows]
-    attempts, input_counts = counts[:rows], counts[rows:]
-    end = 3 * rows + sum(input_counts)
-    inputs, outputs = numbers[3 * rows : end], numbers[end:]
-    return AssignedTasks(ids, attempts, kinds, priorities, configs, input_counts, inputs, outputs)

@@ -1,11 +1,12 @@
 """Plain messages: what is said for every task, as messages of Cap'n Proto without a call around.
 
-Orders and updates are the structures themselves. What clients ask, and what they are answered, has
-the number of the request with it.
+Each has numbers and data (`rain.rpc.codec.columns`), and fields for what is rarely said. Without
+these it is written and read by hand (`rain.rpc.codec.words`), which is nearly always.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from functools import partial
+from typing import Protocol, TypeVar
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.codec.border import (
@@ -18,40 +19,41 @@ from rain.rpc.codec.border import (
     Reader,
     fault_of_sender,
 )
+from rain.rpc.codec.columns import fields, read_numbers
+from rain.rpc.codec.words import read_words
 
 T = TypeVar("T")
-V = TypeVar("V")
 
 _WORD = 8
 
-_ROW_WORDS = 12
-"""Room for one row of any of our tables, without its data."""
 
-_USUAL_ROOM = 1024
-"""Words that Cap'n Proto takes for a message of which nobody says how long it will be."""
+class Checked(Protocol):
+    """A value that can tell whether its columns fit together."""
+
+    def check(self) -> None: ...
+
+
+def wrong_of_ours(value: Checked) -> InvariantError:
+    """Columns that do not fit are never sent: they would be read as something else."""
+    reason = "its columns have other lengths than it says"
+    try:
+        value.check()
+    except ProtocolError as error:
+        reason = str(error)
+    return InvariantError(f"a message of our own is wrong: {reason}")
 
 
 def packed(
     structure: Interface,
-    write: Callable[[Builder, V], object],
-    value: V,
-    rows: int = 0,
-    *data: Sequence[bytes],
+    numbers: bytes,
+    data: Sequence[bytes],
+    write: Callable[[Builder], object],
 ) -> bytes:
-    """The bytes of a message that `write` fills, of so many rows with these data.
-
-    A long one gets room for all of it at once: what has none gets a segment of its own, and there
-    each entry of a list takes one more word, and longer to read.
-    """
-    if rows * _ROW_WORDS > _USUAL_ROOM:
-        length = sum(sum(map(len, column)) for column in data)
-        builder = structure.new_message(rows * _ROW_WORDS + length // _WORD)
-    else:
-        builder = structure.new_message()
-    try:
-        write(builder, value)
-    except ProtocolError as error:
-        raise InvariantError(f"a message of our own is wrong: {error}") from None
+    """The bytes of a message in which `write` says what is rarely said."""
+    builder = structure.new_message()
+    builder.numbers = numbers
+    builder.data = b"".join(data)
+    write(builder)
     content: bytes = builder.to_bytes()
     return content
 
@@ -63,6 +65,30 @@ def check_size(what: str, content: bytes) -> bytes:
             f"{what}: {len(content)} bytes in one message; the limit is {MESSAGE_LIMIT}"
         )
     return content
+
+
+def opened(
+    what: str, structure: Interface, content: bytes, read: Callable[[Reader], T]
+) -> tuple[list[int], bytes, int, int, T | None]:
+    """A message of somebody else: its numbers, where in which bytes its data lies, and the rest.
+
+    The rest is what `read` finds of what is rarely said; it does nothing else than read.
+    """
+    check_size(what, content)
+    found = read_words(content)
+    if found is not None:
+        start, middle, end = found
+        return read_numbers(content[start:middle]), content, middle, end, None
+    read_all = partial(_read_all, structure, read)
+    numbers, data, rest = unpacked(what, structure, content, read_all)
+    return numbers, data, 0, len(data), rest
+
+
+def _read_all(
+    structure: Interface, read: Callable[[Reader], T], reader: Reader
+) -> tuple[list[int], bytes, T]:
+    numbers, data = (reader._get_by_field(field) for field in fields(structure, "numbers", "data"))
+    return read_numbers(numbers), data, read(reader)
 
 
 def unpacked(what: str, structure: Interface, content: bytes, read: Callable[[Reader], T]) -> T:

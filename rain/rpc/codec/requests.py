@@ -1,35 +1,52 @@
 """What clients ask for every task, and what they are answered, as plain messages."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, assert_never
 
 from attrs import frozen
 
 from rain.base.errors import ProtocolError, RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
-from rain.base.wire import Submission, WaitAnswer
+from rain.base.wire import Delivery, Submission, WaitAnswer
 from rain.rpc import schema
-from rain.rpc.codec.answers import (
-    read_refusal,
-    read_wait_answer,
-    write_refusal,
-    write_wait_answer,
-)
+from rain.rpc.codec.answers import read_refusal, write_refusal
 from rain.rpc.codec.border import Builder, Reader
-from rain.rpc.codec.columns import fields, read_numbers, write_numbers
-from rain.rpc.codec.plain import check_size, packed, unpacked
-from rain.rpc.codec.submission import read_submission, read_uploaded, write_submission
-
-WAIT_MODES = ("all", "some", "session")  # in the order of the schema's numbers
-
-_NUMBER, _MORE, _WANTED, _SUBMIT, _WAIT = fields(
-    schema.request.Request, "number", "more", "wanted", "submit", "wait"
+from rain.rpc.codec.columns import (
+    cut_bytes,
+    cut_columns,
+    entries,
+    fields,
+    look_up,
+    no_lengths,
+    number_texts,
+    write_numbers,
 )
-_SESSION, _TASKS, _OBJECTS, _MODE = fields(
-    schema.request.Request.Wait, "session", "tasks", "objects", "mode"
+from rain.rpc.codec.plain import check_size, opened, packed, wrong_of_ours
+from rain.rpc.codec.submission import (
+    data_of,
+    read_kinds,
+    read_submission,
+    submission_numbers,
+    write_kinds,
 )
-_ANSWER_NUMBER, _WAITED, _REFUSAL = fields(schema.request.Answer, "number", "waited", "refusal")
+from rain.rpc.codec.words import write_words
+
+WAIT_MODES = ("all", "some", "session")
+
+# What a request asks, in its second number.
+_MORE, _LAST, _WAIT = 0, 1, 2  # a part of a submission, its last part, a wait in the first mode
+_ABANDON = _WAIT + len(WAIT_MODES)
+
+# What an answer says, in its second number.
+_DONE, _WAITED, _REFUSED = 0, 1, 2
+
+_HEADS = 2  # the request's number, and what it is
+_WAIT_HEADS = 3
+_WAITED_HEADS = 5
+
+_TEXTS, _REFUSAL = fields(schema.request.Answer, "texts", "refusal")
 
 
 @frozen
@@ -63,125 +80,139 @@ Refused: TypeAlias = RefusedError | SessionFailedError
 
 
 def write_request(number: int, request: Request) -> bytes:
-    if not isinstance(request, SubmitPart):
-        return packed(schema.request.Request, _write_question, (number, request))
-    tasks, constants = request.part.tasks, request.part.constants
-    rows = len(tasks.ids) + len(constants.ids)
-    content = packed(
-        schema.request.Request,
-        _write_part,
-        (number, request),
-        rows,
-        tasks.configs,
-        constants.data,
-    )
+    match request:
+        case SubmitPart(part, uploaded, last, wanted):
+            return _write_part(number, part, uploaded, last, wanted)
+        case Wait(session, tasks, objects, mode):
+            asked = _WAIT + WAIT_MODES.index(mode)
+            numbers = [number, asked, session, len(tasks), len(objects), *tasks, *objects]
+        case Abandon():
+            numbers = [number, _ABANDON]
+        case _:
+            assert_never(request)
+    return write_words(write_numbers(numbers), ())
+
+
+def _write_part(
+    number: int,
+    part: Submission,
+    uploaded: Sequence[ObjectId],
+    last: bool,
+    wanted: Sequence[ObjectId],
+) -> bytes:
+    asked = _LAST if last else _MORE
+    numbers = write_numbers([number, asked, *submission_numbers(part, uploaded, wanted)])
+    data = part.tasks.configs
+    if part.constants.ids:
+        data = [*data, *data_of(part.constants, uploaded)]
+    if part.task_kinds or part.object_kinds:
+        write = partial(write_kinds, part)
+        content = packed(schema.request.Request, numbers, data, write)
+    else:
+        content = write_words(numbers, data)
     return check_size("a part of the submission", content)
 
 
-def _write_part(builder: Builder, numbered: tuple[int, SubmitPart]) -> None:
-    number, request = numbered
-    builder.number = number
-    if not request.last:
-        builder.more = True
-    if request.wanted:
-        builder.wanted = write_numbers(request.wanted)
-    write_submission(builder._init_by_field(_SUBMIT), request.part, request.uploaded)
-
-
-def _write_question(builder: Builder, numbered: tuple[int, Wait | Abandon]) -> None:
-    number, request = numbered
-    builder.number = number
-    if isinstance(request, Abandon):
-        builder.abandon = None
-        return
-    wait = builder._init_by_field(_WAIT)
-    wait.session = request.session
-    if request.tasks:
-        wait.tasks = write_numbers(request.tasks)
-    if request.objects:
-        wait.objects = write_numbers(request.objects)
-    wait.mode = request.mode
-
-
 def read_request(content: bytes) -> tuple[int, Request]:
-    return unpacked("a request", schema.request.Request, content, _read_request)
-
-
-def _read_request(message: Reader) -> tuple[int, Request]:
-    get = message._get_by_field
-    match message._which_str():
-        case "submit":
-            part = get(_SUBMIT)
-            request: Request = SubmitPart(
-                read_submission(part),
-                read_uploaded(part),
-                not get(_MORE),
-                read_numbers(get(_WANTED)),
-            )
-        case "wait":
-            request = _read_wait(get(_WAIT))
-        case _:
-            request = Abandon()
-    return get(_NUMBER), request
-
-
-def _read_wait(reader: Reader) -> Wait:
-    get = reader._get_by_field
-    mode: int = get(_MODE).raw
-    if mode >= len(WAIT_MODES):
-        raise ProtocolError(f"wait: there is no mode number {mode}")
-    return Wait(
-        get(_SESSION),
-        read_numbers(get(_TASKS)),
-        read_numbers(get(_OBJECTS)),
-        WAIT_MODES[mode],
+    numbers, data, start, end, kinds = opened(
+        "a request", schema.request.Request, content, read_kinds
     )
+    if len(numbers) < _HEADS:
+        raise no_lengths("a request")
+    number, asked = numbers[:_HEADS]
+    if _MORE <= asked <= _LAST:
+        part, uploaded, wanted = read_submission(numbers, _HEADS, data, start, end, kinds)
+        return number, SubmitPart(part, uploaded, asked == _LAST, wanted)
+    if _WAIT <= asked < _ABANDON:
+        return number, _read_wait(numbers, WAIT_MODES[asked - _WAIT])
+    if asked == _ABANDON:
+        return number, Abandon()
+    raise ProtocolError(f"a request: nobody can ask for number {asked}")
+
+
+def _read_wait(numbers: list[Any], mode: str) -> Wait:
+    start = _HEADS + _WAIT_HEADS
+    if len(numbers) < start:
+        raise no_lengths("a wait")
+    session, tasks, objects = numbers[_HEADS:start]
+    named = cut_columns("a wait", numbers, start, (tasks, objects))
+    return Wait(session, named[0], named[1], mode)
 
 
 def write_done(number: int, value: None) -> bytes:
-    return packed(schema.request.Answer, _write_done, number)
-
-
-def _write_done(builder: Builder, number: int) -> None:
-    builder.number = number
-    builder.done = None
+    return write_words(write_numbers([number, _DONE]), ())
 
 
 def write_waited(number: int, answer: WaitAnswer) -> bytes:
-    data = answer.delivery.data
-    return packed(schema.request.Answer, _write_waited, (number, answer), len(data), data)
+    delivery = answer.delivery
+    tasks, objects, failed, rows = answer.tasks, answer.objects, answer.failed, len(delivery.ids)
+    (content_types,), texts = number_texts(delivery.content_types)
+    numbers = [number, _WAITED, len(tasks), len(objects), len(failed), rows, len(content_types)]
+    numbers += tasks
+    numbers += objects
+    numbers += failed
+    numbers += delivery.ids
+    numbers += delivery.sizes
+    numbers += map(len, delivery.data)
+    if len(numbers) != _HEADS + _WAITED_HEADS + sum(numbers[2:5]) + 3 * rows:
+        raise wrong_of_ours(delivery)
+    numbers += content_types
+    if texts:
+        write = partial(_write_texts, texts)
+        return packed(schema.request.Answer, write_numbers(numbers), delivery.data, write)
+    return write_words(write_numbers(numbers), delivery.data)
 
 
-def _write_waited(builder: Builder, numbered: tuple[int, WaitAnswer]) -> None:
-    number, answer = numbered
-    builder.number = number
-    write_wait_answer(builder._init_by_field(_WAITED), answer)
+def _write_texts(texts: list[str], builder: Builder) -> None:
+    builder.texts = texts
 
 
 def write_refused(number: int, reason: str | SessionFailure) -> bytes:
-    return packed(schema.request.Answer, _write_refused, (number, reason))
+    write = partial(_write_reason, reason)
+    return packed(schema.request.Answer, write_numbers([number, _REFUSED]), (), write)
 
 
-def _write_refused(builder: Builder, numbered: tuple[int, str | SessionFailure]) -> None:
-    number, reason = numbered
-    builder.number = number
-    write_refusal(builder._init_by_field(_REFUSAL), reason)
+def _write_reason(reason: str | SessionFailure, builder: Builder) -> None:
+    write_refusal(builder.init("refusal"), reason)
 
 
 def read_answer(content: bytes) -> tuple[int, Answer | Refused]:
-    return unpacked("an answer", schema.request.Answer, content, _read_answer)
+    numbers, data, start, end, rest = opened(
+        "an answer", schema.request.Answer, content, _read_rest
+    )
+    if len(numbers) < _HEADS:
+        raise no_lengths("an answer")
+    number, said = numbers[:_HEADS]
+    texts, refusal = rest or ([], "")
+    if said == _WAITED:
+        return number, _read_waited(numbers, data, start, end, texts)
+    if said == _DONE:
+        return number, None
+    if said == _REFUSED:
+        if isinstance(refusal, str):
+            return number, RefusedError(refusal)
+        return number, SessionFailedError(refusal)
+    raise ProtocolError(f"an answer: nobody can say number {said}")
 
 
-def _read_answer(message: Reader) -> tuple[int, Answer | Refused]:
-    get = message._get_by_field
-    number: int = get(_ANSWER_NUMBER)
-    match message._which_str():
-        case "waited":
-            return number, read_wait_answer(get(_WAITED))
-        case "refusal":
-            refusal = read_refusal(get(_REFUSAL))
-            if isinstance(refusal, str):
-                return number, RefusedError(refusal)
-            return number, SessionFailedError(refusal)
-        case _:
-            return number, None
+def _read_rest(reader: Reader) -> tuple[list[str], str | SessionFailure]:
+    get, has = reader._get_by_field, reader._has_by_field
+    return (
+        entries(get(_TEXTS)) if has(_TEXTS) else [],
+        read_refusal(get(_REFUSAL)) if has(_REFUSAL) else "",
+    )
+
+
+def _read_waited(
+    numbers: list[Any], content: bytes, start: int, end: int, texts: list[str]
+) -> WaitAnswer:
+    first = _HEADS + _WAITED_HEADS
+    if len(numbers) < first:
+        raise no_lengths("an answer")
+    tasks, objects, failed, rows, typed = numbers[_HEADS:first]
+    lengths = (tasks, objects, failed, rows, rows, rows, typed)
+    columns = cut_columns("an answer", numbers, first, lengths)
+    data = cut_bytes("an answer", content, start, end, columns[5])
+    content_types = look_up("an answer", columns[6], texts, rows)
+    delivery = Delivery(columns[3], columns[4], content_types, data)
+    return WaitAnswer(columns[0], columns[1], delivery, columns[2])

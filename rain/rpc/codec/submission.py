@@ -1,112 +1,109 @@
-"""A submission, or one part of it, as a message."""
+"""A submission, or one part of it, in the columns of a request."""
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from rain.base.ids import ObjectId
-from rain.base.wire import ConstantColumns, Submission, TaskColumns
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.wire import ConstantColumns, Submission, TaskColumns, check_counts
 from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader
-from rain.rpc.codec.columns import (
-    entries,
-    fields,
-    read_counts,
-    read_numbers,
-    write_counts,
-    write_numbers,
-)
+from rain.rpc.codec.columns import cut_bytes, cut_columns, fields, no_lengths
 from rain.rpc.codec.kinds import (
     read_object_kinds,
     read_task_kinds,
     write_object_kinds,
     write_task_kinds,
 )
+from rain.rpc.codec.plain import wrong_of_ours
 
-_SESSION, _TASK_KINDS, _OBJECT_KINDS, _TASKS, _CONSTANTS, _KEPT = fields(
-    schema.common.Submission, "session", "taskKinds", "objectKinds", "tasks", "constants", "kept"
-)
-_TASK_NUMBERS, _INPUT_COUNTS, _CONFIGS = fields(
-    schema.common.TaskColumns, "numbers", "inputCounts", "configs"
-)
-_CONSTANT_NUMBERS, _DATA, _UPLOADED = fields(
-    schema.common.ConstantColumns, "numbers", "data", "uploaded"
-)
+_TASK_KINDS, _OBJECT_KINDS = fields(schema.request.Request, "taskKinds", "objectKinds")
+_HEADS = 8
+_WHAT = "a submission"
+
+Kinds: TypeAlias = tuple[list[TaskKind], list[ObjectKind]]
 
 
-def write_submission(
-    builder: Builder, submission: Submission, uploaded: Sequence[ObjectId] = ()
-) -> None:
-    """`uploaded` names the constants whose bytes went ahead; their data is empty here."""
-    builder.session = submission.session
+def submission_numbers(
+    submission: Submission, uploaded: Sequence[ObjectId], wanted: Sequence[ObjectId]
+) -> list[int]:
+    """`uploaded` names the constants whose bytes went ahead."""
+    tasks, constants, kept = submission.tasks, submission.constants, submission.kept
+    count, inputs, outputs = len(tasks.ids), len(tasks.inputs), len(tasks.outputs)
+    placed, ahead = len(constants.ids), len(uploaded)
+    numbers = [submission.session, len(wanted), count, inputs, outputs, placed, ahead, len(kept)]
+    numbers += wanted
+    if count:
+        numbers += tasks.ids
+        numbers += tasks.kinds
+        numbers += map(len, tasks.configs)
+        numbers += tasks.input_counts
+        numbers += tasks.inputs
+        numbers += tasks.outputs
+    if placed:
+        numbers += constants.ids
+        numbers += constants.kinds
+        numbers += map(len, data_of(constants, uploaded))
+        numbers += uploaded
+    numbers += kept
+    rows = len(wanted) + 4 * count + inputs + outputs + 3 * placed + ahead + len(kept)
+    if len(numbers) != _HEADS + rows or sum(tasks.input_counts) != inputs:
+        raise wrong_of_ours(submission)
+    return numbers
+
+
+def data_of(constants: ConstantColumns, uploaded: Sequence[ObjectId]) -> list[bytes]:
+    """What travels in the message itself."""
+    if not uploaded:
+        return constants.data
+    gone_ahead = frozenset(uploaded)
+    return [
+        b"" if object_id in gone_ahead else data
+        for object_id, data in zip(constants.ids, constants.data, strict=True)
+    ]
+
+
+def write_kinds(submission: Submission, builder: Builder) -> None:
     if submission.task_kinds:
         write_task_kinds(builder, "taskKinds", submission.task_kinds)
     if submission.object_kinds:
         write_object_kinds(builder, "objectKinds", submission.object_kinds)
-    if submission.tasks.ids:
-        _write_tasks(builder._init_by_field(_TASKS), submission.tasks)
-    if submission.constants.ids:
-        _write_constants(builder._init_by_field(_CONSTANTS), submission.constants, uploaded)
-    if submission.kept:
-        builder.kept = write_numbers(submission.kept)
 
 
-def read_submission(reader: Reader) -> Submission:
+def read_kinds(reader: Reader) -> Kinds:
     get, has = reader._get_by_field, reader._has_by_field
-    submission = Submission(
-        get(_SESSION),
+    return (
         read_task_kinds(get(_TASK_KINDS)) if has(_TASK_KINDS) else [],
         read_object_kinds(get(_OBJECT_KINDS)) if has(_OBJECT_KINDS) else [],
-        _read_tasks(get(_TASKS)) if has(_TASKS) else TaskColumns(),
-        _read_constants(get(_CONSTANTS)) if has(_CONSTANTS) else ConstantColumns([], [], [], []),
-        read_numbers(get(_KEPT)) if has(_KEPT) else [],
     )
-    submission.check()
-    return submission
 
 
-def read_uploaded(reader: Reader) -> list[ObjectId]:
-    """The constants of a part whose bytes went ahead."""
-    if not reader._has_by_field(_CONSTANTS):
-        return []
-    return read_numbers(reader._get_by_field(_CONSTANTS)._get_by_field(_UPLOADED))
+def read_submission(
+    numbers: list[Any], first: int, content: bytes, start: int, end: int, kinds: Kinds | None
+) -> tuple[Submission, list[ObjectId], list[ObjectId]]:
+    """The submission, the constants whose bytes went ahead, and what is wanted.
 
-
-def _write_tasks(builder: Builder, tasks: TaskColumns) -> None:
-    tasks.check()
-    builder.numbers = write_numbers([*tasks.ids, *tasks.kinds, *tasks.inputs, *tasks.outputs])
-    builder.inputCounts = write_counts(tasks.input_counts)
-    builder.configs = tasks.configs
-
-
-def _read_tasks(reader: Reader) -> TaskColumns:
-    get = reader._get_by_field
-    configs = entries(get(_CONFIGS))
-    numbers = read_numbers(get(_TASK_NUMBERS))
-    input_counts = read_counts(get(_INPUT_COUNTS))
-    rows = len(configs)
-    ids, kinds = numbers[:rows], numbers[rows : 2 * rows]
-    end = 2 * rows + sum(input_counts)
-    inputs, outputs = numbers[2 * rows : end], numbers[end:]
-    return TaskColumns(ids, kinds, configs, input_counts, inputs, outputs)
-
-
-def _write_constants(
-    builder: Builder, constants: ConstantColumns, uploaded: Sequence[ObjectId]
-) -> None:
-    constants.check()
-    builder.numbers = write_numbers([*constants.ids, *constants.kinds])
-    if uploaded:
-        gone_ahead = frozenset(uploaded)
-        builder.data = [
-            b"" if object_id in gone_ahead else data
-            for object_id, data in zip(constants.ids, constants.data, strict=True)
-        ]
-        builder.uploaded = write_numbers(uploaded)
-    else:
-        builder.data = constants.data
-
-
-def _read_constants(reader: Reader) -> ConstantColumns:
-    get = reader._get_by_field
-    data = entries(get(_DATA))
-    numbers = read_numbers(get(_CONSTANT_NUMBERS))
-    return ConstantColumns(numbers[: len(data)], numbers[len(data) :], data, [])
+    Its numbers begin with the first one, its data lies between start and end.
+    """
+    if len(numbers) < first + _HEADS:
+        raise no_lengths(_WHAT)
+    task_kinds, object_kinds = kinds or ([], [])
+    session, wants, count, inputs, outputs, placed, ahead, kept = numbers[first : first + _HEADS]
+    lengths = (
+        *(wants, count, count, count, count, inputs, outputs),
+        *(placed, placed, placed, ahead, kept),
+    )
+    columns = cut_columns(_WHAT, numbers, first + _HEADS, lengths)
+    wanted, ids, kind_ids, _, input_counts, all_inputs, all_outputs = columns[:7]
+    constant_ids, constant_kinds, _, uploaded, kept_ids = columns[7:]
+    check_counts("submitted tasks: the input counts", input_counts, all_inputs)
+    pieces = cut_bytes(_WHAT, content, start, end, columns[3] + columns[9])
+    submission = Submission(
+        session,
+        task_kinds,
+        object_kinds,
+        TaskColumns(ids, kind_ids, pieces[:count], input_counts, all_inputs, all_outputs),
+        ConstantColumns(constant_ids, constant_kinds, pieces[count:]),
+        kept_ids,
+    )
+    return submission, uploaded, wanted

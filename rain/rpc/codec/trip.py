@@ -24,7 +24,7 @@ from rain.base.wire import (
 from rain.rpc import schema
 from rain.rpc.codec import answers, orders, requests, update
 from rain.rpc.codec.border import Builder, Interface, Reader
-from rain.rpc.codec.plain import check_size, packed, unpacked
+from rain.rpc.codec.plain import check_size, unpacked
 
 V = TypeVar("V")
 
@@ -42,7 +42,10 @@ def _alone(
     """The way of a value that is a message by itself here, and a part of others elsewhere."""
 
     def encode(value: object) -> bytes:
-        return packed(struct, write, value)
+        builder = struct.new_message()
+        write(builder, value)
+        content: bytes = builder.to_bytes()
+        return content
 
     def decode(content: bytes) -> object:
         return unpacked("a value", struct, content, read)

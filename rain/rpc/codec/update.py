@@ -1,73 +1,108 @@
 """What a governor tells the server, as a message."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import FinishedTasks, Monitoring, ObjectNote, TaskFailure, TaskNote, Update
+from rain.base.wire import (
+    FinishedTasks,
+    Monitoring,
+    ObjectNote,
+    TaskFailure,
+    TaskNote,
+    Update,
+    check_counts,
+)
 from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader, clean, shown
 from rain.rpc.codec.columns import (
-    entries,
+    SECOND,
+    cut_bytes,
+    cut_columns,
     fields,
-    read_counts,
-    read_numbers,
+    no_lengths,
     read_seconds,
-    write_counts,
     write_numbers,
     write_seconds,
 )
 from rain.rpc.codec.failures import cause_number, read_cause
-from rain.rpc.codec.plain import packed, unpacked
+from rain.rpc.codec.plain import opened, packed, wrong_of_ours
+from rain.rpc.codec.words import write_words
 
-(
-    _STARTED_IDS,
-    _STARTED_ATTEMPTS,
-    _FINISHED,
-    _FAILED,
-    _LOCATED,
-    _UNFETCHED,
-    _TASK_NOTES,
-    _OBJECT_NOTES,
-    _MONITORING,
-) = fields(
-    schema.common.Update,
-    "startedIds",
-    "startedAttempts",
-    "finished",
-    "failed",
-    "located",
-    "unfetched",
-    "taskNotes",
-    "objectNotes",
-    "monitoring",
+_FAILED, _TASK_NOTES, _OBJECT_NOTES, _MONITORING = fields(
+    schema.common.Update, "failed", "taskNotes", "objectNotes", "monitoring"
 )
-_NUMBERS, _COUNTS, _DURATIONS, _DATA = fields(
-    schema.common.FinishedTasks, "numbers", "counts", "durations", "data"
-)
+_HEADS = 5
+
+
+Rest: TypeAlias = tuple[list[TaskFailure], list[TaskNote], list[ObjectNote], list[Monitoring]]
 
 
 def encode_update(update: Update) -> bytes:
-    data = update.finished.data
-    return packed(schema.common.Update, _write_update, update, len(data), data)
+    finished, data = update.finished, update.finished.data
+    located, unfetched = update.located, update.unfetched
+    starts, ends, outputs = len(update.started_ids), len(finished.ids), len(finished.sizes)
+    numbers = [starts, ends, outputs, len(located), len(unfetched)]
+    numbers += update.started_ids
+    numbers += update.started_attempts
+    if ends:
+        numbers += finished.ids
+        numbers += finished.attempts
+        numbers += finished.output_counts
+        numbers += finished.sizes
+        numbers += map(len, data)
+    numbers += located
+    numbers += unfetched
+    rows = 2 * starts + 3 * ends + 2 * outputs + len(located) + len(unfetched)
+    if (
+        len(numbers) != _HEADS + rows
+        or len(finished.durations) != ends
+        or sum(finished.output_counts) != outputs
+    ):
+        raise wrong_of_ours(update)
+    content = write_numbers(numbers)
+    if ends:
+        data = [write_seconds(finished.durations), *data]
+    if update.failed or update.task_notes or update.object_notes or update.monitoring:
+        write = partial(_write_rest, update)
+        return packed(schema.common.Update, content, data, write)
+    return write_words(content, data)
 
 
 def decode_update(content: bytes) -> Update:
-    return unpacked("an update", schema.common.Update, content, _read_update)
+    numbers, data, start, end, rest = opened("an update", schema.common.Update, content, _read_rest)
+    if len(numbers) < _HEADS:
+        raise no_lengths("an update")
+    starts, ends, outputs, located, unfetched = numbers[:_HEADS]
+    lengths = (starts, starts, ends, ends, ends, outputs, outputs, located, unfetched)
+    columns = cut_columns("an update", numbers, _HEADS, lengths)
+    pieces = cut_bytes("an update", data, start, end, [ends * SECOND, *columns[6]])
+    update = Update(
+        columns[0],
+        columns[1],
+        _finished(columns, pieces) if ends or outputs else FinishedTasks(),
+        [],
+        columns[7],
+        columns[8],
+    )
+    if rest is not None:
+        update.failed, update.task_notes, update.object_notes, update.monitoring = rest
+        for sample in update.monitoring:
+            sample.check()
+    return update
 
 
-def _write_update(builder: Builder, update: Update) -> None:
-    """Only columns that hold something are written: a heartbeat is empty."""
-    if update.started_ids:
-        builder.startedIds = write_numbers(update.started_ids)
-        builder.startedAttempts = write_counts(update.started_attempts)
-    if update.finished.ids:
-        _write_finished(builder._init_by_field(_FINISHED), update.finished)
+def _finished(columns: list[list[Any]], data: list[bytes]) -> FinishedTasks:
+    _, _, ids, attempts, output_counts, sizes, *_ = columns
+    check_counts("finished tasks: the output counts", output_counts, sizes)
+    durations = read_seconds(data[0])
+    return FinishedTasks(ids, attempts, durations, output_counts, sizes, data[1:])
+
+
+def _write_rest(update: Update, builder: Builder) -> None:
     if update.failed:
         _write_failed(builder, update.failed)
-    if update.located:
-        builder.located = write_numbers(update.located)
-    if update.unfetched:
-        builder.unfetched = write_numbers(update.unfetched)
     if update.task_notes:
         _write_task_notes(builder, update.task_notes)
     if update.object_notes:
@@ -76,40 +111,14 @@ def _write_update(builder: Builder, update: Update) -> None:
         _write_monitoring(builder, update.monitoring)
 
 
-def _read_update(reader: Reader) -> Update:
+def _read_rest(reader: Reader) -> Rest:
     get, has = reader._get_by_field, reader._has_by_field
-    update = Update(
-        read_numbers(get(_STARTED_IDS)) if has(_STARTED_IDS) else [],
-        read_counts(get(_STARTED_ATTEMPTS)) if has(_STARTED_ATTEMPTS) else [],
-        _read_finished(get(_FINISHED)) if has(_FINISHED) else FinishedTasks(),
+    return (
         [_read_failure(row) for row in get(_FAILED)] if has(_FAILED) else [],
-        read_numbers(get(_LOCATED)) if has(_LOCATED) else [],
-        read_numbers(get(_UNFETCHED)) if has(_UNFETCHED) else [],
         [_read_task_note(row) for row in get(_TASK_NOTES)] if has(_TASK_NOTES) else [],
         [_read_object_note(row) for row in get(_OBJECT_NOTES)] if has(_OBJECT_NOTES) else [],
         [_read_sample(row) for row in get(_MONITORING)] if has(_MONITORING) else [],
     )
-    update.check()
-    return update
-
-
-def _write_finished(builder: Builder, finished: FinishedTasks) -> None:
-    finished.check()
-    builder.numbers = write_numbers([*finished.ids, *finished.sizes])
-    builder.counts = write_counts([*finished.attempts, *finished.output_counts])
-    builder.durations = write_seconds(finished.durations)
-    builder.data = finished.data
-
-
-def _read_finished(reader: Reader) -> FinishedTasks:
-    get = reader._get_by_field
-    durations = read_seconds(get(_DURATIONS))
-    numbers = read_numbers(get(_NUMBERS))
-    counts = read_counts(get(_COUNTS))
-    rows = len(durations)
-    ids, sizes = numbers[:rows], numbers[rows:]
-    attempts, output_counts = counts[:rows], counts[rows:]
-    return FinishedTasks(ids, attempts, durations, output_counts, sizes, entries(get(_DATA)))
 
 
 def _read_failure(row: Reader) -> TaskFailure:

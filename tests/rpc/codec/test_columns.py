@@ -24,23 +24,19 @@ from rain.base.wire import (
 from rain.rpc import schema
 from rain.rpc.codec import columns, from_bytes, to_bytes
 from rain.rpc.codec.columns import (
-    read_counts,
+    look_up,
+    number_texts,
     read_numbers,
     read_seconds,
-    write_counts,
     write_numbers,
     write_seconds,
 )
+from rain.rpc.codec.words import write_words
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
 def test_numbers_arrive_as_they_were_sent(numbers: list[int]) -> None:
     assert read_numbers(write_numbers(numbers)) == numbers
-
-
-@given(st.lists(st.integers(0, 2**32 - 1), max_size=20))
-def test_counts_arrive_as_they_were_sent(counts: list[int]) -> None:
-    assert read_counts(write_counts(counts)) == counts
 
 
 @given(st.lists(st.floats(allow_nan=False), max_size=20))
@@ -52,7 +48,6 @@ def test_seconds_arrive_as_they_were_sent(seconds: list[float]) -> None:
     ("write", "value", "expected"),
     [
         (write_numbers, -2, "feffffffffffffff"),
-        (write_counts, 258, "02010000"),
         (write_seconds, 1.0, "000000000000f03f"),
     ],
 )
@@ -63,14 +58,30 @@ def test_the_lowest_byte_comes_first(
 
 
 def test_a_machine_with_the_other_order_turns_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = write_numbers([258]), write_counts([258]), write_seconds([0.5])
+    written = write_numbers([258]), write_seconds([0.5])
     monkeypatch.setattr(columns, "_NATIVE", False)
 
-    turned = write_numbers([258]), write_counts([258]), write_seconds([0.5])
+    turned = write_numbers([258]), write_seconds([0.5])
 
     assert turned == tuple(content[::-1] for content in written)
-    assert read_numbers(turned[0]) == read_counts(turned[1]) == [258]
-    assert read_seconds(turned[2]) == [0.5]
+    assert read_numbers(turned[0]) == [258]
+    assert read_seconds(turned[1]) == [0.5]
+
+
+few_texts = st.lists(st.sampled_from(["", "a", "b"]), min_size=3, max_size=3)
+
+
+@given(few_texts, few_texts)
+def test_texts_that_have_numbers_are_looked_up_again(ones: list[str], others: list[str]) -> None:
+    columns, table = number_texts(ones, others)
+    assert [look_up("it", column, table, 3) for column in columns] == [ones, others]
+    assert sorted(table) == sorted({*ones, *others} - {""})
+
+
+def test_a_column_of_empty_texts_takes_no_numbers() -> None:
+    columns, table = number_texts(["", ""], ["a", ""])
+    assert columns == [[], [1, 0]]
+    assert table == ["a"]
 
 
 TASK, OBJECT, KIND = TaskId(1), ObjectId(2), KindId(3)
@@ -97,62 +108,93 @@ def test_columns_of_our_own_that_do_not_fit_are_never_sent(value: object) -> Non
         to_bytes(value)
 
 
-ONE, TWO = write_numbers([1]), write_numbers([1, 2])
-ZERO, NONE = write_counts([0]), b""
+def plain(numbers: list[int], data: bytes = b"") -> bytes:
+    return write_words(write_numbers(numbers), [data])
 
-WRONG: list[tuple[type[Any], dict[str, Any], str]] = [
-    (Submission, {"tasks": {"numbers": ONE, "inputCounts": ZERO, "configs": [b""]}}, "lengths"),
-    (Submission, {"tasks": {"numbers": TWO, "inputCounts": NONE, "configs": [b""]}}, "lengths"),
-    (Submission, {"tasks": {"numbers": TWO, "inputCounts": ZERO, "configs": []}}, "lengths"),
-    (
-        Submission,
-        {"tasks": {"numbers": TWO, "inputCounts": write_counts([1]), "configs": [b""]}},
-        "do not add up",
-    ),
-    (Submission, {"tasks": {"numbers": TWO, "inputCounts": ZERO}}, "lengths"),
-    (Submission, {"kept": b"123"}, "multiple of item size"),
-    (Submission, {"constants": {"numbers": ONE, "data": [b""]}}, "lengths"),
-    (Submission, {"constants": {"numbers": TWO, "data": []}}, "lengths"),
-    (Orders, {"tasks": {"numbers": TWO, "counts": ZERO, "configs": [b""]}}, "lengths"),
-    (Orders, {"tasks": {"numbers": TWO + ONE, "counts": ZERO, "configs": [b""]}}, "lengths"),
-    (
-        Orders,
-        {"tasks": {"numbers": TWO + ONE, "counts": write_counts([1, 1]), "configs": [b""]}},
-        "do not add up",
-    ),
-    (Orders, {"objects": {"numbers": TWO, "data": [b""]}}, "lengths"),
-    (Orders, {"objects": {"numbers": TWO + TWO, "data": [b""]}}, "lengths"),
-    (Orders, {"objects": {"numbers": TWO + ONE, "data": [b""], "sources": ["", ""]}}, "lengths"),
-    (Orders, {"stopIds": ONE}, "lengths"),
-    (Orders, {"drops": b"1234567"}, "multiple of item size"),
-    (Update, {"finished": {"numbers": ONE, "counts": ZERO, "durations": ONE}}, "lengths"),
-    (Update, {"finished": {"numbers": ONE, "counts": ZERO + ZERO}}, "lengths"),
-    (
-        Update,
-        {"finished": {"numbers": ONE, "counts": write_counts([1, 1]), "durations": ONE}},
-        "do not add up",
-    ),
-    (Update, {"finished": {"numbers": TWO, "counts": ZERO + ZERO, "durations": ONE}}, "lengths"),
-    (Update, {"startedAttempts": ZERO}, "lengths"),
-    (
-        WaitAnswer,
-        {"delivery": {"numbers": TWO, "data": [b""], "contentTypes": ["x"] * 2}},
-        "lengths",
-    ),
-    (WaitAnswer, {"delivery": {"numbers": ONE, "data": [b""], "contentTypes": [""]}}, "lengths"),
+
+LENGTHS = "columns have other lengths"
+NO_LENGTHS = "does not say how long its columns are"
+DATA = "data has another length"
+COUNTS = "do not add up"
+TEXTS = "a column of texts does not fit"
+SECOND = bytes(8)
+NEGATIVE = "below zero"
+LAST = 1  # the last part of a submission
+ORDERED = 7 * [0]
+
+WRONG: list[tuple[type[Any], bytes, str]] = [
+    # Seven lengths; one task has six numbers, and a config.
+    (Orders, plain([]), NO_LENGTHS),
+    (Orders, plain(ORDERED[1:]), NO_LENGTHS),
+    (Orders, plain([*ORDERED, 5]), LENGTHS),
+    (Orders, plain([1, *ORDERED[1:]]), LENGTHS),
+    (Orders, plain([-1, *ORDERED[1:]]), LENGTHS),
+    (Orders, plain([-1, 0, 1, 0, 0, 0, 0]), LENGTHS),
+    (Orders, plain([0, 1, 0, 0, 0, 0, 0, 9]), LENGTHS),
+    (Orders, plain([0, 0, 0, 1, 0, 0, 0, 9, 1, 9, 0, 0]), LENGTHS),
+    (Orders, plain([0, 0, 0, 1, 0, 0, 0, 9, 1, 9, 0, 1, 0]), DATA),
+    (Orders, plain([0, 0, 0, 1, 0, 0, 0, 9, 1, 9, 0, 1, 0], b"xy"), DATA),
+    (Orders, plain([0, 0, 0, 1, 0, 0, 0, 9, 1, 9, 0, -1, 0]), DATA),
+    (Orders, plain([0, 0, 0, 2, 0, 0, 0, 8, 9, 1, 1, 9, 9, 0, 0, -1, 1, 0, 0]), DATA),
+    (Orders, plain([0, 0, 0, 1, 0, 0, 0, 9, 1, 9, 0, 0, 1]), COUNTS),
+    (Orders, plain([0, 0, 0, 1, 1, 0, 0, 9, 1, 9, 0, 0, 0, 8]), COUNTS),
+    (Orders, plain([0, 0, 0, 0, 1, 0, 0, 8]), COUNTS),
+    (Orders, plain([0, 0, 0, 2, 1, 0, 0, 8, 9, 1, 1, 9, 9, 0, 0, 0, 0, -1, 2, 7]), NEGATIVE),
+    (Orders, plain(ORDERED, b"data of nobody"), DATA),
+    # Of placed objects four lengths; one has three numbers and up to three more.
+    (Orders, plain([0, 0, 0, 0, 0, 0, 3, 1, 0, 0]), NO_LENGTHS),
+    (Orders, plain([0, 0, 0, 0, 0, 0, 6, 1, 0, 0, 0, 9, 9]), LENGTHS),
+    (Orders, plain([0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 9]), LENGTHS),
+    (Orders, plain([0, 0, 0, 0, 0, 0, 8, 1, 1, 0, 0, 9, 9, 0, 1]), TEXTS),
+    (Orders, plain([0, 0, 0, 0, 0, 0, 8, 1, 0, 1, 0, 9, 9, 0, -1]), TEXTS),
+    (Orders, plain([0, 0, 0, 0, 0, 0, 9, 1, 2, 0, 0, 9, 9, 0, 0, 0]), TEXTS),
+    (Orders, plain([0, 0, 0, 0, 0, 0, 8, 1, 0, 0, 1, 9, 9, 0, 1]), DATA),
+    (Orders, plain([0, 0, 0, 0, 0, 0, 9, 1, 0, 0, 2, 9, 9, 2, 1, 1], b"xy"), "lengths"),
+    # Five lengths; one finished task has three numbers and a duration, one output two.
+    (Update, plain([0, 0, 0, 0]), NO_LENGTHS),
+    (Update, plain([1, 0, 0, 0, 0, 9]), LENGTHS),
+    (Update, plain([0, 1, 0, 0, 0, 9, 1], SECOND), LENGTHS),
+    (Update, plain([0, 1, 0, 0, 0, 9, 1, 0]), DATA),
+    (Update, plain([0, 1, 0, 0, 0, 9, 1, 0], SECOND[1:]), DATA),
+    (Update, plain([0, 1, 0, 0, 0, 9, 1, 1], SECOND), COUNTS),
+    (Update, plain([0, 0, 1, 0, 0, 5, 0]), COUNTS),
+    (Update, plain([0, 2, 1, 0, 0, 8, 9, 1, 1, -1, 2, 5, 0], 2 * SECOND), NEGATIVE),
+    (Update, plain([0, 1, 1, 0, 0, 9, 1, 1, 5, 5], SECOND + b"1234"), DATA),
+    (Update, plain([0, 0, 0, 2, 0, 9]), LENGTHS),
+    # The number of the request, what it asks, the session, and seven lengths.
+    (Submission, plain([5]), NO_LENGTHS),
+    (Submission, plain([5, LAST, 1]), NO_LENGTHS),
+    (Submission, plain([5, LAST, 1, 0, 1, 0, 0, 0, 0, 0, 9, 9, 0]), LENGTHS),
+    (Submission, plain([5, LAST, 1, 0, 1, 0, 0, 0, 0, 0, 9, 9, 3, 0], b"x"), DATA),
+    (Submission, plain([5, LAST, 1, 0, 1, 0, 0, 0, 0, 0, 9, 9, 0, 1]), COUNTS),
+    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 1, 0, 0, 9, 9]), LENGTHS),
+    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 1, 0, 0, 9, 9, 1]), DATA),
+    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 0, 0, 2, 9]), LENGTHS),
+    (Submission, plain([5, LAST, 1, -1, 0, 0, 0, 0, 0, 1]), LENGTHS),
+    (Submission, plain([5, 6, 1]), "nobody can ask for number 6"),
+    (Submission, plain([5, -1, 1]), "nobody can ask for number -1"),
+    (Submission, plain([5, 2, 1]), NO_LENGTHS),
+    (Submission, plain([5, 2, 1, 1, 0]), LENGTHS),
+    # The number of the request, what is said, and five lengths; one delivered object has three
+    # numbers, and may have a content type.
+    (WaitAnswer, plain([5]), NO_LENGTHS),
+    (WaitAnswer, plain([5, 1, 0, 0, 0, 0]), NO_LENGTHS),
+    (WaitAnswer, plain([5, 1, 0, 0, 0, 1, 0, 9, 2]), LENGTHS),
+    (WaitAnswer, plain([5, 1, 0, 0, 0, 1, 0, 9, 2, 2]), DATA),
+    (WaitAnswer, plain([5, 1, 0, 0, 0, 1, 1, 9, 0, 0, 2]), TEXTS),
+    (WaitAnswer, plain([5, 3]), "nobody can say number 3"),
 ]
 
 
 @pytest.mark.parametrize(("kind", "content", "reason"), WRONG)
 def test_columns_that_do_not_fit_are_the_senders_fault(
-    kind: type[Any], content: dict[str, Any], reason: str
+    kind: type[Any], content: bytes, reason: str
 ) -> None:
-    if kind is Submission:
-        message = schema.request.Request.new_message(submit=content)
-    elif kind is WaitAnswer:
-        message = schema.request.Answer.new_message(waited=content)
-    else:
-        message = getattr(schema.common, kind.__name__).new_message(**content)
-
     with pytest.raises(ProtocolError, match=reason):
-        from_bytes(kind, message.to_bytes())
+        from_bytes(kind, content)
+
+
+def test_numbers_that_are_cut_off_in_their_middle_are_the_senders_fault() -> None:
+    message = schema.common.Orders.new_message(numbers=b"1234567")
+    with pytest.raises(ProtocolError, match="multiple of item size"):
+        from_bytes(Orders, message.to_bytes())

@@ -8,7 +8,6 @@ from rain.base.errors import ProtocolError, RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId
 from rain.base.wire import ConstantColumns, Submission, WaitAnswer
-from rain.rpc import schema
 from rain.rpc.codec.requests import (
     WAIT_MODES,
     Abandon,
@@ -126,10 +125,3 @@ def test_garbage_is_the_senders_fault(garbage: bytes) -> None:
 def test_what_is_cut_off_is_the_senders_fault(content: bytes) -> None:
     with pytest.raises(ProtocolError, match="a request: "):
         read_request(content)
-
-
-def test_a_mode_that_nobody_knows_is_the_senders_fault() -> None:
-    message = schema.request.Request.new_message()
-    message.init("wait").mode = 99
-    with pytest.raises(ProtocolError, match="99"):
-        read_request(message.to_bytes())

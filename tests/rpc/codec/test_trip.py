@@ -58,12 +58,6 @@ def test_garbage_is_the_senders_fault(garbage: bytes) -> None:
         return
 
 
-def test_columns_of_different_lengths_are_the_senders_fault() -> None:
-    value = Update(started_ids=[TaskId(1)], started_attempts=[])
-    with pytest.raises(ProtocolError, match="different lengths"):
-        through_the_wire(value)
-
-
 def test_a_state_that_nobody_knows_is_the_senders_fault() -> None:
     report = schema.common.ObjectReport.new_message()
     report.state = 99
