@@ -22,6 +22,7 @@ PYTHON = "py"
 """The name before the slash in the types of tasks that are Python functions."""
 
 _HELD = ObjectRow.HELD
+_MAKING = ObjectRow.MAKING
 _INPUTS_HERE = TASK_MOVES[TaskMove.INPUTS_HERE]
 
 
@@ -115,7 +116,8 @@ class Arrivals:
             strict=True,
         ):
             if session is None or task_id >> NUMBER_BITS != session.id:
-                session = self._session(SessionId(task_id >> NUMBER_BITS))
+                session_id = SessionId(task_id >> NUMBER_BITS)
+                session = self._sessions.get(session_id) or self._session(session_id)
             kind = session.task_kinds.get(kind_id)
             if kind is None:
                 raise ProtocolError(f"the kind {spell(kind_id)} of tasks was not told")
@@ -171,8 +173,13 @@ class Arrivals:
                 target.consumers += 1
             else:
                 self._objects.read(target, task)
+        session = task.session
         for output_id, output_kind in zip(task.output_ids, kind.outputs, strict=True):
-            target = self._objects.expect(task.session, output_id, output_kind)
+            if session.unmade or output_id in session.objects:
+                target = self._objects.expect(session, output_id, output_kind)
+            else:  # as nearly always
+                target = DataObject(output_id, output_kind, session, _MAKING, wanted=True)
+                session.objects[output_id] = target
             target.producer = task
             task.outputs.append(target)
         if kind.calls_function and task.inputs:

@@ -22,8 +22,8 @@ from rain.governor.messages import (
     DropCached,
     Event,
     ExecutorDied,
+    ExecutorEffect,
     KillExecutor,
-    RareEffect,
     StartExecutor,
     TakeBackCalls,
 )
@@ -81,7 +81,7 @@ class Executors:
         if link is not None:
             link.call(effect)
 
-    def carry(self, effect: RareEffect) -> None:
+    def carry(self, effect: ExecutorEffect) -> None:
         """Carries out an effect."""
         if isinstance(effect, StartExecutor):
             self._start(effect.executor, effect.runner)

@@ -153,10 +153,8 @@ class Tick:
     """Time has passed."""
 
 
-Event = (
-    OrdersReceived
-    | ExecutorReady
-    | CallsDone
+RareEvent = (
+    ExecutorReady
     | ObjectsCached
     | CallsTakenBack
     | ExecutorDied
@@ -166,6 +164,9 @@ Event = (
     | Sampled
     | Tick
 )
+"""All but the two that come with every task."""
+
+Event = OrdersReceived | CallsDone | RareEvent
 
 
 # Effects, carried out in their order.
@@ -288,16 +289,10 @@ class SendUpdate:
     update: Update
 
 
-RareEffect = StartExecutor | TakeBackCalls | KillExecutor | DropCached
+ExecutorEffect = StartExecutor | TakeBackCalls | KillExecutor | DropCached
 """What concerns an executor, but for its calls."""
 
-Effect = (
-    CallExecutor
-    | RareEffect
-    | RunBuiltin
-    | StopBuiltin
-    | Fetch
-    | StopFetch
-    | DeleteFiles
-    | SendUpdate
-)
+RareEffect = ExecutorEffect | RunBuiltin | StopBuiltin | Fetch | StopFetch | DeleteFiles
+"""All but the two that are for every task."""
+
+Effect = CallExecutor | SendUpdate | RareEffect

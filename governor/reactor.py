@@ -27,6 +27,7 @@ from rain.governor.messages import (
     ObjectFetched,
     ObjectsCached,
     OrdersReceived,
+    RareEvent,
     Sampled,
     Tick,
 )
@@ -62,19 +63,25 @@ class Reactor:
     def turn(self, now: float, events: Sequence[Event]) -> list[Effect]:
         """Applies the events and decides what follows."""
         state = self.state
-        state.set_time(now)
-        for event in events:
-            self._apply(event)
         objects, pool, outbox = state.objects, state.pool, state.outbox
+        state.now = objects.now = pool.now = now
+        for event in events:
+            # These two come for every task.
+            if isinstance(event, OrdersReceived):
+                state.on_orders(event.orders)
+            elif isinstance(event, CallsDone):
+                state.on_calls_done(event)
+            else:
+                self._apply(event)
         if objects.lingering and next(iter(objects.lingering.values())) <= now:
             objects.expire()
         if objects.queue:
             objects.start_fetches()
         state.dispatch.dispatch()
-        self._next_look = look_around(pool, outbox.update)
+        self._next_look = look_around(pool, outbox.update) if pool.busy else inf
         if len(pool.executors) > pool.warm:
             pool.reap()
-        if now - self._last_update >= HEARTBEAT or outbox.has_news():
+        if outbox.has_news() or now - self._last_update >= HEARTBEAT:
             self._last_update = now
             outbox.send_update()
         effects = outbox.take()
@@ -98,13 +105,9 @@ class Reactor:
         """The object, when all of it is here."""
         return self.state.find(object_id)
 
-    def _apply(self, event: Event) -> None:
+    def _apply(self, event: RareEvent) -> None:
         state = self.state
         match event:
-            case CallsDone():
-                state.on_calls_done(event)
-            case OrdersReceived(orders):
-                state.on_orders(orders)
             case ObjectsCached():
                 state.on_objects_cached(event)
             case BuiltinDone():

@@ -19,10 +19,10 @@ from rain.governor.links import Executors
 from rain.governor.messages import (
     CallExecutor,
     DeleteFiles,
-    Effect,
     Event,
     Fetch,
     OrdersReceived,
+    RareEffect,
     RunBuiltin,
     SendUpdate,
     StopBuiltin,
@@ -34,6 +34,7 @@ from rain.governor.reactor import Reactor
 from rain.governor.store import Store
 from rain.rpc.alarm import Alarm
 from rain.rpc.host import Pulse
+from rain.rpc.sequel import running_loop
 from rain.stream.holder import Held, InFile, InFolder, InMemory
 
 
@@ -57,6 +58,7 @@ class Service(Parting):
         self._store = store
         self._log = log
         self._events: list[Event] = []
+        self._loop = running_loop()
         self._pulse = Pulse(self._turn)
         self._alarm = Alarm(self._tick, time.monotonic)
         self._upstream: Upward | None = None
@@ -106,11 +108,24 @@ class Service(Parting):
     # Turns.
 
     def _turn(self) -> None:
+        if self._carriers is None or self._upstream is None:
+            raise InvariantError("a turn before the governor was opened")
         events, self._events = self._events, []
-        now = time.monotonic()
-        for effect in self._reactor.turn(now, events):
-            self._carry(effect)
-        self._alarm.set(self._reactor.next_time())
+        executors = self._carriers[0]
+        for effect in self._reactor.turn(time.monotonic(), events):
+            # These two are for every task.
+            if isinstance(effect, CallExecutor):
+                executors.call(effect)
+            elif isinstance(effect, SendUpdate):
+                self._upstream.update(effect.update)
+            else:
+                self._carry(effect, *self._carriers)
+        # Behind what the turn has said to the server, which leaves when the turn is over.
+        self._loop.follow(self._set_alarm)
+
+    def _set_alarm(self) -> None:
+        if self._is_open:
+            self._alarm.set(self._reactor.next_time())
 
     def _tick(self) -> None:
         """Time for a turn. What executors have answered by now comes before it."""
@@ -118,15 +133,10 @@ class Service(Parting):
             self._carriers[0].look()
         self.tell(Tick())
 
-    def _carry(self, effect: Effect) -> None:
-        if self._carriers is None or self._upstream is None:
-            raise InvariantError("a turn before the governor was opened")
-        executors, builtins, fetcher = self._carriers
+    def _carry(
+        self, effect: RareEffect, executors: Executors, builtins: Builtins, fetcher: Fetcher
+    ) -> None:
         match effect:
-            case CallExecutor():
-                executors.call(effect)
-            case SendUpdate(update):
-                self._upstream.update(update)
             case RunBuiltin():
                 builtins.start(effect)
             case StopBuiltin(run):

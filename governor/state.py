@@ -70,11 +70,7 @@ class State:
             self._endings,
             one_by_one,
         )
-        self.set_time(now)
-
-    def set_time(self, now: float) -> None:
-        """A turn begins."""
-        self.now = self.objects.now = self.pool.now = now
+        self.now = self.objects.now = self.pool.now = now  # of the turn
 
     # Orders, from top to bottom.
 
