@@ -11,7 +11,10 @@ worth all this: it takes the express lane.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from itertools import islice
 
+from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import DataObject, Governor, Graph, Task
 from rain.graph.rules import allows
@@ -20,6 +23,7 @@ from rain.scheduler.toolbox.accounts import Accounts
 from rain.scheduler.toolbox.balance import feed_hungry
 from rain.scheduler.toolbox.express import TINY, Express, Sights, give_note, look_at
 from rain.scheduler.toolbox.levels import enter_levels
+from rain.scheduler.toolbox.loads import done_in_no_time
 from rain.scheduler.toolbox.places import LOOKED_AT
 from rain.scheduler.toolbox.sites import Site, Sites
 from rain.scheduler.toolbox.transfers import (
@@ -77,7 +81,7 @@ class HorizonScheduler:
         if express.lines:
             plan.run_soon()
         if len(governors) > 1:
-            feed_hungry(governors, plan, self._moves)
+            feed_hungry(governors, plan, self._moves, partial(self._gives, plan))
 
     # What has happened.
 
@@ -249,6 +253,19 @@ class HorizonScheduler:
         self._leave_site(task, note)
         self._take_site(task, note, place)
         return True
+
+    def _gives(self, plan: Plan, donor: Governor) -> bool:
+        """Whether more waits there than two blocks of tasks that are over in no time.
+
+        Those would be done before they have moved, unless one that runs there is not as expected.
+        """
+        if self._sites[donor].planned:
+            return True
+        block = done_in_no_time(next(iter(donor.scheduled)), plan.estimates)
+        if block == 1 or len(donor.scheduled) > 2 * block:
+            return True
+        sent = islice(donor.assigned, donor.cpus + 1)
+        return any(task.row is TaskRow.RUNNING for task in sent)
 
     # Where a task would end first.
 

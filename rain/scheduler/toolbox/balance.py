@@ -26,12 +26,23 @@ def always(task: Task, donor: Governor, taker: Governor, plan: Plan) -> bool:
     return True
 
 
-def feed_hungry(governors: list[Governor], plan: Plan, moves: Moves = always) -> None:
+Gives = Callable[[Governor], bool]
+"""Whether a governor with more than it can run at once has something to give away."""
+
+
+def willingly(donor: Governor) -> bool:
+    """Whoever has too much gives of it."""
+    return True
+
+
+def feed_hungry(
+    governors: list[Governor], plan: Plan, moves: Moves = always, gives: Gives = willingly
+) -> None:
     """Moves waiting tasks to governors with idle cpus; nothing ever moves to and fro."""
     hungry = [governor for governor in governors if governor.active_cpus < governor.cpus]
     if not hungry:
         return
-    donors = [governor for governor in governors if governor.active_cpus > governor.cpus]
+    donors = [one for one in governors if one.active_cpus > one.cpus and gives(one)]
     if not donors:
         return
     refused = 0

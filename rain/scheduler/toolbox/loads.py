@@ -11,13 +11,24 @@ from heapq import heapify, heapreplace
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import Governor, Task
 from rain.graph.rules import allows
+from rain.scheduler.estimates import Estimates
 from rain.scheduler.toolbox.places import LOOKED_AT
 
 WORTH = 5000
 """How many bytes of a ready task's inputs weigh as much as one more task per cpu before it."""
 
 BLOCK = 64
-"""So many neighbours at most go to one governor before it is another one's turn."""
+"""So many neighbours at most go to one governor before it is another one's turn,"""
+
+AT_LEAST = 128
+"""and so many at least of those that are over in no time: a message costs the server as much as ten
+tasks, so a governor shall hear of many at once even if another one hears of none."""
+
+NO_TIME = 0.005
+"""Seconds of work that never need to be shared out,"""
+
+SURE = 32
+"""when so many tasks of this name have shown how long they take."""
 
 UNKNOWN_SIZE = 1024
 """Bytes that an output is taken for while nothing is known about it."""
@@ -56,6 +67,15 @@ def _scarce_load(task: Task, governor: Governor) -> float:
     return len(governor.scheduled) / task.kind.resources.times_in(governor.resources)
 
 
+def done_in_no_time(task: Task, estimates: Estimates) -> int:
+    """How many tasks like this one are better together on one governor; at least one."""
+    learned = task.session.learned.get(task.kind.id)
+    if learned is None or learned.finished < SURE:
+        return 1
+    seconds = estimates.duration(task)
+    return AT_LEAST if seconds * AT_LEAST <= NO_TIME else max(int(NO_TIME / seconds), 1)
+
+
 class Loads:
     """Governors by load, as a heap whose entries are corrected when they surface.
 
@@ -92,7 +112,7 @@ class Loads:
             key=lambda found: (local.get(found, 0) - WORTH * load_of(found), -found.number),
         )
 
-    def deal(self, task: Task, count: int) -> list[tuple[Governor, int]]:
+    def deal(self, task: Task, count: int, estimates: Estimates) -> list[tuple[Governor, int]]:
         """Where so many tasks like this one go, that read nothing: always to the least loaded.
 
         They go by blocks, since neighbours often have a consumer in common. Empty if none fits.
@@ -102,7 +122,7 @@ class Loads:
             return [(governor, count) for governor in fitting]
         heap = _by_load(fitting)
         planned = {governor: len(governor.scheduled) for governor in fitting}
-        block = max(min(count // (2 * len(fitting)), BLOCK), 1)
+        block = max(min(count // (2 * len(fitting)), BLOCK), done_in_no_time(task, estimates))
         dealt: list[tuple[Governor, int]] = []
         while count:
             _, number, governor = heap[0]
