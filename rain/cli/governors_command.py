@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import socket
 from importlib import import_module
 
 import click
-
-from rain.daemon.template import COMMAND
 
 # What a governor imports before it works.
 _NEEDED = (
@@ -21,12 +18,14 @@ _NEEDED = (
 )
 
 
-@click.command(name=COMMAND, hidden=True)
+@click.command(hidden=True)
 def governors() -> int:
     """Become the governors that are asked for on standard input; see rain/daemon/template.py."""
     from rain.daemon import garbage, lean
 
     lean.begin()
+    import socket
+
     from rain.daemon.copies import become
 
     for name in _NEEDED:
