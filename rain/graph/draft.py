@@ -38,8 +38,12 @@ class Draft:
         self._inputs_read = 0
         self._earlier: dict[ObjectId, Task] = {}  # what is read of earlier submits, and by whom
         self._unconnected: list[Task] = []  # all who read such: it must not know of them yet
+        if submission.task_kinds or submission.object_kinds:
+            self._read_kinds()
+        if submission.constants.ids:
+            self._read_constants()
 
-    def read_kinds(self) -> None:
+    def _read_kinds(self) -> None:
         known_tasks, known_objects = self.session.task_kinds, self.session.object_kinds
         for kind in self.submission.object_kinds:
             self._check_session("data object kind", kind.id)
@@ -52,7 +56,7 @@ class Draft:
                 self._object_kind(output)
             self.task_kinds[task_kind.id] = task_kind
 
-    def read_constants(self) -> None:
+    def _read_constants(self) -> None:
         constants = self.submission.constants
         for object_id, kind, data, size in zip(
             constants.ids, constants.kinds, constants.data, constants.lengths(), strict=True
@@ -223,10 +227,11 @@ class Draft:
         kind = self.task_kinds.get(kind_id) or self.session.task_kinds.get(kind_id)
         if kind is None:
             raise RefusedError(f"the task {spell(task_id)} is of the unknown kind {spell(kind_id)}")
-        outputs = kind.outputs
-        if len(outputs) == 1:  # as nearly always
-            return kind, [self._object_kind(outputs[0])]
-        return kind, [self._object_kind(output) for output in outputs]
+        known = self.session.object_kinds
+        outputs: list[ObjectKind] = []
+        for output in kind.outputs:
+            outputs.append(known.get(output) or self._object_kind(output))  # noqa: PERF401 # mostly one
+        return kind, outputs
 
     def _object_kind(self, kind_id: KindId) -> ObjectKind:
         kind = self.object_kinds.get(kind_id) or self.session.object_kinds.get(kind_id)

@@ -20,7 +20,6 @@ def grow(graph: Graph, session: Session, submission: Submission) -> list[Task]:
     """
     count = len(submission.tasks.ids)
     draft = Draft(graph, session, submission)
-    _begin(draft)
     draft.read_tasks(0, count)
     if submission.tasks.inputs:
         draft.read_inputs(0, count)
@@ -37,7 +36,6 @@ def grow_in_parts(
     count = len(submission.tasks.ids)
     starts = range(0, count, max(size, 1))
     draft = Draft(graph, session, submission)
-    _begin(draft)
     for start in starts:
         if start:
             yield
@@ -49,15 +47,6 @@ def grow_in_parts(
     if len(starts) > 1:
         yield
     return _end(draft)
-
-
-def _begin(draft: Draft) -> None:
-    """What tasks need: nothing that is new, if they are like earlier ones."""
-    submission = draft.submission
-    if submission.task_kinds or submission.object_kinds:
-        draft.read_kinds()
-    if submission.constants.ids:
-        draft.read_constants()
 
 
 def _end(draft: Draft) -> list[Task]:

@@ -15,11 +15,14 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from rain.base.errors import InvariantError
-from rain.base.states import ObjectState, TaskMove, TaskRow
+from rain.base.states import TASK_MOVES, ObjectState, TaskMove, TaskRow
 from rain.graph import rules
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
-from rain.graph.task import Task, move_tasks
+from rain.graph.task import Task
+
+_PLANNED = TASK_MOVES[TaskMove.PLAN]
+_ASSIGNED = TASK_MOVES[TaskMove.ASSIGN]
 
 LOOKED_AT = 16
 """A task with more inputs than these waits for the server: to look at all of them each time that
@@ -31,7 +34,7 @@ Stopped = tuple[Governor, Task, int]
 
 def plan(task: Task, governor: Governor, priority: int = 0) -> None:
     """Chooses a governor for a task that has none."""
-    task.move(TaskMove.PLAN)
+    task.row = _PLANNED[task.row]
     task.scheduled = governor
     task.priority = priority
     governor.scheduled[task] = None
@@ -39,16 +42,17 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
         rules.enter_groups(task, governor)
     _expect_outputs(task, governor)
     if task.row is TaskRow.QUEUED:
-        _enter_queue(task, governor)
+        governor.queue.add(task)
+        governor.active_cpus += task.kind.resources.cpus
     elif can_go_ahead(task, governor):
         governor.followers.append(task)
 
 
 def plan_alike(tasks: Sequence[Task], governor: Governor, priorities: Iterable[int]) -> None:
     """The same for many: ready tasks of one kind without constraints."""
-    move_tasks(tasks, TaskMove.PLAN)
     governor.scheduled.update(dict.fromkeys(tasks))
     for task, priority in zip(tasks, priorities, strict=True):
+        task.row = _PLANNED[task.row]
         task.scheduled = governor
         task.priority = priority
         _expect_outputs(task, governor)
@@ -83,7 +87,9 @@ def inputs_finished(task: Task) -> None:
     """The last missing input is finished: a planned task enters its governor's queue."""
     task.move(TaskMove.INPUTS_FINISHED)
     if task.row is TaskRow.QUEUED:
-        _enter_queue(task, task.scheduled or _nowhere(task))
+        governor = task.scheduled or _nowhere(task)
+        governor.queue.add(task)
+        governor.active_cpus += task.kind.resources.cpus
     elif task.row is TaskRow.ASSIGNED:
         governor = task.scheduled or _nowhere(task)
         governor.ahead -= 1
@@ -115,9 +121,9 @@ def assign(task: Task) -> Governor:
 
 def assign_queued(tasks: Sequence[Task], governor: Governor) -> None:
     """The governor is being told to run tasks that were taken out of its queue."""
-    move_tasks(tasks, TaskMove.ASSIGN)
     assigned = governor.assigned
     for task in tasks:
+        task.row = _ASSIGNED[task.row]
         _note_told(task, governor)
         assigned[task] = None
 
@@ -242,11 +248,6 @@ def _detach(task: Task, governor: Governor) -> None:
 
 def _nowhere(task: Task) -> NoReturn:
     raise InvariantError(f"{task!r} has no governor")
-
-
-def _enter_queue(task: Task, governor: Governor) -> None:
-    governor.queue.add(task)
-    governor.active_cpus += task.kind.resources.cpus
 
 
 def _leave_queue(task: Task, governor: Governor) -> None:

@@ -107,8 +107,8 @@ class ReadyQueue:
             if not others:
                 self._others = None
         if line:
-            rest = min(count - len(taken), len(line))
-            taken += [line.popleft()[2] for _ in range(rest)]
+            for _ in range(min(count - len(taken), len(line))):
+                taken.append(line.popleft()[2])  # noqa: PERF401 # mostly one, or hundreds
         return taken
 
     def _place(self, entry: Entry) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from attrs import define
@@ -83,16 +82,6 @@ class Task:
         if end is None:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")
         self.row = end
-
-
-def move_tasks(tasks: Collection[Task], what: TaskMove) -> None:
-    """All of them go the same way along the table; raises at the first that cannot."""
-    ends = TASK_MOVES[what]
-    for task in tasks:
-        end = ends.get(task.row)
-        if end is None:
-            raise InvariantError(f"{task!r} cannot move by {what.value!r}")
-        task.row = end
 
 
 DONE = frozenset({TaskRow.FINISHED, TaskRow.FAILED, TaskRow.SKIPPED})

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from attrs import Factory, define
 
+from rain.base.states import ObjectState
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import DataObject, Governor, Learned, Session, Task
 
@@ -82,8 +83,8 @@ class Estimates:
 
     def size(self, data_object: DataObject) -> int:
         """Bytes of the object: its own when it is finished."""
-        known = data_object.expected_size
-        if known or data_object.is_finished:
+        known = data_object.pretended_size or data_object.size or data_object.kind.size_hint
+        if known or data_object.state is ObjectState.FINISHED:
             return known
         producer = data_object.producer
         if producer is None:

@@ -21,7 +21,7 @@ from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.accounts import Accounts
 from rain.scheduler.toolbox.balance import feed_hungry
-from rain.scheduler.toolbox.express import TINY, Express, Sights, give_note, look_at
+from rain.scheduler.toolbox.express import TINY, Express, Sights, look_at
 from rain.scheduler.toolbox.levels import enter_levels
 from rain.scheduler.toolbox.loads import done_in_no_time
 from rain.scheduler.toolbox.places import LOOKED_AT
@@ -66,7 +66,14 @@ class HorizonScheduler:
         sights = Sights(plan.estimates)
         if news.finished:
             self._hear_of_ends(news.finished, plan)
-        self._hear_of_tasks(graph, news, sights, plan)
+        if news.submitted:
+            self._enter(news.submitted, sights, plan)
+        if news.unplanned:
+            self._enter_again(graph, news.unplanned, plan)
+        if news.ready:
+            self._list(task for task in news.ready if needs_plan(graph, task))
+        if self._accounts.has_later:
+            self._list(task for task in self._accounts.due(plan.now) if needs_plan(graph, task))
         if news.cleared:
             self._accounts.forget(news.cleared)  # even if it has submitted in the same moment
             self._express.forget(news.cleared)
@@ -103,28 +110,16 @@ class HorizonScheduler:
             if self._sites.get(site.governor) is site:
                 self._sites.look(site, plan.now)
 
-    def _hear_of_tasks(self, graph: Graph, news: News, sights: Sights, plan: Plan) -> None:
-        if news.submitted:
-            self._enter(news.submitted, sights, plan)
-        if news.unplanned:
-            self._enter_again(graph, news.unplanned, plan)
-        if news.ready:
-            self._list(task for task in news.ready if needs_plan(graph, task))
-        if self._accounts.has_later:
-            self._list(task for task in self._accounts.due(plan.now) if needs_plan(graph, task))
-
     def _enter(self, tasks: list[Task], sights: Sights, plan: Plan) -> None:
         """New tasks, inputs before consumers. Levels count as soon as one of them is not tiny."""
-        express, others = _divide(tasks, sights)
+        others = self._express.enter(tasks, sights, plan.now)
         if others:
             enter_levels(tasks, plan, Note)
-            for task in express:
-                note_of(task).listed = True
+            for task in tasks:
+                if sights.of(task).passes:
+                    note_of(task).listed = True
             self._accounts.submitted(others)
             self._list(task for task in others if not task.missing)
-        else:
-            give_note(express, sights, plan.now)
-        self._express.add(express)
 
     def _enter_again(self, graph: Graph, tasks: Iterable[Task], plan: Plan) -> None:
         """Tasks that have lost their plan, in any order."""
@@ -154,7 +149,7 @@ class HorizonScheduler:
     # What follows.
 
     def _plan_express(self, governors: list[Governor], sights: Sights, plan: Plan) -> None:
-        planned, refused = self._express.plan(governors, sights, plan)
+        planned, refused = self._express.plan(governors, self._sites.real_cpus, sights, plan)
         if refused:
             enter_levels(refused, plan, Note)
             self._accounts.submitted(refused)
@@ -317,19 +312,6 @@ def _is_tiny(task: Task, plan: Plan) -> bool:
     """Whether it may take the express lane, and not only because nobody knows better."""
     sight = look_at(task, plan.estimates)
     return sight.seconds < TINY and sight.passes
-
-
-def _divide(tasks: Iterable[Task], sights: Sights) -> tuple[list[Task], list[Task]]:
-    """Those that may take the express lane, and the others. Neighbours often are of one kind."""
-    express: list[Task] = []
-    others: list[Task] = []
-    kind, side = None, others
-    for task in tasks:
-        if task.kind is not kind:
-            kind = task.kind
-            side = express if sights.of(task).passes else others
-        side.append(task)
-    return express, others
 
 
 def _ready_at(task: Task, now: float) -> float | None:

@@ -32,7 +32,8 @@ class Throttle:
         """A run starts; it has not said yet when it wants the next one."""
         self.started = now
         self.soon = self.again = False
-        self.ran(0.0)
+        self.took = 0.0
+        self.rests_until = now
 
     def ran(self, took: float) -> None:
         """The last run has taken so long."""

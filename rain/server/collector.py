@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from rain.base.failures import FailedAttempt, SessionFailure
-from rain.base.ids import ClientId, ObjectId
+from rain.base.ids import ClientId, KindId, ObjectId
+from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import Submission
 from rain.graph import DataObject, Governor, Session, Task
 from rain.server.happenings import (
@@ -59,7 +60,7 @@ class Happenings:
         """Hands over everything and empties."""
         taken = Taken(self._list, self._lost)
         self._list, self._lost, self.bytes = [], 0, 0
-        self._end_batches()
+        self._started = self._finished = self._objects = None
         return taken
 
     def add(self, happening: Happening, size: int = 0) -> None:
@@ -73,15 +74,19 @@ class Happenings:
     def submitted(self, now: float, session: Session, submission: Submission) -> None:
         """A submission was accepted."""
         columns, constants = submission.tasks, submission.constants
-        task_kinds = {kind: session.task_kinds[kind] for kind in dict.fromkeys(columns.kinds)}
-        object_kinds = dict.fromkeys(constants.kinds)
-        for task_kind in task_kinds.values():
-            object_kinds |= dict.fromkeys(task_kind.outputs)
+        task_kinds: dict[KindId, TaskKind] = {}
+        object_kinds: dict[KindId, ObjectKind] = {}
+        for kind in dict.fromkeys(constants.kinds):
+            object_kinds[kind] = session.object_kinds[kind]
+        for kind in dict.fromkeys(columns.kinds):
+            task_kind = task_kinds[kind] = session.task_kinds[kind]
+            for output in task_kind.outputs:
+                object_kinds[output] = session.object_kinds[output]
         happening = ClientSubmit(
             now,
             session.id,
             task_kinds,
-            {kind: session.object_kinds[kind] for kind in object_kinds},
+            object_kinds,
             columns,
             constants.ids,
             constants.kinds,
@@ -160,7 +165,7 @@ class Happenings:
         if self.bytes > limit:
             self._lost += 1
             return
-        self._end_batches()
+        self._started = self._finished = self._objects = None
         self.bytes += _SMALL_BYTES + size
         self._list.append(happening)
 
@@ -171,6 +176,3 @@ class Happenings:
     def _note(self, batch: TasksFinished, task: Task) -> None:
         batch.notes[task.id] = TaskNotes(task.user, task.debug)
         self.bytes += _SMALL_BYTES + len(task.user) + len(task.debug)
-
-    def _end_batches(self) -> None:
-        self._started = self._finished = self._objects = None

@@ -22,7 +22,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from rain.scheduler.api import STEPS, Plan, SchedulerInterrupted
+from rain.graph import Graph
+from rain.scheduler.api import STEPS, News, Plan, SchedulerInterrupted
+from rain.server.scheduling import Ask
 
 AGAIN = 0.1
 """Seconds until a scheduler that still runs is interrupted once more."""
@@ -52,7 +54,7 @@ class TimeGuard:
         self._own = TimeGuard.__call__.__code__
         signal.signal(signal.SIGALRM, self._strike)
 
-    def __call__(self, ask: Callable[[], None], plan: Plan) -> None:
+    def __call__(self, ask: Ask, graph: Graph, news: News, plan: Plan) -> None:
         """Lets the scheduler write its plan; at the limit the plan is over."""
         started = self._stopwatch()
         tracer = sys.gettrace()
@@ -60,7 +62,7 @@ class TimeGuard:
         self._plan = plan
         signal.setitimer(signal.ITIMER_REAL, self._limit, AGAIN)
         try:
-            ask()
+            ask(graph, news, plan)
         finally:
             # Nothing is raised in this function itself, nor, from here on, in what it calls.
             self._plan = None

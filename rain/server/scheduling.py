@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 
 from attrs import Factory, define, field
@@ -32,15 +31,19 @@ QUIET = 60.0
 """Seconds for which the same complaint is not told again."""
 
 
+Ask = Callable[[Graph, News, Plan], None]
+"""Asks a scheduler for its plan."""
+
+
 class Guard(Protocol):
     """Lets the scheduler write its plan, and sets `plan.over` when that takes too long."""
 
-    def __call__(self, ask: Callable[[], None], plan: Plan) -> None: ...
+    def __call__(self, ask: Ask, graph: Graph, news: News, plan: Plan) -> None: ...
 
 
-def unguarded(ask: Callable[[], None], plan: Plan) -> None:
+def unguarded(ask: Ask, graph: Graph, news: News, plan: Plan) -> None:
     """Lets the scheduler take as long as it wants."""
-    ask()
+    ask(graph, news, plan)
 
 
 @define(eq=False)
@@ -99,7 +102,8 @@ class Scheduling:
             plan.last = interrupted_after
         try:
             if interrupted_after != 0:
-                self.guard(partial(self._ask, state.graph, news, plan), plan)
+                ask = self._ask_a_new_one if self.scheduler is None else self.scheduler.schedule
+                self.guard(ask, state.graph, news, plan)
         except (InvariantError, KeyboardInterrupt):  # ours, or the user's, whoever called
             raise
         except BaseException as error:  # noqa: BLE001 # a stranger's code may raise anything
@@ -109,9 +113,8 @@ class Scheduling:
         plan.over = plan.over or interrupted_after is not None
         return not plan.over
 
-    def _ask(self, graph: Graph, news: News, plan: Plan) -> None:
-        if self.scheduler is None:
-            self.scheduler = self.make()
+    def _ask_a_new_one(self, graph: Graph, news: News, plan: Plan) -> None:
+        self.scheduler = self.make()
         self.scheduler.schedule(graph, news, plan)
 
     def _plan_once(self, state: State, news: News) -> None:

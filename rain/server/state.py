@@ -119,8 +119,11 @@ class State:
             self.graph.unspooled = []
         self._effects = []
         if orders:
-            effects[:0] = [OrderGovernor(governor, batch) for governor, batch in orders.items()]
             self._orders = {}
+            told: list[Effect] = []
+            for governor, batch in orders.items():  # mostly one
+                told.append(OrderGovernor(governor, batch))
+            effects[:0] = told
         return effects
 
     def release(self, objects: Iterable[DataObject]) -> None:

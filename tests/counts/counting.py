@@ -27,7 +27,7 @@ class Counted(Counter[str]):
 MOVES = {"Task.move", "DataObject.move", "_looked_up"}
 """The functions that move something along a table of states."""
 
-MOVES_OF_MANY = {"move_tasks": "tasks", "move_objects": "objects"}
+MOVES_OF_MANY = {"move_objects": "objects"}
 """Those that move several at once, and the names of what they move."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from rain.graph import Governor, Graph, Task, check, planning
-from rain.scheduler.api import Plan, SchedulerInterrupted
+from rain.scheduler.api import News, Plan, SchedulerInterrupted
 from rain.server import guard
 from rain.server.guard import TimeGuard
 from tests.support.scenes import scene
@@ -28,6 +28,15 @@ def guarding() -> Iterator[TimeGuard]:
     yield TimeGuard(LIMIT, time.perf_counter)
     signal.signal(signal.SIGALRM, handler)
     signal.setitimer(signal.ITIMER_REAL, *timer)
+
+
+def ask(guard: TimeGuard, work: Callable[[], object], plan: Plan) -> None:
+    """Guards what a scheduler does."""
+
+    def schedule(graph: Graph, news: News, plan: Plan) -> None:
+        work()
+
+    guard(schedule, plan.graph, News(), plan)
 
 
 def loop() -> None:
@@ -118,7 +127,7 @@ def test_who_never_returns_is_interrupted(guarding: TimeGuard, work: Callable[[]
     plan = Plan(Graph())
     tracer = sys.gettrace()
     with pytest.raises(SchedulerInterrupted):
-        guarding(work, plan)
+        ask(guarding, work, plan)
     assert plan.over
     assert guarding.take() >= LIMIT
     assert guarding.take() == 0.0
@@ -151,7 +160,7 @@ def test_no_step_is_left_half_made(guarding: TimeGuard, monkeypatch: pytest.Monk
         done.append("went on")
 
     with pytest.raises(SchedulerInterrupted):
-        guarding(work, plan)
+        ask(guarding, work, plan)
     # then
     assert not done
     assert plan.steps == 1
@@ -162,7 +171,7 @@ def test_no_step_is_left_half_made(guarding: TimeGuard, monkeypatch: pytest.Monk
 def test_who_ends_in_time_is_not_disturbed_and_neither_is_what_follows(guarding: TimeGuard) -> None:
     plan = Plan(Graph())
     done: list[bool] = []
-    guarding(lambda: done.append(True), plan)
+    ask(guarding, lambda: done.append(True), plan)
     deadline = time.perf_counter() + 3 * LIMIT
     while time.perf_counter() < deadline:
         pass
@@ -172,7 +181,7 @@ def test_who_ends_in_time_is_not_disturbed_and_neither_is_what_follows(guarding:
 
 
 def test_a_signal_that_comes_when_nobody_is_guarded_is_ignored(guarding: TimeGuard) -> None:
-    guarding(lambda: None, Plan(Graph()))
+    ask(guarding, lambda: None, Plan(Graph()))
     signal.raise_signal(signal.SIGALRM)
 
 
@@ -182,7 +191,7 @@ def test_who_could_not_be_interrupted_has_no_plan_left_when_it_returns() -> None
     times = iter([0.0, 1000.0])
     plan = Plan(Graph())
     # when
-    TimeGuard(999.0, lambda: next(times))(lambda: None, plan)
+    ask(TimeGuard(999.0, lambda: next(times)), lambda: None, plan)
     # then
     assert plan.over
 
@@ -193,5 +202,5 @@ def test_an_error_of_the_scheduler_passes_through(guarding: TimeGuard) -> None:
 
     plan = Plan(Graph())
     with pytest.raises(ZeroDivisionError):
-        guarding(work, plan)
+        ask(guarding, work, plan)
     assert not plan.over

@@ -39,10 +39,13 @@ def feed_hungry(
     governors: list[Governor], plan: Plan, moves: Moves = always, gives: Gives = willingly
 ) -> None:
     """Moves waiting tasks to governors with idle cpus; nothing ever moves to and fro."""
+    full = [governor for governor in governors if governor.active_cpus > governor.cpus]
+    if not full:
+        return
     hungry = [governor for governor in governors if governor.active_cpus < governor.cpus]
     if not hungry:
         return
-    donors = [one for one in governors if one.active_cpus > one.cpus and gives(one)]
+    donors = [governor for governor in full if gives(governor)]
     if not donors:
         return
     refused = 0

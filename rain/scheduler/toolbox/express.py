@@ -22,6 +22,7 @@ from attrs import Factory, define
 from rain.base.ids import KindId
 from rain.graph import Governor, Session, Task
 from rain.graph.data_object import expected_bytes
+from rain.graph.task import DONE
 from rain.scheduler.api import Plan
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.toolbox.loads import Loads
@@ -68,15 +69,14 @@ class Sight(NamedTuple):
 def look_at(task: Task, estimates: Estimates) -> Sight:
     """What can be said of tasks like this one."""
     kind = task.kind
-    seconds = estimates.duration(task)
     learned = task.session.learned.get(kind.id)
     if kind.duration_hint:
-        known = True
+        known, seconds = True, kind.duration_hint
     elif learned is None or not learned.finished:
-        known = False
+        known, seconds = False, estimates.duration(task)
     else:
-        mean = learned.seconds / learned.finished
-        known = mean < TINY or mean >= SURE or learned.finished >= ENOUGH
+        seconds = learned.seconds / learned.finished
+        known = seconds < TINY or seconds >= SURE or learned.finished >= ENOUGH
     if kind.resources.others:
         passes = True  # by what is scarce: the times of cpus say nothing of it
     elif kind.constraints is not None or (known and seconds >= TINY):
@@ -94,14 +94,14 @@ class Sights:
 
     def __init__(self, estimates: Estimates) -> None:
         self._estimates = estimates
-        self._found: dict[KindId, Sight] = {}
+        self.found: dict[KindId, Sight] = {}
 
     def of(self, task: Task) -> Sight:
         """What can be said of tasks of its kind."""
         kind = task.kind.id
-        found = self._found.get(kind)
+        found = self.found.get(kind)
         if found is None:
-            found = self._found[kind] = look_at(task, self._estimates)
+            found = self.found[kind] = look_at(task, self._estimates)
         return found
 
 
@@ -112,15 +112,6 @@ class Line:
     tasks: deque[Task] = Factory(deque)
     ready: float = inf
     missing: float = inf
-
-    def take_run(self, count: int) -> list[Task]:
-        """Takes out the first tasks as far as they are of one kind, at most so many."""
-        tasks = self.tasks
-        run = [tasks.popleft()]
-        kind = run[0].kind
-        while tasks and len(run) < count and tasks[0].kind is kind:
-            run.append(tasks.popleft())
-        return run
 
     def keep_back(self, tasks: Sequence[Task]) -> None:
         """They are not planned before more is known: then from what will be now."""
@@ -144,19 +135,42 @@ class Express:
                 line = self.lines.setdefault(session, Line()).tasks
             line.append(task)
 
+    def enter(self, tasks: Iterable[Task], sights: Sights, now: float) -> list[Task]:
+        """Takes new tasks in, inputs before consumers, with their notes; returns the others.
+
+        One note is enough for all of a kind, as long as nothing but their like has come.
+        """
+        others: list[Task] = []
+        line: deque[Task] = deque()
+        session, kind, note = None, None, None
+        for task in tasks:
+            if task.kind is not kind:
+                kind = task.kind
+                passes, _, seconds = sights.of(task)
+                note = Note(seconds, seconds, now, now, None, True) if passes else None
+            if note is None:
+                others.append(task)
+                continue
+            task.sched = note
+            if task.session is not session:
+                session = task.session
+                line = self.lines.setdefault(session, Line()).tasks
+            line.append(task)
+        return others
+
     def forget(self, sessions: Iterable[Session]) -> None:
         """Sessions have ended."""
         for session in sessions:
             self.lines.pop(session, None)
 
     def plan(
-        self, governors: list[Governor], sights: Sights, plan: Plan
+        self, governors: list[Governor], cpus: int, sights: Sights, plan: Plan
     ) -> tuple[list[Task], list[Task]]:
         """Plans what can go at once: those that were, and those that do not belong here.
 
         No more than a run has, from every session its share; the others are for the next run.
+        `cpus` are those of all governors.
         """
-        cpus = sum([governor.cpus for governor in governors])
         run = _Run(plan, sights, Loads(governors), max(cpus, 1))
         at_once = min(max(AT_ONCE, FOR_EACH * len(governors)), AT_MOST)
         for session, line in list(self.lines.items()):
@@ -188,33 +202,42 @@ class _Run:
         now = -1000.0 * self.plan.now
         line.ready = min(line.ready, now)
         line.missing = min(line.missing, LEAD + now)
-        while line.tasks and count:
-            tasks = line.take_run(count)
+        waiting = line.tasks
+        while waiting and count:
+            tasks = [waiting.popleft()]
+            kind = tasks[0].kind
+            while waiting and len(tasks) < count and waiting[0].kind is kind:
+                tasks.append(waiting.popleft())
             count -= len(tasks)
             kept_back = self._plan_kind(line, tasks)
             if kept_back:
                 line.keep_back(kept_back)
                 return
-        if line.tasks:
+        if waiting:
             self.plan.run_again()
 
     def _plan_kind(self, line: Line, tasks: list[Task]) -> list[Task]:
         """Plans tasks of one kind; returns those from the first that is kept back."""
         kind, graph = tasks[0].kind, self.plan.graph
-        passes, known, seconds = self.sights.of(tasks[0])
+        passes, known, seconds = self.sights.found.get(kind.id) or self.sights.of(tasks[0])
         if not passes:
             self.refused += [task for task in tasks if needs_plan(graph, task)]
             return []
         cpus, others = kind.resources.cpus, kind.resources.others
         step = 1000.0 * seconds * cpus / self.cpus
+        known_tasks = graph.tasks
         # Nothing but cpus counts for where they go, and there is one for everybody.
         together = (
             not others and kind.constraints is None and len(tasks) >= len(self.loads.governors)
         )
         alike: list[Task] = []
         for place, task in enumerate(tasks):
-            if not needs_plan(graph, task):
-                continue
+            if (
+                task.scheduled is not None
+                or task.row in DONE
+                or known_tasks.get(task.id) is not task
+            ):
+                continue  # it needs no plan any more
             if together and not task.inputs:
                 alike.append(task)
                 continue
@@ -223,7 +246,10 @@ class _Run:
                 alike = []
                 if kept_back:
                     return [*kept_back, *tasks[place:]]
-            governor = self.loads.choose(task) if others or _is_light(task) else None
+            if not task.inputs:
+                governor = self.loads.least(task)
+            else:
+                governor = self.loads.choose(task) if others or _is_light(task) else None
             if governor is None:
                 self.refused.append(task)
             elif task.missing:
@@ -276,14 +302,3 @@ class _Run:
 def _is_light(task: Task) -> bool:
     """Whether its inputs are few bytes."""
     return expected_bytes(task.inputs) <= LIGHT
-
-
-def give_note(tasks: Iterable[Task], sights: Sights, now: float) -> None:
-    """Notes for tasks that come with nothing but their like: one is enough for all of a kind."""
-    kind, note = None, None
-    for task in tasks:
-        if task.kind is not kind:
-            kind = task.kind
-            seconds = sights.of(task).seconds
-            note = Note(seconds, seconds, now, end=now, listed=True)
-        task.sched = note

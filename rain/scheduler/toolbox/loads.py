@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from heapq import heapify, heapreplace
+from math import inf
 
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import Governor, Task
@@ -79,12 +80,13 @@ def done_in_no_time(task: Task, estimates: Estimates) -> int:
 class Loads:
     """Governors by load, as a heap whose entries are corrected when they surface.
 
-    The heap is made when it is first asked: it takes a look at all governors.
+    It is made when it is asked for the second time: for one task a look at all of them is enough.
     """
 
     def __init__(self, governors: list[Governor]) -> None:
         self.governors = governors
         self._heap: list[Entry] = []
+        self._asked = False
 
     def choose(self, task: Task) -> Governor | None:
         """Where its inputs are, unless there is too much to do; None if it has no place yet."""
@@ -135,10 +137,14 @@ class Loads:
 
     def least(self, task: Task) -> Governor | None:
         """The least loaded governor that could run the task."""
-        resources = task.kind.resources
-        governor = self._top()
-        if not resources.others and allows(task, governor, self.governors):
-            return governor
+        kind = task.kind
+        resources = kind.resources
+        if not resources.others:
+            governor = self._top()
+            if kind.constraints is None and resources.cpus <= governor.cpus:  # as nearly always
+                return governor
+            if allows(task, governor, self.governors):
+                return governor
         fitting = [found for found in self.governors if allows(task, found, self.governors)]
         load = partial(_scarce_load, task) if resources.others else load_of
         return min(fitting, key=lambda found: (load(found), found.number), default=None)
@@ -147,6 +153,14 @@ class Loads:
         governors = self.governors
         if len(governors) == 1:
             return governors[0]
+        if not self._asked:
+            self._asked = True
+            chosen, least = governors[0], inf
+            for governor in governors:  # among equals the oldest, which comes first
+                load = len(governor.scheduled) / (governor.cpus or 1)
+                if load < least:
+                    chosen, least = governor, load
+            return chosen
         if not self._heap:
             self._heap = _by_load(governors)
         while True:

@@ -101,6 +101,7 @@ class Sites:
         self._soonest: dict[int, _Soonest] = {}
         self._run = 0
         self.cpus = 0  # of all of them
+        self.real_cpus = 0  # the same, if those without any do not count as one
 
     def __len__(self) -> int:
         return len(self._sites)
@@ -125,6 +126,7 @@ class Sites:
                 for governor in governors
             }
             self.cpus = sum(site.cpus for site in self._sites.values())
+            self.real_cpus = sum(governor.cpus for governor in self._sites)
             self._soonest = {}
 
     def look(self, site: Site, now: float) -> None:
