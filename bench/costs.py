@@ -1,24 +1,29 @@
-"""What a task costs the server: so many at a time, on so many governors, all in turns.
+"""What a task costs the server: so many at a time, on so many governors, compared round by round.
 
-A machine may be much faster in one second than in the next. So every size on every number of
-governors is measured again and again, one after the other, and the least that each of them took is
-what is compared: what the work takes when nothing disturbs it.
+A machine may be twice as fast in one second as in the next. So nothing is compared that was not
+measured close together: each round measures every size on one number of governors after the other,
+in short turns, and says how much more the one took than the other; every second round goes the
+other way round, so that a machine that gets slower tells nothing against those who come last. What
+counts is the median of these ratios over all rounds. The times themselves are those of the moment.
 """
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from statistics import median
+from statistics import median, quantiles
 
 from attrs import Factory, frozen
 from rich.console import Console
 
 from bench.processes import HOST, Daemon, zero_cluster
-from bench.server_alone import Sample, measure
+from bench.server_alone import Sample, measure, rounds_for
 from bench.shapes import merge
 from bench.sheet import Sheet
 from rain.client import Client
 
 MILLION = 1_000_000
+
+TURN_TASKS = 5_000
+"""So many tasks at least in one turn: less would measure single moments."""
 
 
 @frozen
@@ -46,35 +51,73 @@ class Cost:
 def costs_of(
     sizes: Sequence[int], governors: Sequence[int], repeat: int, console: Console
 ) -> list[Cost]:
-    """Merges of all sizes on all clusters, in turns; a million of them on the first cluster only.
+    """Merges of all sizes on all clusters, in rounds; a million of them on the first cluster only.
 
     It would say the same of the others.
     """
     with ExitStack() as stack:
-        places: list[tuple[Cost, Client, Daemon]] = []
-        for number, count in enumerate(governors):
+        clusters: list[tuple[int, Client, Daemon]] = []
+        for count in governors:
             cluster = stack.enter_context(zero_cluster(count))
             client = stack.enter_context(Client(HOST, cluster.port))
-            measure(merge(200), client, cluster.server, repeat=1)  # warm-up
-            places += [
-                (Cost(count, size + 1), client, cluster.server)
-                for size in sizes
-                if number == 0 or size < MILLION
-            ]
-        for turn in range(repeat):
-            for cost, client, server in places:
-                told = f"{cost.tasks:,} tasks, {cost.governors} governors, turn {turn + 1}"
+            measure(merge(200), client, cluster.server, rounds_for(201, 1))  # warm-up
+            clusters.append((count, client, cluster.server))
+        places = [
+            (Cost(count, size + 1), client, server)
+            for size in sizes
+            for count, client, server in (clusters if size < MILLION else clusters[:1])
+        ]
+        for number in range(repeat):
+            for cost, client, server in reversed(places) if number % 2 else places:
+                told = f"{cost.tasks:,} tasks, {cost.governors} governors, round {number + 1}"
                 with console.status(told):
-                    sample = measure(merge(cost.tasks - 1), client, server, repeat=1)
-                cost.turns.append(sample)
+                    often = -(-TURN_TASKS // cost.tasks)
+                    cost.turns.append(measure(merge(cost.tasks - 1), client, server, often))
         return [cost for cost, _, _ in places]
 
 
+def ratios(cost: Cost, other: Cost) -> list[float]:
+    """How many times as much a task cost as under the other conditions, in each round."""
+    return [one / two for one, two in zip(cost.microseconds, other.microseconds, strict=True)]
+
+
+def fewest_governors(cost: Cost, costs: Sequence[Cost]) -> Cost:
+    """The same tasks on the fewest governors."""
+    same = [other for other in costs if other.tasks == cost.tasks]
+    return min(same, key=lambda other: other.governors)
+
+
+def fewest_tasks(cost: Cost, costs: Sequence[Cost]) -> Cost:
+    """The fewest tasks on the same governors."""
+    same = [other for other in costs if other.governors == cost.governors]
+    return min(same, key=lambda other: other.tasks)
+
+
+def _compared(cost: Cost, other: Cost) -> str:
+    """The median of the rounds, and the middle half of them."""
+    if cost is other:
+        return ""
+    more = [ratio - 1 for ratio in ratios(cost, other)]
+    if len(more) < 2:
+        return f"{more[0]:+.0%}"
+    low, middle, high = quantiles(more, n=4, method="inclusive")
+    return f"{middle:+.0%} ({low:+.0%} to {high:+.0%})"
+
+
 def costs_sheet(costs: Sequence[Cost]) -> Sheet:
-    cheapest = min(cost.least for cost in costs)
+    governors = min(cost.governors for cost in costs)
+    tasks = min(cost.tasks for cost in costs)
     return Sheet(
         title="What a task costs the server",
-        columns=("governors", "tasks", "tasks/s", "CPU a task, median", "least", "to the cheapest"),
+        columns=(
+            "governors",
+            "tasks",
+            "tasks/s",
+            "CPU a task, median",
+            "least",
+            f"to {governors:,} governor{'s' if governors > 1 else ''}",
+            f"to {tasks:,} tasks",
+        ),
         rows=tuple(
             (
                 f"{cost.governors:,}",
@@ -82,12 +125,13 @@ def costs_sheet(costs: Sequence[Cost]) -> Sheet:
                 f"{cost.tasks_per_second:,.0f}",
                 f"{median(cost.microseconds):.1f} µs",
                 f"{cost.least:.1f} µs",
-                f"{cost.least / cheapest - 1:+.0%}",
+                _compared(cost, fewest_governors(cost, costs)),
+                _compared(cost, fewest_tasks(cost, costs)),
             )
             for cost in costs
         ),
-        caption="Zero governors; CPU of the server's process, the end of the session included;"
-        " median and least of all turns. The least ones are compared.",
+        caption="Zero governors; CPU of the server's process, the end of the session included."
+        " Compared within each round: the median of the rounds, and the middle half of them.",
         words=0,
     )
 

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import frozen
 
-from bench.costs import MILLION, Cost, costs_of, costs_sheet, curves
+from bench.costs import (
+    MILLION,
+    Cost,
+    costs_of,
+    costs_sheet,
+    curves,
+    fewest_governors,
+    fewest_tasks,
+    ratios,
+)
 from bench.options import (
     WRITABLE,
     Delivery,
@@ -27,7 +36,7 @@ from bench.options import (
 from bench.plot import draw_lines, require_matplotlib
 from bench.processes import HOST, Daemon, zero_cluster
 from bench.runners import OURS
-from bench.server_alone import build, measure
+from bench.server_alone import build, measure, rounds_for
 from bench.shapes import merge
 from bench.sheet import Sheet
 from rain.client import Client
@@ -66,7 +75,7 @@ class Interruption:
 def memory_of(tasks: int) -> Memory:
     """Of a fresh server, which has had no more tasks before."""
     with zero_cluster(1) as cluster, Client(HOST, cluster.port) as client:
-        measure(merge(200), client, cluster.server, repeat=1)
+        measure(merge(200), client, cluster.server, rounds_for(201, 1))
         before = _settled(cluster.server, client)
         with client.new_session("memory") as session:
             build(merge(tasks))
@@ -167,7 +176,7 @@ def interruption_sheet(one: Interruption) -> Sheet:
 )
 @numbers_option("--governors", default="1,10,100", explained="How many zero governors.")
 @click.option("--million", is_flag=True, help="A million tasks too, which takes some GiB.")
-@repeat_option(5)
+@repeat_option(9)
 @delivery_options
 @click.option("--plot", "plot_file", type=WRITABLE, help="Draw a plot: .svg, .png or .pdf.")
 def command(
@@ -218,6 +227,8 @@ def scale_values(
                 "tasks": cost.tasks,
                 "seconds": [list(turn.seconds) for turn in cost.turns],
                 "server_cpu_microseconds_per_task": cost.microseconds,
+                "to_fewest_governors": ratios(cost, fewest_governors(cost, costs)),
+                "to_fewest_tasks": ratios(cost, fewest_tasks(cost, costs)),
             }
             for cost in costs
         ],

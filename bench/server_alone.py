@@ -59,8 +59,8 @@ def build(shape: Shape) -> None:
             built.append(tasks.Concat([built[i] for i in call.needs]))
 
 
-def measure(shape: Shape, client: Client, server: Daemon, repeat: int) -> Sample:
-    rounds = rounds_for(shape.task_count, repeat)
+def measure(shape: Shape, client: Client, server: Daemon, rounds: int) -> Sample:
+    """Runs the shape so often, each time in a session of its own."""
     seconds: list[float] = []
     cpu_before = server.cpu_seconds()
     for _ in range(rounds):
@@ -80,11 +80,12 @@ def measure_all(
         zero_cluster(governors, event_log=event_log) as cluster,
         Client("127.0.0.1", cluster.port) as client,
     ):
-        measure(merge(100), client, cluster.server, repeat=1)  # warm-up
+        measure(merge(100), client, cluster.server, rounds_for(101, 1))  # warm-up
         samples: list[Sample] = []
         for shape in shapes_of(sizes):
             with console.status(f"{shape.name} of {shape.task_count:,} tasks"):
-                samples.append(measure(shape, client, cluster.server, repeat))
+                rounds = rounds_for(shape.task_count, repeat)
+                samples.append(measure(shape, client, cluster.server, rounds))
         return samples
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.costs import Cost, costs_sheet, curves
+from bench.costs import Cost, costs_sheet, curves, fewest_governors, fewest_tasks, ratios
 from bench.scale import Interruption, Memory, interruption_sheet, memory_sheet, scale_values
 from bench.server_alone import Sample
 from bench.shapes import merge
@@ -14,19 +14,34 @@ def turn(cpu_seconds: float) -> Sample:
     return Sample(merge(99), (0.01,), cpu_seconds)
 
 
+# The machine is half as fast in the second round, and still so for a moment in the third.
 COSTS = [
-    Cost(1, 100, [turn(0.0016), turn(0.001), turn(0.0011)]),
-    Cost(10, 100, [turn(0.0012), turn(0.0013), turn(0.0024)]),
+    Cost(1, 100, [turn(0.001), turn(0.002), turn(0.002)]),
+    Cost(10, 100, [turn(0.0012), turn(0.0024), turn(0.0012)]),
+    Cost(1, 1000, [turn(0.0011), turn(0.0022), turn(0.0011)]),
 ]
 MEMORY = Memory(1000, before=2**25, open=2**25 + 1_500_000, closed=2**25)
 BESIDE = Interruption(100, 1.0, (0.001, 0.25, 0.002), 3)
 
 
-def test_the_least_costs_are_compared_with_the_cheapest() -> None:
-    assert [row[-3:] for row in costs_sheet(COSTS).rows] == [
-        ("11.0 µs", "10.0 µs", "+0%"),
-        ("13.0 µs", "12.0 µs", "+20%"),
+def test_costs_are_compared_within_each_round() -> None:
+    one, ten, large = COSTS
+    assert fewest_governors(ten, COSTS) is one
+    assert fewest_tasks(large, COSTS) is one
+    assert ratios(ten, one) == pytest.approx([1.2, 1.2, 0.6])
+
+
+def test_the_middle_of_the_rounds_is_told_and_how_far_its_neighbours_are() -> None:
+    assert [row[-4:] for row in costs_sheet(COSTS).rows] == [
+        ("20.0 µs", "10.0 µs", "", ""),
+        ("12.0 µs", "12.0 µs", "+20% (-10% to +20%)", ""),
+        ("11.0 µs", "11.0 µs", "", "+10% (-17% to +10%)"),
     ]
+
+
+def test_a_single_round_has_no_range() -> None:
+    once = [Cost(1, 100, [turn(0.001)]), Cost(10, 100, [turn(0.0012)])]
+    assert costs_sheet(once).rows[1][-2:] == ("+20%", "")
 
 
 def test_the_memory_of_a_task_is_what_came_on_top() -> None:
