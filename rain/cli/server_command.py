@@ -103,10 +103,9 @@ def server(
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure
     from rain.server.history.retention import Keep
-    from rain.server.http.listener import HttpSettings
     from rain.server.main import run_server
     from rain.server.plugins import with_options
-    from rain.server.settings import DEFAULT_HOST, DEFAULT_PORT, ServerSettings
+    from rain.server.settings import DEFAULT_HOST, DEFAULT_PORT, HttpSettings, ServerSettings
     from rain.server.state import ReactorSettings
 
     host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)

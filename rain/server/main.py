@@ -20,7 +20,6 @@ from rain.rpc.server_endpoint import listen
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
 from rain.server.history.keeper import HistorySettings, open_history
-from rain.server.http.listener import serve_http
 from rain.server.plugins import maker_of
 from rain.server.recording import Header, Recorder
 from rain.server.service import Service
@@ -76,7 +75,9 @@ async def _serve(
         stack.callback(listener.close)
         http = None
         if settings.http is not None:
-            from rain.server.http.site import Site  # noqa: PLC0415 # it brings numpy along
+            # Not for the server of an embedded cluster, which has none. They bring numpy along.
+            from rain.server.http.listener import serve_http  # noqa: PLC0415
+            from rain.server.http.site import Site  # noqa: PLC0415
 
             site = Site.of(state, reader, clock.now, log, settings.secret)
             http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))

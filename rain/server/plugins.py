@@ -12,18 +12,27 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rain.base.errors import StartError
 from rain.scheduler import shipped
 from rain.scheduler.api import Scheduler
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
 GROUP = "rain.schedulers"
 SHIPPED = shipped.SCHEDULERS
 
 Factory = Callable[..., Scheduler]
+
+
+def entry_points(*, group: str) -> EntryPoints:
+    """What installed packages announce. Looked for only when no scheduler of ours is wanted."""
+    from importlib import metadata  # noqa: PLC0415 # the twentieth part of a server's start
+
+    return metadata.entry_points(group=group)
 
 
 def names() -> list[str]:

@@ -10,11 +10,19 @@ from rain.base.admission import Secret
 from rain.daemon.readiness import Readiness
 from rain.scheduler import DEFAULT
 from rain.server.history.retention import Keep
-from rain.server.http.listener import HttpSettings
 from rain.server.state import ReactorSettings
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7210
+DEFAULT_HTTP_PORT = 7222
+
+
+@frozen
+class HttpSettings:
+    """Where to listen for HTTP; port 0 picks a free one."""
+
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_HTTP_PORT
 
 
 @frozen

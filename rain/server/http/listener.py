@@ -6,27 +6,18 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
 import trio
-from attrs import Factory, define, frozen
+from attrs import Factory, define
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
 from rain.server.beside import beside
 from rain.server.http.connection import Answer, serve_connection
+from rain.server.settings import HttpSettings
 
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 7222
 MOST_CONNECTIONS = 64
 
 
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-
-
-@frozen
-class HttpSettings:
-    """Where to listen; port 0 picks a free one."""
-
-    host: str = DEFAULT_HOST
-    port: int = DEFAULT_PORT
 
 
 @asynccontextmanager

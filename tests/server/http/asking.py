@@ -15,8 +15,9 @@ from rain.server.collector import Happenings
 from rain.server.history.reader import EventReader
 from rain.server.history.store import EventStore
 from rain.server.http.connection import Answer
-from rain.server.http.listener import HttpSettings, serve_http
+from rain.server.http.listener import serve_http
 from rain.server.http.site import Site
+from rain.server.settings import HttpSettings
 from rain.server.state import State
 from tests.support.logs import capturing_logger
 

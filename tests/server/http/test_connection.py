@@ -17,9 +17,10 @@ from rain.base.errors import StartError
 from rain.rpc import host
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.http import listener
-from rain.server.http.listener import HttpSettings, serve_http
+from rain.server.http.listener import serve_http
 from rain.server.http.messages import Request, Response, text
 from rain.server.http.site import Site
+from rain.server.settings import HttpSettings
 from rain.server.state import State
 from tests.server.http.asking import ask, serving
 from tests.support.logs import capturing_logger
