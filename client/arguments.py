@@ -81,7 +81,7 @@ def pickle_plain(
     """
     pickles: list[bytes] = []
     collector: InputCollector | None = None
-    for value, (parameter, load, content_type) in zip(values, positions, strict=False):
+    for place, value in enumerate(values):
         kind = type(value)
         if kind in _ATOMS:
             data = _dumps(value, PROTOCOL)
@@ -90,6 +90,7 @@ def pickle_plain(
         elif kind is Task or kind is DataObject:
             if collector is None:
                 collector = InputCollector(function)
+            parameter, load, content_type = positions[place]
             label = f"{parameter}{{0}}"
             data = _placeholder(label, collector.add(label, value), load, content_type)
         else:

@@ -31,7 +31,8 @@ class Pending:
         tasks = self.tasks[:]
         del self.tasks[: len(tasks)]
         objects = self._objects[:]
-        del self._objects[: len(objects)]
+        if objects:  # as for few single tasks
+            del self._objects[: len(objects)]
         return Batch(tasks, objects)
 
     def put_back(self, batch: Batch) -> None:

@@ -40,14 +40,14 @@ class ResultStore:
 
     def take_in(self, delivery: Delivery) -> None:
         """Stores what was delivered whole."""
-        for packed_id, size, content_type, data in zip(
-            delivery.ids, delivery.sizes, delivery.content_types, delivery.data, strict=True
-        ):
+        sizes, types = delivery.sizes, delivery.content_types
+        for place, packed_id in enumerate(delivery.ids):
+            size, data = sizes[place], delivery.data[place]
             if len(data) != size or packed_id in self._results:
                 continue
             if self._size + size > self._capacity:
                 return
-            self._results[packed_id] = data, content_type
+            self._results[packed_id] = data, types[place]
             self._size += size
 
     def get(self, packed_id: int) -> Result | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import CodeType
 
 DEPTH = 6
+_ENTRIES = 2 * DEPTH
 _OURS = str(Path(__file__).parent) + "/"
 
 Stack = tuple[CodeType | int, ...]
@@ -28,9 +29,11 @@ def here(above: int = 0) -> Stack:
     while frame.f_code.co_filename.startswith(_OURS) and frame.f_back is not None:
         frame = frame.f_back
     frames: list[CodeType | int] = [frame.f_code, frame.f_lasti]
-    while frame.f_back is not None and len(frames) < 2 * DEPTH:
-        frame = frame.f_back
-        frames += (frame.f_code, frame.f_lasti)
+    above_it = frame.f_back
+    while above_it is not None and len(frames) < _ENTRIES:
+        frames.append(above_it.f_code)
+        frames.append(above_it.f_lasti)
+        above_it = above_it.f_back
     stack = tuple(frames)
     if stack == _last[0]:
         return _last[0]

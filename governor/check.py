@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from math import inf
 
 from rain.base.errors import InvariantError
 from rain.base.ids import session_of
@@ -143,6 +144,8 @@ def _objects(state: State) -> Iterator[str]:
         yield f"files are shared as {shared}, not {objects.files.counts}"
     if not set(objects.lingering) <= set(known) or len(objects.lingering) > LINGERING_AT_MOST:
         yield "the list of lingering objects is too long"
+    if min(objects.lingering.values(), default=inf) < objects.expiry:
+        yield "an object that lingers goes unnoticed"
     if list(objects.lingering.values()) != sorted(objects.lingering.values()):
         yield "the list of lingering objects is not in the order of time"
     if not set(objects.fetches.values()) <= set(known) or len(objects.fetches) > FETCHES_AT_ONCE:

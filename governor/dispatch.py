@@ -57,11 +57,14 @@ class Dispatch:
         pool = self._pool
         pool.turn += 1
         active: list[Group] = []
-        for group in list(self.groups.values()):
+        unknown: list[Group] = []
+        for group in self.groups.values():
             if group.count:
                 active.append(group)
             elif not group.kinds:
-                self._prune(group)
+                unknown.append(group)
+        for group in unknown:
+            self._prune(group)
         if active:
             limit = self._grant(active)
             for group in active if len(active) == 1 else sorted(active, key=Group.rank):

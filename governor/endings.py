@@ -28,11 +28,15 @@ class Endings:
         """Whoever worked on the task has done with it."""
         if task.row is _STOPPED:
             self._discard(result)
-        elif isinstance(result, Failed):
+            return
+        if isinstance(result, Failed):
             self.fail(task, result)
-        elif (Made in map(type, result) or len(result) != len(task.outputs)) and (
-            fault := _fault(task, result)
-        ):
+            return
+        plain = len(result) == len(task.outputs)
+        for output in result:
+            if type(output) is Made:
+                plain = False
+        if not plain and (fault := _fault(task, result)):
             self._discard(result)
             self.fail(task, Failed(fault))
         else:
@@ -45,7 +49,8 @@ class Endings:
         finished.attempts.append(task.attempt)
         finished.durations.append(duration)
         finished.output_counts.append(len(outputs))
-        for target, output in zip(task.outputs, outputs, strict=True):
+        for place, target in enumerate(task.outputs):
+            output = outputs[place]
             if type(output) is bytes and target.row is _MAKING:
                 self._objects.made_bytes(target, output)
                 data: Content | None = output

@@ -10,6 +10,7 @@ held stays, whoever else makes or sends the same object.
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, spell
@@ -43,6 +44,7 @@ class Objects:
         self.now = 0.0
         # When each lingering object goes; the order of insertion is the order of the times.
         self.lingering: dict[DataObject, float] = {}
+        self.expiry = inf  # none of them goes before; asked for in every turn
         self.queue: deque[DataObject] = deque()  # remote ones in order; others there are skipped
         self.fetches: dict[int, DataObject] = {}  # those being pulled, by the name of the fetch
         self._fetch_count = 0
@@ -258,7 +260,10 @@ class Objects:
                 return  # it is made anew for the sake of its siblings, and wanted with them
             target.row = _UNWANT[row]
             if self._linger_seconds > 0 and len(self.lingering) < LINGERING_AT_MOST:
-                self.lingering[target] = self.now + self._linger_seconds
+                time = self.now + self._linger_seconds
+                if not self.lingering:
+                    self.expiry = time
+                self.lingering[target] = time
             else:
                 self.forget(target)
         elif row in (ObjectRow.REMOTE, ObjectRow.PULLING, ObjectRow.ABSENT):
@@ -272,8 +277,10 @@ class Objects:
         while lingering:
             target, time = next(iter(lingering.items()))
             if time > self.now:
+                self.expiry = time
                 return
             self.forget(target)
+        self.expiry = inf
 
     def forget(self, target: DataObject) -> None:
         """Not here and not known any more."""

@@ -73,7 +73,7 @@ class Reactor:
                 state.on_calls_done(event)
             else:
                 self._apply(event)
-        if objects.lingering and next(iter(objects.lingering.values())) <= now:
+        if objects.expiry <= now:
             objects.expire()
         if objects.queue:
             objects.start_fetches()
@@ -91,11 +91,7 @@ class Reactor:
 
     def next_time(self) -> float:
         """When a turn is due even if nothing happens."""
-        soonest = min(self._last_update + HEARTBEAT, self._next_look)
-        lingering = self.state.objects.lingering
-        if lingering:
-            return min(soonest, next(iter(lingering.values())))
-        return soonest
+        return min(self._last_update + HEARTBEAT, self._next_look, self.state.objects.expiry)
 
     def report(self, address: str) -> GovernorReport:
         """What `get_server_info` shows of this governor."""

@@ -110,9 +110,9 @@ class State:
             raise InvariantError(f"the executor {event.executor} is not known")
         calls = executor.calls
         notes = {note.task: note for note in event.notes} if event.notes else None
-        for task_id, duration, result in zip(
-            event.tasks, event.durations, event.results, strict=True
-        ):
+        durations, results = event.durations, event.results
+        for place, task_id in enumerate(event.tasks):
+            result = results[place]
             task = calls[0] if calls else None
             if (
                 task is None
@@ -129,6 +129,7 @@ class State:
             if isinstance(result, NotRun):
                 self._calls.not_run(task)
                 continue
+            duration = durations[place]
             task.meter.add(duration)
             self._endings.end(task, duration, result)
             if notes is not None and task_id in notes and task.row is TaskRow.FINISHED:

@@ -222,6 +222,11 @@ def order_of_lingering(state: State) -> None:
     state.objects.lingering = {target(state, 10): 9e9, lingers: 1.0}
 
 
+def unnoticed_expiry(state: State) -> None:
+    target(state, 11)  # which lingers
+    state.objects.expiry = 9e9
+
+
 def gone(state: State) -> None:
     target(state, 200).row = ObjectRow.GONE
 
@@ -304,6 +309,7 @@ CHANGES: list[Callable[[State], None]] = [
     wanted_and_lingering,
     lingering,
     order_of_lingering,
+    unnoticed_expiry,
     gone,
     absent_and_wanted,
     made_by_nobody,
