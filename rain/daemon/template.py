@@ -52,7 +52,8 @@ class Copy:
 
     def terminate(self) -> None:
         if self.poll() is None:
-            os.kill(self.pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGTERM)
 
     def _ask(self, options: int) -> int:
         try:
@@ -64,7 +65,10 @@ class Copy:
         return self.returncode or 0
 
     def _ends_within(self, seconds: float) -> bool:
-        descriptor = os.pidfd_open(self.pid)
+        try:
+            descriptor = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return True
         try:
             poll = select.poll()
             poll.register(descriptor, select.POLLIN)

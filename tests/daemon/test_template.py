@@ -164,6 +164,16 @@ def test_a_copy_that_does_not_end_in_time_is_told_as_one(tmp_path: Path) -> None
     assert copy.poll() == -signal.SIGTERM
 
 
+def test_a_copy_that_somebody_else_has_asked_about_has_ended_all_the_same(tmp_path: Path) -> None:
+    first, second = run(tmp_path, "sys.exit(3)", "sys.exit(3)")
+    for copy in (first, second):
+        os.waitpid(copy.pid, 0)
+
+    assert first.wait(PATIENCE) == 0  # what subprocess says of such a process, too
+    second.terminate()
+    assert second.returncode == 0
+
+
 def test_orphans_are_wanted_while_any_template_runs(tmp_path: Path) -> None:
     assert not reaps_orphans()
     with template(tmp_path) as first:
