@@ -9,13 +9,13 @@ from rain.base.admission import Role, Secret
 from rain.base.errors import ProtocolError, StartError
 from rain.base.ids import GovernorId
 from rain.base.resources import Resources
-from rain.base.wire import GOVERNOR_VERSION, Update
+from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Update
 from rain.rpc import schema
 from rain.rpc.codec.answers import write_governor_report
 from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
 from rain.rpc.codec.kinds import write_amounts
 from rain.rpc.codec.orders import decode_orders
-from rain.rpc.codec.split import slim_update
+from rain.rpc.codec.split import INLINE_BYTES, slim_update
 from rain.rpc.codec.update import encode_update
 from rain.rpc.connection import Connection, NotLetInError, dial, reason_of
 from rain.rpc.handlers import ControlHandler
@@ -24,6 +24,9 @@ from rain.rpc.offer import offer
 from rain.stream.errors import UnreachableError
 
 CONNECT_TIMEOUT = 10.0
+
+ALWAYS_INLINE = INLINE_BYTES // INLINE_LIMIT
+"""So many results, each as long as one that travels inline may be, fit into one update."""
 
 
 class Upstream:
@@ -40,7 +43,9 @@ class Upstream:
 
     def update(self, update: Update) -> None:
         """Sends news after all earlier news; a closed connection takes nothing."""
-        self._connection.say(encode_update(slim_update(update)))
+        if len(update.finished.data) > ALWAYS_INLINE:
+            update = slim_update(update)
+        self._connection.say(encode_update(update))
 
     async def drained(self) -> None:
         """From trio: says, after all news, that this governor leaves on purpose.
