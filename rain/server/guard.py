@@ -9,12 +9,17 @@ Code that catches everything would go on. So the timer goes on, too; from the se
 first instruction that is executed after the exception raises another one, which leaves the handler
 that has caught the first.
 
+The timer is not set for each run: to set it and to stop it costs more than a small run. It goes on
+when a run has ended, and when it has run down in the middle of a later one, it is set for what that
+one has left. If nobody is guarded then, it stops.
+
 Only Python's own instructions can be interrupted, and calls of the system that wait. A library that
 computes for an hour without coming back to Python holds the server for an hour.
 """
 
 from __future__ import annotations
 
+import atexit
 import opcode
 import signal
 import sys
@@ -25,6 +30,9 @@ from typing import Any
 from rain.graph import Graph
 from rain.scheduler.api import STEPS, News, Plan, SchedulerInterrupted
 from rain.server.scheduling import Ask
+
+LEAST = 0.001
+"""Seconds: a timer that is set for less might be one that is stopped."""
 
 AGAIN = 0.1
 """Seconds until a scheduler that still runs is interrupted once more."""
@@ -49,26 +57,34 @@ class TimeGuard:
         self._limit = limit
         self._stopwatch = stopwatch
         self._took = 0.0
-        self._plan: Plan | None = None  # of the run that is guarded
+        self._started = 0.0  # when the run that is guarded has begun
+        self._plan: Plan | None = None  # of that run
+        self._ticking = False  # the timer runs
         self._strikes = 0
         self._own = TimeGuard.__call__.__code__
         signal.signal(signal.SIGALRM, self._strike)
+        # When Python ends, it gives the signal back to the system, which would kill the process.
+        atexit.register(signal.setitimer, signal.ITIMER_REAL, 0.0)
 
     def __call__(self, ask: Ask, graph: Graph, news: News, plan: Plan) -> None:
         """Lets the scheduler write its plan; at the limit the plan is over."""
-        started = self._stopwatch()
+        self._started = started = self._stopwatch()
         tracer = sys.gettrace()
         self._strikes = 0
         self._plan = plan
-        signal.setitimer(signal.ITIMER_REAL, self._limit, AGAIN)
+        if not self._ticking:
+            self._ticking = True
+            signal.setitimer(signal.ITIMER_REAL, self._limit, AGAIN)
         try:
             ask(graph, news, plan)
         finally:
             # Nothing is raised in this function itself, nor, from here on, in what it calls.
             self._plan = None
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-            if self._strikes > 1:
-                sys.settrace(tracer)
+            if self._strikes:
+                self._ticking = False
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+                if self._strikes > 1:
+                    sys.settrace(tracer)
             self._took = self._stopwatch() - started
             if self._took > self._limit:
                 plan.over = True
@@ -79,10 +95,19 @@ class TimeGuard:
         return took
 
     def _strike(self, number: int, frame: FrameType | None) -> None:
-        """The time is over; `frame` is what runs just now."""
+        """The time may be over; `frame` is what runs just now."""
         plan = self._plan
+        if plan is None:
+            self._ticking = False
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            return
+        if not self._strikes:
+            left = self._started + self._limit - self._stopwatch()
+            if left > 0.0:  # it was set for an earlier run
+                signal.setitimer(signal.ITIMER_REAL, max(left, LEAST), AGAIN)
+                return
         frames = self._guarded(frame)
-        if plan is None or not frames:
+        if not frames:
             return
         plan.over = True
         self._strikes += 1

@@ -76,6 +76,26 @@ def test_a_pulse_beats_once_however_often_it_is_poked() -> None:
     assert host.run(main) == 2
 
 
+def test_the_rest_of_a_beat_comes_behind_what_the_beat_has_led_to() -> None:
+    seen: list[str] = []
+
+    async def main() -> int:
+        def beat() -> None:
+            seen.append("beat")
+            host.host().loop.follow(lambda: seen.append("said"))
+
+        pulse = host.Pulse(beat, lambda: seen.append("rest"))
+        pulse.poke()
+        await turns_of_the_host()
+        pulse.poke()
+        pulse.stop()
+        await turns_of_the_host()
+        return 0
+
+    host.run(main)
+    assert seen == ["beat", "said", "rest"]
+
+
 def test_a_stopped_pulse_forgets_its_poke_and_hears_no_other() -> None:
     beats: list[bool] = []
 

@@ -185,6 +185,51 @@ def test_a_signal_that_comes_when_nobody_is_guarded_is_ignored(guarding: TimeGua
     signal.raise_signal(signal.SIGALRM)
 
 
+def test_the_timer_is_not_set_anew_for_each_run(
+    guarding: TimeGuard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given
+    times: list[float] = []
+    real = signal.setitimer
+
+    def setitimer(which: int, seconds: float, interval: float = 0.0) -> None:
+        times.append(seconds)
+        real(which, seconds, interval)
+
+    monkeypatch.setattr(signal, "setitimer", setitimer)
+    # when
+    for _ in range(5):
+        ask(guarding, lambda: None, Plan(Graph()))
+    # then
+    assert times == [LIMIT]
+    # when: it strikes, and nobody is guarded
+    signal.raise_signal(signal.SIGALRM)
+    # then
+    assert times == [LIMIT, 0.0]
+
+
+def test_a_run_that_begins_while_the_timer_runs_has_all_its_time(
+    guarding: TimeGuard,
+) -> None:
+    # given
+    ask(guarding, lambda: None, Plan(Graph()))
+    plan = Plan(Graph())
+    done: list[bool] = []
+
+    def work() -> None:
+        signal.raise_signal(signal.SIGALRM)  # as when the timer of an earlier run has run down
+        done.append(True)
+
+    # when / then
+    ask(guarding, work, plan)
+    assert done == [True]
+    assert not plan.over
+    # and: it is interrupted when its own time is over
+    with pytest.raises(SchedulerInterrupted):
+        ask(guarding, loop, plan)
+    assert plan.over
+
+
 @pytest.mark.usefixtures("guarding")
 def test_who_could_not_be_interrupted_has_no_plan_left_when_it_returns() -> None:
     # given: a library that computes without Python, in which no signal is heard

@@ -180,3 +180,36 @@ def test_the_next_turn_is_due_when_the_scheduler_is_or_a_governor_may_be_silent_
     # when / then: the governor was last heard when it joined
     s.world.reactor.turn(TurnInput(s.world.now + 0.1))
     assert s.world.reactor.next_time() == s.node(0).heard + 5.0
+
+
+def test_what_tasks_have_shown_is_learned_behind_the_turn() -> None:
+    # given: a scheduler that is not due
+    s = scene(1, settings=SELDOM)
+    task, _ = s.draft.task()
+    s.submit()
+    s.world.state.throttle.started = float("-inf")
+    s.assign(task)
+    session = s.world.state.graph.sessions[s.draft.session]
+    learned = session.learned[s.world.task(task).kind.id]
+    # when / then: who waits for the result does not wait for that
+    s.governors[0].finish(task)
+    assert learned.finished == 0
+    # when / then
+    s.world.reactor.settle()
+    assert learned.finished == 1
+
+
+def test_a_scheduler_has_learned_of_all_that_has_finished_whether_turns_were_settled_or_not() -> (
+    None
+):
+    # given
+    s = scene(1)
+    task, _ = s.draft.task()
+    s.submit()
+    s.assign(task)
+    seen: list[float | None] = []
+    # when: it is due in the turn in which the task has finished
+    s.scripted.script.append(lambda plan: seen.append(plan.estimates.all_tasks.mean_seconds))
+    s.governors[0].finish(task)
+    # then
+    assert seen == [0.5]
