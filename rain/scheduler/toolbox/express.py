@@ -276,7 +276,8 @@ class _Run:
             fitting = [governor for governor in self.loads.governors if governor.cpus >= cpus]
             rooms = sum([-(-self._room(governor) // cpus) for governor in fitting])
             count = min(rooms, len(tasks)) if fitting else len(tasks)
-        dealt = self.loads.deal(tasks[0], count, self.plan.estimates)
+        whole = len(tasks) + len(line.tasks)
+        dealt = self.loads.deal(tasks[0], count, whole, self.plan.estimates)
         if count and not dealt:
             self.refused += tasks
             return []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from heapq import heapify, heapreplace
-from math import inf
+from math import inf, sqrt
 
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import Governor, Task
@@ -21,15 +21,17 @@ WORTH = 5000
 BLOCK = 64
 """So many neighbours at most go to one governor before it is another one's turn,"""
 
-AT_LEAST = 128
-"""and so many at least of those that are over in no time: a message costs the server as much as ten
-tasks, so a governor shall hear of many at once even if another one hears of none."""
+LARGEST = 128
+"""and at most so many of those that are over in no time,"""
 
 NO_TIME = 0.005
-"""Seconds of work that never need to be shared out,"""
+"""seconds that a block of them may take."""
+
+MESSAGES = 0.00025
+"""Seconds that the messages about one block cost the server and a governor."""
 
 SURE = 32
-"""when so many tasks of this name have shown how long they take."""
+"""When so many tasks of a name have shown how long they take, it is believed."""
 
 UNKNOWN_SIZE = 1024
 """Bytes that an output is taken for while nothing is known about it."""
@@ -69,12 +71,27 @@ def _scarce_load(task: Task, governor: Governor) -> float:
 
 
 def done_in_no_time(task: Task, estimates: Estimates) -> int:
-    """How many tasks like this one are better together on one governor; at least one."""
+    """So many tasks like this one are over before others could take their share; at least one."""
     learned = task.session.learned.get(task.kind.id)
     if learned is None or learned.finished < SURE:
         return 1
-    seconds = estimates.duration(task)
-    return AT_LEAST if seconds * AT_LEAST <= NO_TIME else max(int(NO_TIME / seconds), 1)
+    return max(int(NO_TIME / _at_least(estimates.duration(task))), 1)
+
+
+def worth_a_message(task: Task, count: int, estimates: Estimates) -> int:
+    """How many of so many tasks like this one should go to one governor together; at least one.
+
+    Fewer mean more messages, which cost the server time; more mean that the governor which gets the
+    last ones ends later. The sum of both is least when they are equal.
+    """
+    seconds = _at_least(estimates.duration(task))
+    least = int(sqrt(count * MESSAGES / seconds))
+    return max(min(least, done_in_no_time(task, estimates)), 1)
+
+
+def _at_least(seconds: float) -> float:
+    """How long a task takes: as long as the governor needs for it, even if it does nothing."""
+    return max(seconds, NO_TIME / LARGEST)
 
 
 class Loads:
@@ -114,17 +131,21 @@ class Loads:
             key=lambda found: (local.get(found, 0) - WORTH * load_of(found), -found.number),
         )
 
-    def deal(self, task: Task, count: int, estimates: Estimates) -> list[tuple[Governor, int]]:
+    def deal(
+        self, task: Task, count: int, all_of_them: int, estimates: Estimates
+    ) -> list[tuple[Governor, int]]:
         """Where so many tasks like this one go, that read nothing: always to the least loaded.
 
-        They go by blocks, since neighbours often have a consumer in common. Empty if none fits.
+        They go by blocks, since neighbours often have a consumer in common, and since it is one
+        message that tells of a block. Empty if none fits.
         """
         fitting = [found for found in self.governors if allows(task, found, self.governors)]
         if len(fitting) < 2:
             return [(governor, count) for governor in fitting]
         heap = _by_load(fitting)
         planned = {governor: len(governor.scheduled) for governor in fitting}
-        block = max(min(count // (2 * len(fitting)), BLOCK), done_in_no_time(task, estimates))
+        even = min(count // (2 * len(fitting)), BLOCK)
+        block = max(even, worth_a_message(task, all_of_them, estimates))
         dealt: list[tuple[Governor, int]] = []
         while count:
             _, number, governor = heap[0]
