@@ -21,10 +21,10 @@ WORTH = 5000
 BLOCK = 64
 """So many neighbours at most go to one governor before it is another one's turn,"""
 
-LARGEST = 128
+LARGEST = 256
 """and at most so many of those that are over in no time,"""
 
-NO_TIME = 0.005
+NO_TIME = 0.01
 """seconds that a block of them may take."""
 
 MESSAGES = 0.00025
