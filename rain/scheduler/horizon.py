@@ -72,7 +72,7 @@ class HorizonScheduler:
             self._enter_again(graph, news.unplanned, plan)
         if news.ready:
             self._list(task for task in news.ready if needs_plan(graph, task))
-        if self._accounts.has_later:
+        if self._accounts.sleeping:
             self._list(task for task in self._accounts.due(plan.now) if needs_plan(graph, task))
         if news.cleared:
             self._accounts.forget(news.cleared)  # even if it has submitted in the same moment

@@ -72,7 +72,10 @@ class Reactor:
             feasibility.give_up(state)
         if state.forced:
             test_mode.force(state)
-        scheduled = now >= state.throttle.rests_until and now >= self._scheduler_due()
+        news = state.news
+        scheduled = now >= state.throttle.rests_until and (
+            bool(news.submitted or news.unplanned) or now >= self._scheduler_due()
+        )
         interrupted = None
         if scheduled:
             interrupted = self.scheduling.run(state, given.interrupted_after)
@@ -119,6 +122,5 @@ class Reactor:
 
     def _scheduler_due(self) -> float:
         news, throttle = self.state.news, self.state.throttle
-        if news.submitted or news.unplanned:
-            return throttle.due_at(submits=True, updates=False)  # which would not count then
-        return throttle.due_at(submits=False, updates=news.has_updates)
+        submits = bool(news.submitted or news.unplanned)
+        return throttle.due_at(submits=submits, updates=not submits and news.has_updates)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,8 +14,13 @@ THRESHOLDS = Thresholds(submits=0.01, updates=0.1, nothing=1.0, share=0.5)
 def run_at(now: float, took: float = 0.0, thresholds: Thresholds = THRESHOLDS) -> Throttle:
     throttle = Throttle(thresholds)
     throttle.run(now)
-    throttle.took = took
+    throttle.ran(took)
     return throttle
+
+
+def test_whoever_has_tasks_to_plan_waits_least() -> None:
+    with pytest.raises(ValueError, match="must not fall"):
+        Thresholds(submits=0.2, updates=0.1)
 
 
 def test_the_first_run_is_due_at_once() -> None:
@@ -86,7 +92,7 @@ def test_the_scheduler_never_takes_more_than_its_share_of_the_time(
     now = 0.0
     for took in durations:
         throttle.run(now)
-        throttle.took = took
+        throttle.ran(took)
         now = throttle.due_at(submits=True, updates=True)
     # then
     assert sum(durations) <= share * now + 1e-9

@@ -158,7 +158,7 @@ def test_planned_and_queued_readers_of_a_lost_object_keep_their_plan() -> None:
     s.run(first, on=0)
     s.assign(planned, to=1)
     s.plan(lambda plan: None)
-    s.world.state.throttle.started = s.world.now  # what follows happens between two runs
+    s.world.state.throttle.run(s.world.now)  # what follows happens between two runs
 
     # when
     s.governors[0].leave()

@@ -187,7 +187,7 @@ def test_what_tasks_have_shown_is_learned_behind_the_turn() -> None:
     s = scene(1, settings=SELDOM)
     task, _ = s.draft.task()
     s.submit()
-    s.world.state.throttle.started = float("-inf")
+    s.world.state.throttle.rests_until = float("-inf")
     s.assign(task)
     session = s.world.state.graph.sessions[s.draft.session]
     learned = session.learned[s.world.task(task).kind.id]

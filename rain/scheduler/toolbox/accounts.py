@@ -64,7 +64,7 @@ class Accounts:
 
     def __init__(self) -> None:
         self._accounts: dict[Session, Account] = {}
-        self._later: list[Entry] = []
+        self.sleeping: list[Entry] = []  # tasks whose time will come, the first one first
         self._least = 0.0  # what the session has had that has had least
 
     def submitted(self, tasks: Iterable[Task]) -> None:
@@ -116,22 +116,17 @@ class Accounts:
 
     def later(self, task: Task, time: float) -> None:
         """A task need not be looked at before that time, unless it is listed anew."""
-        heappush(self._later, (time, task.order, task))
+        heappush(self.sleeping, (time, task.order, task))
 
     @property
     def listed(self) -> bool:
         """Whether there are tasks that could be planned."""
         return bool(self._accounts) and any(found.listed for found in self._accounts.values())
 
-    @property
-    def has_later(self) -> bool:
-        """Whether there are tasks whose time will come."""
-        return bool(self._later)
-
     def due(self, now: float) -> Iterator[Task]:
         """The tasks whose time has come."""
-        while self._later and self._later[0][0] <= now:
-            yield heappop(self._later)[2]
+        while self.sleeping and self.sleeping[0][0] <= now:
+            yield heappop(self.sleeping)[2]
 
     def take(self, cpus: int) -> Iterator[Task]:
         """Task after task; always from the session that has had least so far."""
