@@ -58,12 +58,14 @@ def _unspool(graph: Graph, data_object: DataObject) -> None:
     graph.unspooled.append(data_object.id)
 
 
-def clear(graph: Graph, session: Session) -> list[Governor]:
-    """Empties a session that was closed or has failed; returns the governors that know of it.
+def clear(graph: Graph, session: Session) -> dict[Governor, bool]:
+    """Empties a session that was closed or has failed.
+
+    Returns the governors that know of it, and whether they work for it.
 
     Whatever refers to each other in a circle is taken apart, so that the memory comes back at once.
     """
-    concerned: dict[Governor, None] = {}
+    concerned: dict[Governor, bool] = {}
     queues: dict[Governor, None] = {}
     for task in session.tasks:
         governor = task.scheduled
@@ -72,13 +74,13 @@ def clear(graph: Graph, session: Session) -> list[Governor]:
             if task.row is TaskRow.QUEUED:
                 queues[governor] = None
             elif task.assigned is not None:
-                concerned[governor] = None
+                concerned[governor] = True
         task.scheduled = task.assigned = task.waits = task.sched = None
         task.inputs = task.outputs = ()
         del graph.tasks[task.id]
     for data_object in session.objects:
         for governor in data_object.assigned:
-            concerned[governor] = None
+            concerned.setdefault(governor, False)
             governor.objects.pop(data_object, None)
         if data_object.scheduled is not data_object.assigned:
             for governor in data_object.scheduled:
@@ -96,7 +98,8 @@ def clear(graph: Graph, session: Session) -> list[Governor]:
     session.undelivered, session.waits, session.idle_waits = {}, {}, []
     session.unfinished = 0
     _give_tables_back(graph)
-    return sorted(concerned, key=lambda governor: governor.number)
+    in_order = sorted(concerned, key=lambda governor: governor.number)
+    return {governor: concerned[governor] for governor in in_order}
 
 
 def _leave(task: Task, governor: Governor) -> None:
@@ -120,12 +123,12 @@ def _give_tables_back(graph: Graph) -> None:
             table.clear()
 
 
-def _forget_kinds(graph: Graph, session: Session, concerned: dict[Governor, None]) -> None:
+def _forget_kinds(graph: Graph, session: Session, concerned: dict[Governor, bool]) -> None:
     """Kinds go with their session; a governor that was told any must hear of its end."""
     for governor in graph.governors.values():
         told = governor.kinds_told
         if told.isdisjoint(session.task_kinds) and told.isdisjoint(session.object_kinds):
             continue
-        concerned[governor] = None
+        concerned.setdefault(governor, False)
         told.difference_update(session.task_kinds, session.object_kinds)
     session.task_kinds, session.object_kinds, session.learned = {}, {}, {}

@@ -103,7 +103,7 @@ def _note(state: State, event: ClientJoined | ClientLeft | RequestAbandoned | Re
             if wait is not None:
                 waiting.abandon(state, wait)
         case ReportsAsked(_, request):
-            state.give_drops()  # so that nobody sees what is about to go
+            state.give_all()  # so that nobody sees what is about to go
             state.emit(GatherReports(request))
 
 

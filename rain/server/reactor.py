@@ -99,7 +99,7 @@ class Reactor:
         state = self.state
         if state.growing:
             return state.now  # at once, with whatever has come meanwhile
-        due = min(self._scheduler_due(), state.drops_due)
+        due = min(self._scheduler_due(), state.later_due)
         if self._silence_due < due and state.graph.governors:
             due = self._silence_due
         return min(due, feasibility.next_deadline(state)) if state.infeasible else due

@@ -75,8 +75,8 @@ def _clear(state: State, session: Session) -> None:
         tested: wanted for tested, wanted in state.forced.items() if tested.session is not session
     }
     state.estimates.forget_session(session)
-    for governor in clear(state.graph, session):
-        state.forget_session(governor, session)
+    for governor, works in clear(state.graph, session).items():
+        state.forget_session(governor, session, urgent=works)
     for governor in state.graph.governors.values():
         state.touched[governor] = None
     state.news.cleared.append(session)

@@ -7,7 +7,15 @@ from math import inf
 
 from attrs import Factory, define, frozen
 
-from rain.base.ids import NUMBER_BITS, ClientId, GovernorId, KindId, ObjectId, RequestId
+from rain.base.ids import (
+    NUMBER_BITS,
+    ClientId,
+    GovernorId,
+    KindId,
+    ObjectId,
+    RequestId,
+    SessionId,
+)
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.release import release
@@ -31,7 +39,7 @@ class ReactorSettings:
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
-    drops_wait: float = 0.02  # seconds for which drops may wait for other orders to go with
+    later_wait: float = 0.02  # seconds for which what is not urgent waits for other orders
     crash_limit: int = 3  # governors that may be lost under a task until it is taken for the reason
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
     scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
@@ -53,6 +61,19 @@ class SchedulerStatus:
 
 
 @define(eq=False)
+class Later:
+    """What a governor need not hold any more; it is told with whatever else it is told."""
+
+    drops: list[ObjectId] = Factory(list)
+    forget_sessions: list[SessionId] = Factory(list)
+
+    def join(self, orders: Orders) -> None:
+        """Goes along with these."""
+        orders.drops += self.drops
+        orders.forget_sessions += self.forget_sessions
+
+
+@define(eq=False)
 class State:
     """The graph, the news for the scheduler, and the effects of the turn that is running."""
 
@@ -71,8 +92,8 @@ class State:
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
-    drops: dict[GovernorId, list[ObjectId]] = Factory(dict)  # that wait for other orders
-    drops_due: float = inf  # and when they go without any
+    later: dict[GovernorId, Later] = Factory(dict)  # what waits for other orders
+    later_due: float = inf  # and when it goes without any
     happenings: Happenings | None = None  # what happened, when somebody keeps the event log
     ignored: int = 0  # late or stale reports that were recognised as such
 
@@ -89,7 +110,7 @@ class State:
     def forget_orders(self, governor: Governor) -> None:
         """A governor has gone: what it was about to be told is void."""
         self._orders.pop(governor.id, None)
-        self.drops.pop(governor.id, None)
+        self.later.pop(governor.id, None)
 
     def emit(self, effect: Effect) -> None:
         """One more effect of this turn."""
@@ -112,8 +133,8 @@ class State:
         woken before the clients that this turn answers.
         """
         effects, orders = self._effects, self._orders
-        if self.drops:
-            self._pass_drops_on()
+        if self.later:
+            self._pass_on()
         if self.graph.unspooled:
             effects.append(DiscardConstants(self.graph.unspooled))
             self.graph.unspooled = []
@@ -138,34 +159,48 @@ class State:
         for whatever else these governors are told.
         """
         for governor, dropped in release(self.graph, objects).items():
-            self.drops.setdefault(governor.id, []).extend(dropped)
-        if self.drops and self.drops_due == inf:
-            self.drops_due = self.now + self.settings.drops_wait
+            self._later_for(governor).drops += dropped
 
-    def forget_session(self, governor: Governor, session: Session) -> None:
-        """Tells a governor to forget a session, and with it whatever it should drop of it."""
-        self.orders(governor).forget_sessions.append(session.id)
-        if governor.id in self.drops:
-            dropped = self.drops[governor.id]
-            self.drops[governor.id] = [i for i in dropped if i >> NUMBER_BITS != session.id]
+    def forget_session(self, governor: Governor, session: Session, urgent: bool) -> None:
+        """Tells a governor to forget a session, and with it whatever it should drop of it.
 
-    def give_drops(self) -> None:
-        """All drops that wait go with this turn, with other orders or alone."""
-        for governor, dropped in self.drops.items():
-            if dropped:
-                self._orders.setdefault(governor, Orders()).drops += dropped
-        self.drops.clear()
-        self.drops_due = inf
+        That is urgent if it works for the session, and waits for other orders if not.
+        """
+        later = self.later.get(governor.id)
+        if later is not None:
+            later.drops = [i for i in later.drops if i >> NUMBER_BITS != session.id]
+        if urgent:
+            self.orders(governor).forget_sessions.append(session.id)
+        else:
+            self._later_for(governor).forget_sessions.append(session.id)
 
-    def _pass_drops_on(self) -> None:
+    def _later_for(self, governor: Governor) -> Later:
+        later = self.later.get(governor.id)
+        if later is None:
+            later = self.later[governor.id] = Later()
+            if self.later_due == inf:
+                self.later_due = self.now + self.settings.later_wait
+        return later
+
+    def give_all(self) -> None:
+        """All that waits goes with this turn, with other orders or alone."""
+        for governor, later in self.later.items():
+            if later.drops or later.forget_sessions:
+                later.join(self._orders.setdefault(governor, Orders()))
+        self.later.clear()
+        self.later_due = inf
+
+    def _pass_on(self) -> None:
         """What waits goes along with this turn's orders, or all of it when the time has come."""
-        if self.now >= self.drops_due:
-            self.give_drops()
+        if self.now >= self.later_due:
+            self.give_all()
             return
         for governor, orders in self._orders.items():
-            orders.drops += self.drops.pop(governor, ())
-        if not self.drops:
-            self.drops_due = inf
+            later = self.later.pop(governor, None)
+            if later is not None:
+                later.join(orders)
+        if not self.later:
+            self.later_due = inf
 
     def drop(self, data_object: DataObject, holders: tuple[Governor, ...]) -> None:
         """Tells governors that they need not hold an object any more."""

@@ -139,7 +139,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "calls server": 38.5,
         "messages client to server": 0.00401,
         "messages executor to governor": 0.00401,
-        "messages governor to executor": 0.00501,
+        "messages governor to executor": 0.00602,  # with the end of the session before
         "messages governor to server": 0.00501,
         "messages server to client": 0.00401,
         "messages server to governor": 0.00402,

@@ -9,7 +9,7 @@ from rain.server.state import ReactorSettings
 from tests.support.scenes import SELDOM, Scene, orders_in, scene
 
 WAIT = 10.0
-PATIENT = ReactorSettings(debug=True, governor_silence=1e9, drops_wait=WAIT)
+PATIENT = ReactorSettings(debug=True, governor_silence=1e9, later_wait=WAIT)
 
 
 def unneeded(*cpus: int) -> tuple[Scene, ObjectId, list[TaskId]]:
@@ -38,7 +38,7 @@ def test_drops_go_with_the_next_orders_for_their_governor() -> None:
     orders = orders_in(effects)[GovernorId(1)]
     assert orders.drops == [a]
     assert orders.tasks.ids == [second]
-    assert not s.world.state.drops
+    assert not s.world.state.later
 
 
 def test_drops_go_alone_in_a_turn_that_is_due_when_they_have_waited_long_enough() -> None:
@@ -76,19 +76,53 @@ def test_a_client_that_asks_for_reports_sees_nothing_that_is_about_to_go() -> No
         OrderGovernor(GovernorId(1), Orders(drops=[a])),
         GatherReports(request),
     ]
-    assert not s.world.state.drops
+    assert not s.world.state.later
 
 
-def test_what_goes_with_its_session_need_not_be_dropped() -> None:
+def test_the_end_of_a_session_that_is_done_waits_and_what_goes_with_it_need_not_be_dropped() -> (
+    None
+):
     s, _, _ = unneeded(1)
     s.client.close(s.draft.session)
+    assert orders_in(s.world.effects[-1]) == {}
     forget = Orders(forget_sessions=[s.draft.session])
-    assert orders_in(s.world.effects[-1]) == {GovernorId(1): forget}
-    assert orders_in(s.world.turn(after=2 * WAIT)) == {}
+    assert orders_in(s.world.turn(after=2 * WAIT)) == {GovernorId(1): forget}
+    assert not s.world.state.later
+
+
+def test_who_works_for_a_session_hears_of_its_end_at_once() -> None:
+    # given: the second governor runs a task of the session, the first one has run one
+    s, _, (first, _) = unneeded(1, 1)
+    s.assign(first, to=1)
+
+    # when
+    s.client.close(s.draft.session)
+
+    # then
+    forget = Orders(forget_sessions=[s.draft.session])
+    assert orders_in(s.world.effects[-1]) == {GovernorId(2): forget}
+    assert orders_in(s.world.turn(after=2 * WAIT)) == {GovernorId(1): forget}
+
+
+def test_the_end_of_a_session_goes_with_the_first_orders_of_the_next_one() -> None:
+    # given
+    s, _, _ = unneeded(1)
+    s.client.close(s.draft.session)
+
+    # when
+    again = s.client.session("again")
+    task, _ = again.task()
+    s.client.submit(again)
+    effects = s.assign(task)
+
+    # then
+    orders = orders_in(effects)[GovernorId(1)]
+    assert orders.forget_sessions == [s.draft.session]
+    assert orders.tasks.ids == [task]
 
 
 def test_a_governor_that_has_left_is_told_nothing() -> None:
     s, _, _ = unneeded(1, 1)
     s.governors[0].leave()
     assert not any(isinstance(effect, OrderGovernor) for effect in s.world.turn(after=2 * WAIT))
-    assert not s.world.state.drops
+    assert not s.world.state.later

@@ -73,7 +73,7 @@ class ComingAndGoing(RuleBasedStateMachine):
             governor_silence=SILENCE,
             fetch_tries=tries,
             crash_limit=4 - tries,
-            drops_wait=2.5,  # some turns
+            later_wait=2.5,  # some turns
             infeasible_grace=1e9,  # else most sessions would end by that
             delivery_limit=20,
             debug=True,

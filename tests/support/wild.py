@@ -11,9 +11,10 @@ from random import Random
 
 from attrs import Factory, define
 
-from rain.base.ids import GovernorId, ObjectId, RequestId, SessionId, TaskId
+from rain.base.ids import GovernorId, ObjectId, RequestId, SessionId, TaskId, session_of
 from rain.base.wire import Update
 from rain.server.messages import GovernorUpdated
+from rain.server.state import Later
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 from tests.support.submissions import Draft
@@ -120,7 +121,9 @@ class WildWorld:
             assert fake.tasks == {task.id: task.attempt for task in node.assigned}
             making = {output.id for task in node.assigned for output in task.outputs}
             held = {o.id for o in node.objects if o.is_finished and node in o.assigned}
-            dropping = set(self.world.state.drops.get(fake.id, ()))
+            later = self.world.state.later.get(fake.id, Later())
+            over = {o for o in fake.copies if session_of(o) in later.forget_sessions}
+            dropping = over.union(later.drops)
             assert not dropping & {o.id for o in node.objects if node in o.assigned}
             assert fake.copies - making - dropping == held - making
             assert set(fake.held) >= held
