@@ -11,7 +11,7 @@ import sys
 from array import array
 from collections.abc import Sequence
 from io import BytesIO
-from itertools import chain, count
+from itertools import count
 from typing import Any, TypeAlias
 
 from rain.base.errors import ProtocolError
@@ -109,12 +109,14 @@ def number_texts(*columns: Sequence[str]) -> tuple[list[list[int]], list[str]]:
 
     Many rows have the same text, and most columns none at all: such a one is left out.
     """
-    texts = ["", *dict.fromkeys(filter(len, chain(*columns)))]
-    if len(texts) == 1:
+    named = {"": None}
+    told = [column if any(column) else () for column in columns]
+    for column in told:
+        named.update(dict.fromkeys(column))
+    if len(named) == 1:
         return [[] for _ in columns], []
-    numbers = dict(zip(texts, count()))
-    numbered = [[*map(numbers.__getitem__, column)] if any(column) else [] for column in columns]
-    return numbered, texts[1:]
+    numbers = dict(zip(named, count()))
+    return [[*map(numbers.__getitem__, column)] for column in told], [*named][1:]
 
 
 def look_up(what: str, numbers: list[int], texts: Sequence[str], rows: int) -> list[str]:

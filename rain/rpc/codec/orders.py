@@ -46,7 +46,8 @@ def encode_orders(orders: Orders) -> bytes:
     texts: list[str] = []
     if orders.objects.ids:
         placed, texts = _number_placed(orders.objects)
-        data = [*data, *orders.objects.data]
+        if any(orders.objects.data):
+            data = [*data, *orders.objects.data]
     numbers = [
         *(len(forgotten), len(stopped), len(dropped)),
         *(assigned, inputs, outputs, len(placed)),

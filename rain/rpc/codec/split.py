@@ -40,6 +40,11 @@ def _fits(column: list[bytes], other: list[bytes]) -> bool:
 
 def ranges(weights: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Ranges of rows, each within both limits, for rows of these many bytes."""
+    weights = [*weights]
+    if sum(weights) <= PART_BYTES:  # as that of copies that lie elsewhere, by the thousand
+        for start in range(0, len(weights), PART_ROWS):
+            yield start, min(start + PART_ROWS, len(weights))
+        return
     start = end = weight = 0
     for more in weights:
         if end > start and (weight + more > PART_BYTES or end - start >= PART_ROWS):
