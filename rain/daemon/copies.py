@@ -19,7 +19,6 @@ from attrs import asdict, frozen
 
 LONGEST = 128 * 1024
 MOST_DESCRIPTORS = 16
-_FIXED = 3  # output, errors, and the release
 
 
 @frozen

@@ -78,15 +78,6 @@ class TurnWriter:
                 self._flush_asked = True
                 self._loop.follow(self._flush)
 
-    def write_now(self, *pieces: bytes) -> None:
-        """From the loop: says something, and sends now what the socket takes."""
-        with self._lock:
-            if self._stopped:
-                return
-            self._said += pieces
-            if not self._writing:
-                self._advance()
-
     def send_now(self, piece: bytes) -> None:
         """Sends from any thread, in order with all that was said before."""
         with self._lock:
@@ -123,7 +114,7 @@ class TurnWriter:
     def _flush(self) -> None:
         with self._lock:
             if not self._flush_asked:
-                return  # it was sent at once
+                return  # it was sent before
             self._flush_asked = False
             if not self._writing and not self._stopped:
                 self._advance()
