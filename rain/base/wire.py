@@ -31,6 +31,11 @@ def _uneven(what: str, *columns: Sized) -> ProtocolError:
     return ProtocolError(f"{what}: the columns have different lengths {lengths}")
 
 
+def outputs_of_nobody(what: str) -> ProtocolError:
+    """The kinds of tasks say how many outputs are whose; without tasks there is nobody's."""
+    return ProtocolError(f"{what}: there are outputs, but no task")
+
+
 def check_counts(what: str, counts: list[int], entries: Sized) -> None:
     """How many entries each row has must be what there is."""
     if sum(counts) != len(entries):
@@ -55,6 +60,8 @@ class TaskColumns:
         if not len(ids) == len(kinds) == len(configs) == len(counts):
             raise _uneven("submitted tasks", ids, kinds, configs, counts)
         check_counts("submitted tasks: the input counts", self.input_counts, self.inputs)
+        if self.outputs and not ids:
+            raise outputs_of_nobody("submitted tasks")
 
 
 @define
@@ -140,6 +147,8 @@ class AssignedTasks:
         if not len(ids) == len(tries) == len(kinds) == len(ranks) == len(configs) == len(counts):
             raise _uneven("assigned tasks", ids, tries, kinds, ranks, configs, counts)
         check_counts("assigned tasks: the input counts", self.input_counts, self.inputs)
+        if self.outputs and not ids:
+            raise outputs_of_nobody("assigned tasks")
 
 
 @define

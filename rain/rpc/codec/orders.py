@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from rain.base.errors import ProtocolError
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import AssignedTasks, Orders, PlacedObjects, check_counts
+from rain.base.wire import AssignedTasks, Orders, PlacedObjects, check_counts, outputs_of_nobody
 from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader
 from rain.rpc.codec.columns import (
@@ -40,14 +40,25 @@ Rest: TypeAlias = tuple[list[TaskKind], list[ObjectKind], list[str]]
 
 def encode_orders(orders: Orders) -> bytes:
     forgotten, stopped, dropped = orders.forget_sessions, orders.stop_ids, orders.drops
-    tasks, data = orders.tasks, orders.tasks.configs
+    tasks, data, objects = orders.tasks, orders.tasks.configs, orders.objects
     assigned, inputs, outputs = len(tasks.ids), len(tasks.inputs), len(tasks.outputs)
+    fit = (
+        len(stopped) == len(orders.stop_attempts)
+        and assigned == len(tasks.attempts) == len(tasks.kinds) == len(tasks.priorities)
+        and assigned == len(data) == len(tasks.input_counts)
+        and sum(tasks.input_counts) == inputs
+        and (assigned or not outputs)
+        and len(objects.ids) == len(objects.kinds) == len(objects.content_types)
+        and len(objects.ids) == len(objects.sizes) == len(objects.sources) == len(objects.data)
+    )
+    if not fit:
+        raise wrong_of_ours(orders)
     placed: list[int] = []
     texts: list[str] = []
-    if orders.objects.ids:
-        placed, texts = _number_placed(orders.objects)
-        if any(orders.objects.data):
-            data = [*data, *orders.objects.data]
+    if objects.ids:
+        placed, texts = _number_placed(objects)
+        if any(objects.data):
+            data = [*data, *objects.data]
     numbers = [
         *(len(forgotten), len(stopped), len(dropped)),
         *(assigned, inputs, outputs, len(placed)),
@@ -66,9 +77,6 @@ def encode_orders(orders: Orders) -> bytes:
         numbers += tasks.inputs
         numbers += tasks.outputs
     numbers += placed
-    rows = len(forgotten) + 2 * len(stopped) + len(dropped) + 6 * assigned + inputs + outputs
-    if len(numbers) != _HEADS + rows + len(placed) or sum(tasks.input_counts) != inputs:
-        raise wrong_of_ours(orders)
     if texts or orders.task_kinds or orders.object_kinds:
         write = partial(_write_rest, orders, texts)
         return packed(schema.common.Orders, write_numbers(numbers), data, write)
@@ -84,8 +92,6 @@ def _number_placed(objects: PlacedObjects) -> tuple[list[int], list[str]]:
     numbers += objects.ids
     numbers += objects.kinds
     numbers += objects.sizes
-    if len(numbers) != _PLACED_HEADS + 3 * rows:
-        raise wrong_of_ours(objects)
     numbers += content_types
     numbers += sources
     numbers += lengths
@@ -148,6 +154,8 @@ def _read_placed(numbers: list[Any], texts: list[str]) -> tuple[PlacedObjects, l
 def _read_assigned(columns: list[list[Any]], data: list[bytes]) -> AssignedTasks:
     _, _, _, _, ids, attempts, kinds, priorities, _, input_counts, inputs, outputs, _ = columns
     check_counts("assigned tasks: the input counts", input_counts, inputs)
+    if outputs and not ids:
+        raise outputs_of_nobody("assigned tasks")
     configs = data[: len(ids)]
     return AssignedTasks(ids, attempts, kinds, priorities, configs, input_counts, inputs, outputs)
 

@@ -43,6 +43,14 @@ def wrong_of_ours(value: Checked) -> InvariantError:
     return InvariantError(f"a message of our own is wrong: {reason}")
 
 
+def check_ours(value: Checked) -> None:
+    """Before columns are cut: what one of them has too much would be lost, and nobody see it."""
+    try:
+        value.check()
+    except ProtocolError as error:
+        raise wrong_of_ours(value) from error
+
+
 def packed(
     structure: Interface,
     numbers: bytes,

@@ -146,6 +146,8 @@ def write_done(number: int, value: None) -> bytes:
 def write_waited(number: int, answer: WaitAnswer) -> bytes:
     delivery = answer.delivery
     tasks, objects, failed, rows = answer.tasks, answer.objects, answer.failed, len(delivery.ids)
+    if not rows == len(delivery.sizes) == len(delivery.content_types) == len(delivery.data):
+        raise wrong_of_ours(delivery)
     (content_types,), texts = number_texts(delivery.content_types)
     numbers = [number, _WAITED, len(tasks), len(objects), len(failed), rows, len(content_types)]
     numbers += tasks
@@ -154,8 +156,6 @@ def write_waited(number: int, answer: WaitAnswer) -> bytes:
     numbers += delivery.ids
     numbers += delivery.sizes
     numbers += map(len, delivery.data)
-    if len(numbers) != _HEADS + _WAITED_HEADS + sum(numbers[2:5]) + 3 * rows:
-        raise wrong_of_ours(delivery)
     numbers += content_types
     if texts:
         write = partial(_write_texts, texts)

@@ -22,6 +22,7 @@ from rain.base.wire import (
     TaskColumns,
     Update,
 )
+from rain.rpc.codec.plain import check_ours
 
 PART_BYTES = 8 * 1024 * 1024
 """How many bytes of data one message shall hold; a single longer entry travels alone."""
@@ -66,6 +67,7 @@ def split_submission(submission: Submission) -> list[Submission]:
     tasks, constants = submission.tasks, submission.constants
     if _fits(tasks.configs, constants.data):
         return [submission]
+    check_ours(submission)
     parts = [evolve(submission, tasks=TaskColumns(), constants=ConstantColumns())]
     for start, end in ranges(map(len, constants.data)):
         some_constants = ConstantColumns(
@@ -107,6 +109,7 @@ class OrdersSplitter:
         objects, tasks = orders.objects, orders.tasks
         if _fits(objects.data, tasks.configs):
             return [orders]
+        check_ours(orders)
         parts = [evolve(orders, objects=PlacedObjects(), tasks=AssignedTasks())]
         for start, end in ranges(map(len, objects.data)):
             parts.append(Orders(objects=_some_objects(objects, start, end)))
@@ -172,6 +175,7 @@ def slim_delivery(delivery: Delivery) -> Delivery:
     count = _inline(delivery.data)
     if count == len(delivery.data):
         return delivery
+    check_ours(delivery)
     return Delivery(
         delivery.ids[:count],
         delivery.sizes[:count],

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from rain.base.ids import ObjectId
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import ConstantColumns, Submission, TaskColumns, check_counts
+from rain.base.wire import ConstantColumns, Submission, TaskColumns, check_counts, outputs_of_nobody
 from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader
 from rain.rpc.codec.columns import cut_bytes, cut_columns, fields, no_lengths
@@ -31,6 +31,15 @@ def submission_numbers(
     tasks, constants, kept = submission.tasks, submission.constants, submission.kept
     count, inputs, outputs = len(tasks.ids), len(tasks.inputs), len(tasks.outputs)
     placed, ahead = len(constants.ids), len(uploaded)
+    fit = (
+        count == len(tasks.kinds) == len(tasks.configs) == len(tasks.input_counts)
+        and sum(tasks.input_counts) == inputs
+        and (count or not outputs)
+        and placed == len(constants.kinds) == len(constants.data)
+        and (placed or not ahead)
+    )
+    if not fit:
+        raise wrong_of_ours(submission)
     numbers = [submission.session, len(wanted), count, inputs, outputs, placed, ahead, len(kept)]
     numbers += wanted
     if count:
@@ -46,9 +55,6 @@ def submission_numbers(
         numbers += map(len, data_of(constants, uploaded))
         numbers += uploaded
     numbers += kept
-    rows = len(wanted) + 4 * count + inputs + outputs + 3 * placed + ahead + len(kept)
-    if len(numbers) != _HEADS + rows or sum(tasks.input_counts) != inputs:
-        raise wrong_of_ours(submission)
     return numbers
 
 
@@ -97,6 +103,8 @@ def read_submission(
     wanted, ids, kind_ids, _, input_counts, all_inputs, all_outputs = columns[:7]
     constant_ids, constant_kinds, _, uploaded, kept_ids = columns[7:]
     check_counts("submitted tasks: the input counts", input_counts, all_inputs)
+    if outputs and not count:
+        raise outputs_of_nobody("submitted tasks")
     pieces = cut_bytes(_WHAT, content, start, end, columns[3] + columns[9])
     submission = Submission(
         session,

@@ -27,7 +27,7 @@ from rain.rpc.codec.columns import (
     write_seconds,
 )
 from rain.rpc.codec.failures import cause_number, read_cause
-from rain.rpc.codec.plain import opened, packed, wrong_of_ours
+from rain.rpc.codec.plain import check_ours, opened, packed, wrong_of_ours
 from rain.rpc.codec.words import write_words
 
 _FAILED, _TASK_NOTES, _OBJECT_NOTES, _MONITORING = fields(
@@ -43,6 +43,14 @@ def encode_update(update: Update) -> bytes:
     finished, data = update.finished, update.finished.data
     located, unfetched = update.located, update.unfetched
     starts, ends, outputs = len(update.started_ids), len(finished.ids), len(finished.sizes)
+    fit = (
+        starts == len(update.started_attempts)
+        and ends == len(finished.attempts) == len(finished.durations)
+        and ends == len(finished.output_counts)
+        and sum(finished.output_counts) == outputs == len(data)
+    )
+    if not fit:
+        raise wrong_of_ours(update)
     numbers = [starts, ends, outputs, len(located), len(unfetched)]
     numbers += update.started_ids
     numbers += update.started_attempts
@@ -54,13 +62,6 @@ def encode_update(update: Update) -> bytes:
         numbers += map(len, data)
     numbers += located
     numbers += unfetched
-    rows = 2 * starts + 3 * ends + 2 * outputs + len(located) + len(unfetched)
-    if (
-        len(numbers) != _HEADS + rows
-        or len(finished.durations) != ends
-        or sum(finished.output_counts) != outputs
-    ):
-        raise wrong_of_ours(update)
     content = write_numbers(numbers)
     if ends:
         data = [write_seconds(finished.durations), *data]
@@ -174,6 +175,7 @@ def _write_object_notes(builder: Builder, notes: Sequence[ObjectNote]) -> None:
 def _write_monitoring(builder: Builder, samples: Sequence[Monitoring]) -> None:
     rows = builder.init("monitoring", len(samples))
     for row, sample in zip(rows, samples, strict=True):
+        check_ours(sample)
         row.cpuUsage = sample.cpu_usage
         row.memUsage = sample.mem_usage
         row.interfaces = [clean(name) for name in sample.interfaces]
