@@ -35,6 +35,7 @@ from rain.scheduler import DEFAULT
 )
 @seconds("--scheduler-limit", 10.0, "Interrupt who plans for longer; then rain plans.", 0.001)
 @count("--overbooking", 2048, "How many tasks a governor may be told of at once, at most.")
+@seconds("--awake", 0.001, "How long to wait for one short task without sleep, if cpus are free.")
 @seconds("--governor-timeout", 20.0, "A governor that is silent for longer is taken for lost.", 1.0)
 @seconds(
     "--infeasible-grace",
@@ -80,6 +81,7 @@ def server(
     scheduler_options: tuple[str, ...],
     scheduler_limit: float,
     overbooking: int,
+    awake: float,
     governor_timeout: float,
     infeasible_grace: float,
     crash_limit: int,
@@ -131,6 +133,7 @@ def server(
             None if event_log_days is None else event_log_days * 86400.0,
             None if event_log_limit == "none" else size("--event-log-limit", event_log_limit),
         ),
+        awake=awake,
         http=http,
         reactor=ReactorSettings(
             overbooking=overbooking,

@@ -268,6 +268,11 @@ def call_later(seconds: float, function: Callable[[*Ts], object], *args: *Ts) ->
     return Timer(program.loop.call_later(seconds, due))
 
 
+def stay_awake(seconds: float) -> None:
+    """For so long, or until something has happened, the host does not sleep."""
+    host().loop.stay_awake(seconds)
+
+
 class Watch:
     """Calls a plain function in the host whenever a descriptor can be read, until it is stopped.
 

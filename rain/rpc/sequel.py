@@ -22,6 +22,7 @@ from time import monotonic
 from typing import Any, TypeVarTuple
 
 from rain.base.errors import InvariantError
+from rain.rpc.vigil import Found, Vigil
 
 Ts = TypeVarTuple("Ts")
 
@@ -54,6 +55,7 @@ class SequelLoop(asyncio.SelectorEventLoop):
         self._sequel: deque[Callable[[], object]] = deque()
         self._attended = False  # whoever runs now looks at the queue before the iteration ends
         self._later: asyncio.Handle | None = None
+        self._vigil = Vigil()
         self._events: select.epoll | None = None
         selector = selectors.DefaultSelector()
         super().__init__(selector)
@@ -72,6 +74,10 @@ class SequelLoop(asyncio.SelectorEventLoop):
         if not self._attended:
             self._put_off()
 
+    def stay_awake(self, seconds: float) -> None:
+        """Does not sleep for so long, until something is heard: it is expected at once."""
+        self._vigil.begin(seconds)
+
     def add_reader(self, fd: Any, callback: Callable[[*Ts], object], *args: *Ts) -> None:
         ear = partial(copy_context().run, callback, *args)
         super().add_reader(fd, self._hear, ear)
@@ -86,10 +92,16 @@ class SequelLoop(asyncio.SelectorEventLoop):
         wait = 0.0 if self._ready or self._stopping or self._debug else LONGEST
         if wait and self._scheduled:
             wait = min(wait, self._scheduled[0].when() - monotonic())
-        if wait <= 0.0 or self._events is None or not self._listen(self._events.poll(wait, MANY)):
+        if wait <= 0.0 or self._events is None or not self._listen(self._look(self._events, wait)):
             ordinary_iteration(self)
 
-    def _listen(self, found: list[tuple[int, int]]) -> bool:
+    def _look(self, events: select.epoll, wait: float) -> Found:
+        """What was found, after so many seconds at the latest."""
+        if self._vigil and (found := self._vigil.keep(partial(events.poll, 0.0, MANY), wait)):
+            return found
+        return events.poll(wait, MANY)
+
+    def _listen(self, found: Found) -> bool:
         """Hears those who have said something; whether that was all there is to do.
 
         What is left, asyncio will find again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -68,7 +69,8 @@ async def _serve(
             recorder = stack.enter_context(Recorder.create(settings.record, header))
         uploads = Spool(make_work_folder(settings.work_folder or default_work_folder("server")))
         stack.callback(uploads.close)
-        service = Service(make_scheduler, state, clock, log, uploads, recorder)
+        awake = settings.awake if len(os.sched_getaffinity(0)) > 1 else 0.0
+        service = Service(make_scheduler, state, clock, log, uploads, recorder, awake)
         listener = listen(
             settings.host, settings.port, service, secret=settings.secret, machine=machine_id()
         )

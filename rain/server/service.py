@@ -22,8 +22,9 @@ from rain.rpc.handlers import (
     GovernorHello,
     GovernorLink,
 )
-from rain.rpc.host import Pulse
+from rain.rpc.host import Pulse, stay_awake
 from rain.scheduler.api import Scheduler
+from rain.server.awake import Expectation
 from rain.server.clock import Clock
 from rain.server.guard import TimeGuard
 from rain.server.inbox import Inbox
@@ -47,12 +48,15 @@ class Service:
         log: FilteringBoundLogger,
         uploads: Spool,
         recorder: Recorder | None = None,
+        awake: float = 0.0,
     ) -> None:
         self.clock = clock
         self.guard = TimeGuard(state.settings.scheduler_limit, clock.stopwatch)
         self.reactor = Reactor(make_scheduler, state, self.guard)
         self.log = log
         self.recorder = recorder
+        self._expectation = Expectation(awake)
+        self._spoke = False  # in the last turn
         self._pulse = Pulse(self._turn, self._settle)
         self._alarm = Alarm(self._pulse.poke, clock.now)
         self._client_numbers = count(1)
@@ -113,6 +117,7 @@ class Service:
         output = self.reactor.turn(given)
         if recorder is not None and output.interrupted_after is not None:
             recorder.interrupted(output.interrupted_after)
+        self._spoke = bool(output.effects)
         for effect in output.effects:
             self.links.carry(effect)
 
@@ -120,3 +125,5 @@ class Service:
         """What can wait until the messages of a turn have left."""
         self.reactor.settle()
         self._alarm.set(self.reactor.next_time())
+        if self._spoke and self._expectation.after_turn(self.reactor.state):
+            stay_awake(self._expectation.seconds)

@@ -42,5 +42,6 @@ class ServerSettings:
     event_log: bool = True
     event_log_objects: bool = False
     event_log_keep: Keep = Factory(Keep)
+    awake: float = 0.001  # seconds without sleep for the answer to a single short task
     http: HttpSettings | None = Factory(HttpSettings)
     reactor: ReactorSettings = Factory(ReactorSettings)
