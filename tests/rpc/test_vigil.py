@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections.abc import Callable
 
 import pytest
 
@@ -87,8 +88,8 @@ class WatchedVigil(Vigil):
         super().__init__()
         self.found: list[Found] = []
 
-    def keep(self, *args: object) -> Found:
-        found = super().keep(*args)  # type: ignore[arg-type] # as they came
+    def keep(self, look: Callable[[], Found], longest: float) -> Found:
+        found = super().keep(look, longest)
         self.found.append(found)
         return found
 
