@@ -7,6 +7,7 @@ can be counted again is counted again. Runs after every turn in tests and with R
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from rain.base.errors import InvariantError
 from rain.base.failures import OnFailure
@@ -24,8 +25,9 @@ def check(graph: Graph) -> None:
     found: list[str] = []
     for task in graph.tasks.values():
         _check_task(graph, task, found)
+    unneeded = frozenset(graph.unneeded)
     for data_object in graph.objects.values():
-        _check_object(graph, data_object, found)
+        _check_object(graph, data_object, unneeded, found)
     for governor in graph.governors.values():
         _check_governor(graph, governor, found)
     for session in graph.sessions.values():
@@ -94,7 +96,9 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         )
 
 
-def _check_object(graph: Graph, data_object: DataObject, found: list[str]) -> None:
+def _check_object(
+    graph: Graph, data_object: DataObject, unneeded: Collection[DataObject], found: list[str]
+) -> None:
     claim = _Claims(data_object, found)
     governors = dict.fromkeys((*data_object.scheduled, *data_object.assigned, *data_object.located))
     for governor in governors:
@@ -106,6 +110,10 @@ def _check_object(graph: Graph, data_object: DataObject, found: list[str]) -> No
     needed_by = sum(not task.is_done for task in data_object.consumers)
     claim(needed_by == data_object.needed_by, f"{needed_by} consumers, {data_object.needed_by}")
     claim(data_object.session.id in graph.sessions, "its session is gone")
+    claim(
+        not data_object.is_finished or data_object.is_needed or data_object in unneeded,
+        "finished and not needed, but neither removed nor about to be",
+    )
     _OBJECT_RULES[data_object.state](data_object, claim)
 
 
@@ -125,7 +133,6 @@ def _check_unfinished(data_object: DataObject, claim: _Claims) -> None:
 
 def _check_finished(data_object: DataObject, claim: _Claims) -> None:
     claim(bool(data_object.located) or data_object.is_at_server, "finished, but nowhere")
-    claim(data_object.is_needed, "finished and not needed, but not removed")
     claim(data_object.data is None or len(data_object.data) == data_object.size, "size of data")
     claim(not data_object.spooled or data_object.producer is None, "spooled, and no constant")
     claim(not data_object.spooled or data_object.data is None, "spooled, and in memory too")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 from rain.base.errors import RefusedError
@@ -15,6 +15,7 @@ from rain.graph.graph import Graph
 from rain.graph.session import Session
 from rain.graph.task import Task
 
+_FINISHED = ObjectState.FINISHED
 _READY = TASK_MOVES[TaskMove.INPUTS_FINISHED]
 _ONCE = {"data object": ": it needs exactly one producer, or its own bytes"}
 
@@ -29,19 +30,20 @@ class Draft:
         self.task_kinds: dict[KindId, TaskKind] = {}
         self.object_kinds: dict[KindId, ObjectKind] = {}
         self.objects: dict[ObjectId, DataObject] = {}
-        self.constants: list[DataObject] = []
         self.tasks: list[Task] = []
         self.kept: list[DataObject] = []
         self.creation_order = True  # every input was made before its consumer was named
+        self._by_id: dict[TaskId, Task] = {}
+        self._first_order = graph.last_order + 1
+        self._first_id = session.id << NUMBER_BITS
+        self._all_ours = True  # whether every id belongs to the session; else one is looked for
         self._kinds: dict[KindId, tuple[TaskKind, list[ObjectKind]]] = {}  # those of the tasks
         self._outputs_read = 0
-        self._inputs_read = 0
         self._earlier: dict[ObjectId, Task] = {}  # what is read of earlier submits, and by whom
-        self._unconnected: list[Task] = []  # all who read such: it must not know of them yet
+        # Who reads such, and what of it: it must not know of them yet.
+        self._unconnected: dict[Task, list[DataObject]] = {}
         if submission.task_kinds or submission.object_kinds:
             self._read_kinds()
-        if submission.constants.ids:
-            self._read_constants()
 
     def _read_kinds(self) -> None:
         known_tasks, known_objects = self.session.task_kinds, self.session.object_kinds
@@ -56,34 +58,45 @@ class Draft:
                 self._object_kind(output)
             self.task_kinds[task_kind.id] = task_kind
 
-    def _read_constants(self) -> None:
+    def read_constants(self, first: int, last: int) -> None:
+        """Makes nodes of constants."""
         constants = self.submission.constants
+        ids, sizes = constants.ids[first:last], constants.sizes[first:last]
+        read: list[DataObject] = []
         for object_id, kind, data, size in zip(
-            constants.ids, constants.kinds, constants.data, constants.lengths(), strict=True
+            ids,
+            constants.kinds[first:last],
+            constants.data[first:last],
+            sizes or map(len, constants.data[first:last]),
+            strict=True,
         ):
             new = DataObject(object_id, self.session, self._object_kind(kind))
             self.objects[object_id] = new
-            self.constants.append(new)
+            read.append(new)
             new.size = size
             if len(data) == size:
                 new.data = data
             else:
                 new.spooled = True
-        move_objects(self.constants, ObjectMove.FINISH)
+        move_objects(read, ObjectMove.FINISH)
+        if min(ids) < self._first_id or max(ids) > self._first_id | NUMBER_MASK:
+            self._all_ours = False
 
     def read_tasks(self, first: int, last: int) -> None:
         """Makes nodes of tasks. Inputs come later: a task may read what one after it makes."""
         columns, outputs = self.submission.tasks, self.submission.tasks.outputs
         session, objects, tasks, kinds = self.session, self.objects, self.tasks, self._kinds
+        ids, by_id = columns.ids[first:last], self._by_id
         start = self._outputs_read
-        for order, (task_id, kind_id, config) in enumerate(
+        for order, (task_id, kind_id, config, inputs) in enumerate(
             zip(
-                columns.ids[first:last],
+                ids,
                 columns.kinds[first:last],
                 columns.configs[first:last],
+                columns.input_counts[first:last],
                 strict=True,
             ),
-            first,
+            self._first_order + first,
         ):
             found = kinds.get(kind_id)
             if found is None:
@@ -100,7 +113,13 @@ class Draft:
             else:
                 task.outputs = self._outputs(task, outputs[start:end], output_kinds)
             start = end
+            if not inputs:
+                task.row = _READY[task.row]
             tasks.append(task)
+            by_id[task_id] = task
+        named = [*ids, *outputs[self._outputs_read : start]]
+        if named and (min(named) < self._first_id or max(named) > self._first_id | NUMBER_MASK):
+            self._all_ours = False
         self._outputs_read = start
 
     def _outputs(
@@ -113,54 +132,61 @@ class Draft:
         self.objects |= {new.id: new for new in made}
         return tuple(made)
 
-    def read_inputs(self, first: int, last: int) -> None:
-        columns = self.submission.tasks
-        position = self._inputs_read
-        inputs = columns.inputs
-        mine, theirs = self.objects, self.graph.objects
-        for task, count in zip(
-            self.tasks[first:last], columns.input_counts[first:last], strict=True
-        ):
+    def read_inputs(self, size: int) -> Generator[None]:
+        """Gives tasks what they read, with a pause after so many tasks and inputs."""
+        columns, mine = self.submission.tasks, self.objects
+        inputs, start, left = columns.inputs, 0, size
+        for task, count in zip(self.tasks, columns.input_counts, strict=True):
+            if left <= 0:
+                yield
+                left = size
+            left -= 1
             if not count:
                 continue
             found: list[DataObject] = []
-            only_new = True
-            for object_id in inputs[position : position + count]:
-                data_object = mine.get(object_id)
-                if data_object is None:
-                    data_object = self._earlier_input(task, object_id, theirs.get(object_id))
-                    self._earlier[object_id] = task
-                    only_new = False
-                else:
-                    producer = data_object.producer
-                    if producer is not None and producer.order >= task.order:
-                        self.creation_order = False
-                found.append(data_object)
-            position += count
-            task.inputs = tuple(found)
-            if only_new:
-                task.missing = _connect(task)
-            else:
-                self._unconnected.append(task)
-        self._inputs_read = position
+            order, missing, end = task.order, 0, start + count
+            while start < end:
+                if left <= 0:  # also between the inputs of a task that reads very many
+                    yield
+                    left = size
+                stop = end if end - start <= left else start + left
+                for object_id in inputs[start:stop]:
+                    data_object = mine.get(object_id)
+                    if data_object is None:
+                        data_object = self._earlier_input(task, object_id)
+                        self._earlier[object_id] = task
+                        self._unconnected.setdefault(task, []).append(data_object)
+                    else:
+                        producer = data_object.producer
+                        if producer is not None and producer.order >= order:
+                            self.creation_order = False
+                        consumers = data_object.consumers
+                        if not consumers or consumers[-1] is not task:  # else it is named again
+                            consumers.append(task)
+                            data_object.needed_by += 1
+                            if data_object.state is not _FINISHED:
+                                missing += 1
+                    found.append(data_object)
+                left -= stop - start
+                start = stop
+            task.inputs, task.missing = tuple(found), missing
+            if not missing and task not in self._unconnected:
+                task.row = _READY[task.row]
 
     def verify(self) -> None:
         """Nothing of it may be in the graph already, and all that it rests on must be there."""
-        graph, objects, session = self.graph, self.objects, self.session.id
+        graph, objects, session = self.graph, self.objects, self.session
         submission, columns = self.submission, self.submission.tasks
         outputs, constants = len(columns.outputs), len(submission.constants.ids)
         if self._outputs_read != outputs:
             raise RefusedError("the submission names more outputs than its tasks have")
-        # Whole columns at once; only when something is wrong it is looked for.
-        first, last = session << NUMBER_BITS, session << NUMBER_BITS | NUMBER_MASK
-        tasks = set(columns.ids)
+        # Only when something is wrong it is looked for. All ids of a session are of its own nodes.
         if (
-            len(tasks) != len(columns.ids)
+            not self._all_ours
+            or len(self._by_id) != len(columns.ids)
             or len(objects) != outputs + constants
-            or not graph.tasks.keys().isdisjoint(tasks)
-            or not graph.objects.keys().isdisjoint(objects)
-            or (tasks and (min(tasks) < first or max(tasks) > last))
-            or (objects and (min(objects) < first or max(objects) > last))
+            or (session.tasks and not graph.tasks.keys().isdisjoint(self._by_id.keys()))
+            or (session.objects and not graph.objects.keys().isdisjoint(objects.keys()))
         ):
             self._find_what_is_not_new()
         for object_id in submission.kept:
@@ -176,7 +202,7 @@ class Draft:
         for task_kind in self.task_kinds:
             self._check_new_kind("task kind", task_kind, self.session.task_kinds)
         for object_id, task in self._earlier.items():
-            self._earlier_input(task, object_id, graph.objects.get(object_id))
+            self._earlier_input(task, object_id)
 
     def link(self, tasks: list[Task]) -> list[Task]:
         """Applies the verified draft; nothing below may fail."""
@@ -190,16 +216,18 @@ class Draft:
         session.objects += self.objects.values()
         for data_object in self.kept:
             data_object.kept = True
-        for task in self._unconnected:
-            task.missing = _connect(task)
-        known, order = graph.tasks, graph.last_order
-        for task in tasks:
-            order += 1
-            task.order = order
-            known[task.id] = task
+        for task, earlier in self._unconnected.items():
+            task.missing += _connect(task, earlier)
             if not task.missing:
                 task.row = _READY[task.row]
-        graph.last_order = order
+        if not self.creation_order:
+            self._by_id = {task.id: task for task in tasks}
+        first = graph.last_order + 1
+        if first != self._first_order or not self.creation_order:  # others have come meanwhile
+            for order, task in enumerate(tasks, first):
+                task.order = order
+        graph.tasks |= self._by_id
+        graph.last_order += len(tasks)
         session.tasks += tasks
         session.unfinished += len(tasks)
         return tasks
@@ -245,10 +273,9 @@ class Draft:
                 f"the {what} {spell(packed)} does not belong to the session {self.session.id}"
             )
 
-    def _earlier_input(
-        self, task: Task, object_id: ObjectId, data_object: DataObject | None
-    ) -> DataObject:
-        """What was found under the id of an input that is not new, if it may be read."""
+    def _earlier_input(self, task: Task, object_id: ObjectId) -> DataObject:
+        """The input with this id, which is not new, if it may be read."""
+        data_object = self.graph.objects.get(object_id)
         if data_object is not None and data_object.kept and data_object.session is self.session:
             return data_object
         where = f"the input {spell(object_id)} of the task {spell(task.id)}"
@@ -264,13 +291,14 @@ class Draft:
         )
 
 
-def _connect(task: Task) -> int:
-    """Hangs a new task on its inputs; how many of them it misses."""
+def _connect(task: Task, earlier: Iterable[DataObject]) -> int:
+    """Hangs a new task on inputs of earlier submits; how many of these it misses."""
     missing = 0
-    inputs = task.inputs
-    for data_object in inputs if len(inputs) < 2 else task.unique_inputs():
-        data_object.consumers.append(task)
-        data_object.needed_by += 1
-        if data_object.state is not ObjectState.FINISHED:
-            missing += 1
+    for data_object in earlier:
+        consumers = data_object.consumers
+        if not consumers or consumers[-1] is not task:  # else it is named again
+            consumers.append(task)
+            data_object.needed_by += 1
+            if data_object.state is not _FINISHED:
+                missing += 1
     return missing

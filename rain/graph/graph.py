@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from attrs import Factory, define
 
 from rain.base.errors import InvariantError
@@ -32,6 +34,8 @@ class Graph:
     last_governor: int = 0
     last_order: int = 0  # of tasks
     unspooled: list[ObjectId] = Factory(list)  # constants whose files nobody needs any more
+    unneeded: deque[DataObject] = Factory(deque)  # nobody needs these, and they are let go in parts
+    remains: list[Task | DataObject] = Factory(list)  # what is left of sessions that have ended
     sched: object = None  # the scheduler's own
 
     def __repr__(self) -> str:

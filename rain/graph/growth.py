@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from sys import maxsize
 
 from rain.base.errors import RefusedError
 from rain.base.ids import spell
@@ -18,33 +19,32 @@ def grow(graph: Graph, session: Session, submission: Submission) -> list[Task]:
 
     Raises `RefusedError` and changes nothing when the submission is inconsistent.
     """
-    count = len(submission.tasks.ids)
     draft = Draft(graph, session, submission)
-    draft.read_tasks(0, count)
+    if submission.constants.ids:
+        draft.read_constants(0, len(submission.constants.ids))
+    draft.read_tasks(0, len(submission.tasks.ids))
     if submission.tasks.inputs:
-        draft.read_inputs(0, count)
+        for _ in draft.read_inputs(maxsize):
+            pass  # in one go
     return _end(draft)
 
 
 def grow_in_parts(
     graph: Graph, session: Session, submission: Submission, size: int
 ) -> Generator[None, None, list[Task]]:
-    """The same, with pauses after so many tasks in which others may change the graph.
+    """The same, with pauses after so many nodes or inputs in which others may change the graph.
 
     Until the end nothing is linked; then all is verified against the graph of that moment.
     """
-    count = len(submission.tasks.ids)
-    starts = range(0, count, max(size, 1))
     draft = Draft(graph, session, submission)
-    for start in starts:
-        if start:
-            yield
+    for start in range(0, len(submission.constants.ids), size):
+        draft.read_constants(start, start + size)
+        yield
+    for start in range(0, len(submission.tasks.ids), size):
         draft.read_tasks(start, start + size)
-    for start in starts:
-        if start:
-            yield
-        draft.read_inputs(start, start + size)
-    if len(starts) > 1:
+        yield
+    if submission.tasks.inputs:
+        yield from draft.read_inputs(size)
         yield
     return _end(draft)
 

@@ -58,8 +58,13 @@ def lose_copy(data_object: DataObject, governor: Governor) -> Losses:
 
 
 def _check_holders(data_object: DataObject, losses: Losses) -> None:
-    if not data_object.located and not data_object.is_at_server:
+    if data_object.located or data_object.is_at_server:
+        return
+    producer = data_object.producer
+    if data_object.is_needed or (producer is not None and not producer.is_done):
         _make_again(data_object, losses)
+    else:  # it was about to be let go
+        data_object.move(ObjectMove.REMOVE)
 
 
 def _make_again(lost: DataObject, losses: Losses) -> None:

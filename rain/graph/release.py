@@ -5,7 +5,9 @@ Every function returns what governors must be told; it never tells them itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Sequence
+from sys import maxsize
 from typing import Any
 
 from rain.base.ids import ObjectId
@@ -21,11 +23,17 @@ _FINISHED = ObjectState.FINISHED
 _REMOVE = OBJECT_MOVES[ObjectMove.REMOVE]
 
 
-def release(graph: Graph, objects: Iterable[DataObject]) -> dict[Governor, list[ObjectId]]:
+def release(
+    graph: Graph, objects: Sequence[DataObject], most: int = maxsize
+) -> dict[Governor, list[ObjectId]]:
     """Removes finished objects that nobody needs; returns what each governor must drop.
 
-    Does nothing to objects that are unfinished or needed.
+    Does nothing to objects that are unfinished or needed. Those after so many wait in the graph
+    (`take_unneeded`).
     """
+    if len(objects) > most:
+        graph.unneeded += objects[most:]
+        objects = objects[:most]
     gone: list[DataObject] = []
     revived: list[DataObject] = []
     for data_object in objects:
@@ -53,6 +61,12 @@ def release(graph: Graph, objects: Iterable[DataObject]) -> dict[Governor, list[
     return drops
 
 
+def take_unneeded(graph: Graph, most: int) -> list[DataObject]:
+    """So many of the objects that were too many to release; they are to be released now."""
+    waiting = graph.unneeded
+    return [waiting.popleft() for _ in range(min(most, len(waiting)))]
+
+
 def _unspool(graph: Graph, data_object: DataObject) -> None:
     data_object.spooled = False
     graph.unspooled.append(data_object.id)
@@ -61,11 +75,26 @@ def _unspool(graph: Graph, data_object: DataObject) -> None:
 def clear(graph: Graph, session: Session) -> dict[Governor, bool]:
     """Empties a session that was closed or has failed.
 
-    Returns the governors that know of it, and whether they work for it.
-
-    Whatever refers to each other in a circle is taken apart, so that the memory comes back at once.
+    Returns the governors that know of it, and whether they work for it. Its nodes are not in the
+    graph any more; they are to be taken apart (`take_apart`).
     """
     concerned: dict[Governor, bool] = {}
+    _take_tasks_out(graph, session, concerned)
+    _take_objects_out(graph, session, concerned)
+    _forget_kinds(graph, session, concerned)
+    if graph.unneeded:
+        graph.unneeded = deque(one for one in graph.unneeded if one.session is not session)
+    graph.remains += session.tasks
+    graph.remains += session.objects
+    session.tasks, session.objects = [], []
+    session.undelivered, session.waits, session.idle_waits = {}, {}, []
+    session.unfinished = 0
+    _give_tables_back(graph)
+    in_order = sorted(concerned, key=lambda governor: governor.number)
+    return {governor: concerned[governor] for governor in in_order}
+
+
+def _take_tasks_out(graph: Graph, session: Session, concerned: dict[Governor, bool]) -> None:
     queues: dict[Governor, None] = {}
     for task in session.tasks:
         governor = task.scheduled
@@ -75,31 +104,42 @@ def clear(graph: Graph, session: Session) -> dict[Governor, bool]:
                 queues[governor] = None
             elif task.assigned is not None:
                 concerned[governor] = True
-        task.scheduled = task.assigned = task.waits = task.sched = None
-        task.inputs = task.outputs = ()
+            task.scheduled = task.assigned = None
         del graph.tasks[task.id]
+    for governor in queues:
+        governor.queue.forget(session)
+
+
+def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, bool]) -> None:
     for data_object in session.objects:
-        for governor in data_object.assigned:
-            concerned.setdefault(governor, False)
-            governor.objects.pop(data_object, None)
-        if data_object.scheduled is not data_object.assigned:
-            for governor in data_object.scheduled:
+        if data_object.assigned or data_object.scheduled:
+            for governor in data_object.assigned:
+                concerned.setdefault(governor, False)
                 governor.objects.pop(data_object, None)
-        data_object.scheduled = data_object.assigned = data_object.located = ()
-        data_object.data = data_object.waits = data_object.sched = data_object.producer = None
-        data_object.consumers.clear()
+            if data_object.scheduled is not data_object.assigned:
+                for governor in data_object.scheduled:
+                    governor.objects.pop(data_object, None)
+            data_object.scheduled = data_object.assigned = data_object.located = ()
         if data_object.spooled:
             _unspool(graph, data_object)
         del graph.objects[data_object.id]
-    for governor in queues:
-        governor.queue.forget(session)
-    _forget_kinds(graph, session, concerned)
-    session.tasks, session.objects = [], []
-    session.undelivered, session.waits, session.idle_waits = {}, {}, []
-    session.unfinished = 0
-    _give_tables_back(graph)
-    in_order = sorted(concerned, key=lambda governor: governor.number)
-    return {governor: concerned[governor] for governor in in_order}
+
+
+def take_apart(graph: Graph, most: int = maxsize) -> None:
+    """Takes apart so many nodes of sessions that have ended.
+
+    They refer to each other in circles, and nobody else would find those: so the memory comes back.
+    """
+    remains = graph.remains
+    some = remains[-most:]
+    del remains[-most:]
+    for node in some:
+        if isinstance(node, Task):
+            node.waits = node.sched = None
+            node.inputs = node.outputs = ()
+        else:
+            node.data = node.waits = node.sched = node.producer = None
+            node.consumers.clear()
 
 
 def _leave(task: Task, governor: Governor) -> None:

@@ -18,7 +18,7 @@ from rain.base.states import TaskRow
 from rain.base.wire import Submission
 from rain.graph import DataObject, Governor, Graph, Session, Task, loss, planning, progress
 from rain.graph.growth import grow
-from rain.graph.release import clear, release
+from rain.graph.release import clear, release, take_apart
 from rain.graph.rules import suits
 from rain.scheduler.api import News, Plan
 from rain.scheduler.estimates import Estimates
@@ -95,6 +95,7 @@ class Tabletop:
     def close(self, session: Session) -> None:
         """A session ends with all that it has."""
         clear(self.graph, session)
+        take_apart(self.graph)
         del self.graph.sessions[session.id]
         del session.client.sessions[session.id]
         self.news.cleared.append(session)

@@ -60,6 +60,8 @@ class Reactor:
             state.status.seconds += given.scheduling_took
             if self.scheduling.stand_in is None:  # else somebody plans who has not taken long
                 state.throttle.ran(given.scheduling_took)
+        if state.graph.unneeded or state.graph.remains:
+            state.let_go()
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
         if state.growing:
@@ -68,10 +70,8 @@ class Reactor:
             client_events.apply(state, client_event)
         if now >= self._silence_due:
             self._dismiss_silent()
-        if state.infeasible:
-            feasibility.give_up(state)
-        if state.forced:
-            test_mode.force(state)
+        if state.infeasible or state.forced:
+            self._look_at_what_is_rare()
         news = state.news
         scheduled = now >= state.throttle.rests_until and (
             bool(news.submitted or news.unplanned) or now >= self._scheduler_due()
@@ -86,6 +86,13 @@ class Reactor:
             check(state.graph)
         return TurnOutput(effects, scheduled, interrupted)
 
+    def _look_at_what_is_rare(self) -> None:
+        """Tasks that no governor fits, and objects that a test wants somewhere."""
+        if self.state.infeasible:
+            feasibility.give_up(self.state)
+        if self.state.forced:
+            test_mode.force(self.state)
+
     def settle(self) -> None:
         """Does what nobody waits for, when the effects of a turn are on their way.
 
@@ -97,7 +104,7 @@ class Reactor:
     def next_time(self) -> float:
         """When the next turn should come if nothing happens before."""
         state = self.state
-        if state.growing:
+        if state.growing or state.graph.unneeded or state.graph.remains:
             return state.now  # at once, with whatever has come meanwhile
         due = min(self._scheduler_due(), state.later_due)
         if self._silence_due < due and state.graph.governors:

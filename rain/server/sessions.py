@@ -6,7 +6,7 @@ from rain.base.errors import RefusedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, SessionId
 from rain.graph import Session
-from rain.graph.release import clear
+from rain.graph.release import clear, take_apart
 from rain.server import happenings, waiting
 from rain.server.happenings import CloseReason
 from rain.server.state import State
@@ -77,6 +77,7 @@ def _clear(state: State, session: Session) -> None:
     state.estimates.forget_session(session)
     for governor, works in clear(state.graph, session).items():
         state.forget_session(governor, session, urgent=works)
+    take_apart(state.graph, state.settings.let_go_at_once)
     for governor in state.graph.governors.values():
         state.touched[governor] = None
     state.news.cleared.append(session)

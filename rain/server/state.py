@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import inf
 
 from attrs import Factory, define, frozen
@@ -18,7 +18,7 @@ from rain.base.ids import (
 )
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
-from rain.graph.release import release
+from rain.graph.release import release, take_apart, take_unneeded
 from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Thresholds, Throttle
@@ -34,7 +34,8 @@ class ReactorSettings:
 
     overbooking: int = 2048  # ready tasks that a governor may be told of at once, at most
     overbooking_ahead: int = 512  # and tasks that follow them there
-    grown_at_once: int = 10_000  # tasks of a submission that one turn reads
+    grown_at_once: int = 5_000  # tasks and inputs of a submission that one turn reads
+    let_go_at_once: int = 10_000  # nodes that nobody needs any more of which one turn takes leave
     governor_silence: float = 20.0  # seconds without a word until a governor counts as lost
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
@@ -147,19 +148,32 @@ class State:
             effects[:0] = told
         return effects
 
-    def release(self, objects: Iterable[DataObject]) -> None:
-        """Lets go of objects that nobody needs, here and on the governors that hold them."""
-        for governor, dropped in release(self.graph, objects).items():
+    def release(self, objects: Sequence[DataObject]) -> None:
+        """Lets go of objects that nobody needs, here and on the governors that hold them.
+
+        Of very many a part: the others go in the turns that follow.
+        """
+        most = self.settings.let_go_at_once
+        for governor, dropped in release(self.graph, objects, most).items():
             self.orders(governor).drops += dropped
 
-    def release_soon(self, objects: Iterable[DataObject]) -> None:
+    def release_soon(self, objects: Sequence[DataObject]) -> None:
         """The same where nobody has asked for it.
 
         It is not urgent, and a message of its own costs as much as ten tasks: so it waits a little
         for whatever else these governors are told.
         """
-        for governor, dropped in release(self.graph, objects).items():
+        most = self.settings.let_go_at_once
+        for governor, dropped in release(self.graph, objects, most).items():
             self._later_for(governor).drops += dropped
+
+    def let_go(self) -> None:
+        """One more part of what was too much for an earlier turn."""
+        graph, most = self.graph, self.settings.let_go_at_once
+        if graph.unneeded:
+            self.release_soon(take_unneeded(graph, most))
+        if graph.remains:
+            take_apart(graph, most)
 
     def forget_session(self, governor: Governor, session: Session, urgent: bool) -> None:
         """Tells a governor to forget a session, and with it whatever it should drop of it.

@@ -29,7 +29,8 @@ def submit(state: State, event: Submitted) -> bool:
     if state.settings.test_mode:
         test_mode.check(state.graph, submission)
     at_once = state.settings.grown_at_once
-    if len(submission.tasks.ids) <= at_once:
+    tasks = submission.tasks
+    if len(tasks.ids) + len(tasks.inputs) + len(submission.constants.ids) <= at_once:
         _granted(state, event, session, grow(state.graph, session, submission))
         return True
     growing = Growing(event, grow_in_parts(state.graph, session, submission, at_once))

@@ -231,7 +231,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     ),
     "a finished object that nobody needs": (
         _set(of("small"), "kept", False),
-        "finished and not needed, but not removed",
+        "finished and not needed, but neither removed nor about to be",
     ),
     "data of another size": (_set(of("small"), "size", 77), "size of data"),
     "a finished object that somebody waits for": (

@@ -50,8 +50,8 @@ def turns_until(s: Scene, request: RequestId) -> int:
     return turns
 
 
-def test_a_turn_reads_so_many_tasks_and_the_next_one_is_due_at_once() -> None:
-    # given
+def test_a_turn_reads_so_many_tasks_or_inputs_and_the_next_one_is_due_at_once() -> None:
+    # given: the last task reads what all others make
     s = in_parts()
     made = [s.draft.task()[1][0] for _ in range(5 * PART - 1)]
     last, _ = s.draft.task(*made)
@@ -63,13 +63,58 @@ def test_a_turn_reads_so_many_tasks_and_the_next_one_is_due_at_once() -> None:
     # then: nothing of it is there yet
     assert s.world.reactor.next_time() == s.world.now
     assert not s.world.state.graph.tasks
-    # when: five turns read the tasks, four more what they need, and the last one links them
-    assert turns_until(s, request) == 5 + 4 + 1 - 2
+    # when: five turns read the tasks, ten see what each of them reads, and the last one links them
+    assert turns_until(s, request) == 5 + (5 + 5) + 1 - 2
     # then
     assert isinstance(s.world.answers[request], AnswerDone)
     assert len(s.world.state.graph.tasks) == 5 * PART
     assert s.world.task(last).missing == 5 * PART - 1
+    assert [one.id for one in s.world.task(last).inputs] == made
     assert not s.world.state.growing
+
+
+def test_one_task_with_very_many_inputs_is_read_in_parts_too() -> None:
+    # given: kept, so that a later submission may read them, and one is named twice
+    s = in_parts()
+    made = [s.draft.task(keep=True)[1][0] for _ in range(3 * PART)]
+    s.submit()
+    last, _ = s.draft.task(*made, made[0])
+    request = begin(s, s.draft)
+
+    # when: one turn has read the task, then some read what it reads, and the last one links it
+    assert turns_until(s, request) == 1 + (3 + 1) + 1 - 1
+
+    # then
+    assert s.world.task(last).missing == 3 * PART
+    assert [one.id for one in s.world.task(last).inputs] == [*made, made[0]]
+    assert {s.world.object(one).needed_by for one in made} == {1}
+
+
+def test_very_many_constants_are_read_in_parts_too() -> None:
+    s = in_parts()
+    made = [s.draft.constant(keep=True) for _ in range(3 * PART)]
+    request = begin(s, s.draft)
+    assert turns_until(s, request) == 3 + 1 - 1
+    assert all(s.world.object(one).is_finished for one in made)
+
+
+def test_those_who_come_while_it_is_read_keep_their_order() -> None:
+    # given
+    s = in_parts()
+    first = [s.draft.task()[0] for _ in range(3 * PART)]
+    other = s.world.client()
+    theirs = other.session("other")
+    request = begin(s, s.draft)
+
+    # when
+    quick = [theirs.task()[0] for _ in range(PART // 2)]
+    other.submit(theirs)
+    assert request not in s.world.answers
+    turns_until(s, request)
+
+    # then: every task has an order of its own, those that were linked first have the first ones
+    orders = [s.world.task(task).order for task in (*quick, *first)]
+    assert orders == sorted(set(orders))
 
 
 def test_meanwhile_other_clients_are_answered_and_governors_are_heard() -> None:

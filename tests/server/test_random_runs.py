@@ -222,6 +222,8 @@ class RandomRuns(ComingAndGoing):
         # and when: all sessions are closed, then: nothing is left of them anywhere
         for client in list(self.world.clients):
             client.leave()
+        while state.graph.unneeded or state.graph.remains:
+            self.world.turn()
         self.world.turn(after=state.settings.later_wait)
         assert not state.later
         assert not state.graph.tasks

@@ -50,6 +50,7 @@ class ComingAndGoing(RuleBasedStateMachine):
         ahead=st.integers(0, 4),
         tries=st.integers(1, 3),
         on_failure=st.sampled_from(OnFailure),
+        at_once=st.sampled_from([1, 3, 10_000]),
     )
     def begin(
         self,
@@ -59,6 +60,7 @@ class ComingAndGoing(RuleBasedStateMachine):
         ahead: int,
         tries: int,
         on_failure: OnFailure,
+        at_once: int,
     ) -> None:
         self.mood = Mood()
         self.scheduler = name
@@ -70,6 +72,8 @@ class ComingAndGoing(RuleBasedStateMachine):
         tuned = ReactorSettings(
             overbooking=overbooking,
             overbooking_ahead=ahead,
+            grown_at_once=at_once,
+            let_go_at_once=at_once,
             governor_silence=SILENCE,
             fetch_tries=tries,
             crash_limit=4 - tries,
