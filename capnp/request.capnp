@@ -1,5 +1,6 @@
 @0xb1d94e6c27f3a85d;
-# What clients ask for every task, and how they are answered: plain messages (docs/wire.md).
+# What clients ask for every task and every session, and how they are answered: plain messages
+# (docs/wire.md).
 using Common = import "common.capnp";
 
 struct Request {
@@ -7,8 +8,9 @@ struct Request {
   # The number of the request: the client counts, and the answer has the same one.
   # What it asks: 0 a part of a submission, 1 its last part, with which it is applied whole,
   #     2 a wait for all that it names, 3 for at least one, 4 for every task of the session,
-  #     5 nothing: nobody waits for the answer to this number any more.
-  # The session, except for 5.
+  #     5 nothing: nobody waits for the answer to this number any more, 6 a new session, 7 the end
+  #     of one, 8 that objects need not be kept any more.
+  # The session, except for 5, 6 and 8.
   #
   # Of a submission, how many: objects that are wanted (it is answered as a wait for all of them),
   #     tasks, inputs of all tasks, outputs of all tasks, constants, uploaded and kept objects.
@@ -17,14 +19,19 @@ struct Request {
   # Uploaded: ids of constants whose bytes came over a stream. Kept: ids.
   #
   # Of a wait, how many: tasks, objects. Ids of the tasks, ids of the objects.
-  data @1 :Data;                # the configs of the tasks, then the data of the constants
+  # Of a new session: what a failure means to it (as Common.OnFailure), the lengths of its name and
+  #     of its user's notes (JSON).
+  # Of what need not be kept: ids.
+  data @1 :Data;                # the configs of the tasks, then the data of the constants; or the
+                                # name and the notes of a new session
   taskKinds @2 :List(Common.TaskKind);
   objectKinds @3 :List(Common.ObjectKind);
 }
 
 struct Answer {
   numbers @0 :Common.Numbers;
-  # The number of the request. What is said: 0 it is done, 1 the wait is over, 2 it is refused.
+  # The number of the request. What is said: 0 it is done, 1 the wait is over, 2 it is refused,
+  #     3 a session was opened: its number.
   #
   # Of a wait that is over, how many: tasks, objects, failed ones, delivered objects, content
   #     types of these, which are absent when all are empty.

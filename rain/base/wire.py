@@ -16,7 +16,7 @@ from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 4
+CLIENT_VERSION = 5
 GOVERNOR_VERSION = 4
 
 INLINE_LIMIT = 16 * 1024

@@ -6,6 +6,7 @@ interrupted; the interrupted call is cancelled on the server as well.
 
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -21,7 +22,7 @@ from rain.base.errors import (
     StartError,
 )
 from rain.base.failures import OnFailure
-from rain.base.ids import ObjectId, SessionId, TaskId, spell
+from rain.base.ids import ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.wire import (
     CLIENT_VERSION,
     Fetched,
@@ -38,7 +39,15 @@ from rain.rpc.client_fetch import Downloads, InMemory, OnDisk
 from rain.rpc.client_requests import Box, Put
 from rain.rpc.client_session import ClientSession
 from rain.rpc.client_submit import Upload, encode_submission
-from rain.rpc.codec.requests import Wait, write_request
+from rain.rpc.codec.requests import (
+    CloseSession,
+    OpenSession,
+    Request,
+    Unkeep,
+    Wait,
+    write_request,
+)
+from rain.rpc.codec.responses import Answer
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.reading import StreamReader
 
@@ -114,7 +123,11 @@ class ClientConnection:
     def open_session(
         self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
     ) -> SessionId:
-        return self._thread.run(self._calls.open_session, name, user, on_failure)
+        """Opens a session. One that nobody waits for any more is closed when it is there."""
+        session = self._request(OpenSession(name, user, on_failure), self._close_unwanted)
+        if not isinstance(session, int):
+            raise ProtocolError("the server does not say which session it has opened")
+        return session
 
     def join_session(self, session: SessionId, name: str) -> JoinedSession:
         return self._thread.run(self._calls.join_session, session, name)
@@ -123,7 +136,7 @@ class ClientConnection:
         self._thread.run(self._calls.terminate)
 
     def close_session(self, session: SessionId) -> None:
-        self._thread.run(self._calls.close_session, session)
+        self._request(CloseSession(session))
 
     def submit(self, submission: Submission) -> None:
         """Returns when the submission is accepted.
@@ -190,7 +203,15 @@ class ClientConnection:
 
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         """Gives up objects of one session."""
-        self._thread.run(self._calls.unkeep, objects)
+        if not objects:
+            return
+        session = session_of(objects[0])
+        self._calls.raise_failure(session)
+        try:
+            self._request(Unkeep(objects))
+        finally:
+            # If it was refused, it was most likely because of a submission that failed before.
+            self._calls.raise_failure(session)
 
     def wait(
         self,
@@ -209,6 +230,29 @@ class ClientConnection:
         message = write_request(number, Wait(session, tasks, objects, mode))
         ask = partial(self._calls.requests.ask, number, [message], box.put, may_lapse=True)
         return self._take(session, number, box, timeout, ask)
+
+    def _request(self, request: Request, heir: Put | None = None) -> Answer:
+        """Asks, and waits for the answer. When that is interrupted, the heir gets it."""
+        number, box = next(self._numbers), Box()
+        try:
+            self._calls.requests.ask(number, [write_request(number, request)], box.put)
+            return box.take()
+        except RainError:
+            raise
+        except BaseException:  # an interruption
+            if heir is not None and self._calls.requests.is_open(number):
+                box.leave_to(heir)
+            else:
+                self._calls.requests.give_up(number)
+            raise
+
+    def _close_unwanted(self, session: Answer | Exception) -> None:
+        """In the thread of the connection, or of whoever was interrupted."""
+        if isinstance(session, int):
+            number = next(self._numbers)
+            message = write_request(number, CloseSession(session))
+            with suppress(ConnectionLostError):
+                self._calls.requests.ask(number, [message], _nothing)
 
     def _take(
         self,
@@ -236,7 +280,7 @@ class ClientConnection:
             raise
         if calls.failed:
             calls.raise_failure(session)
-        if answer is None:
+        if not isinstance(answer, WaitAnswer):
             raise ProtocolError("the server does not say what has finished")
         return answer
 
@@ -311,3 +355,7 @@ class ClientConnection:
             self._calls.upload_and_ask(number, messages, uploads, put)
         else:
             self._calls.requests.ask(number, messages, put)
+
+
+def _nothing(_answer: Answer | Exception) -> None:
+    """Takes an answer that changes nothing."""

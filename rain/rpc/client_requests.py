@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from rain.base.errors import ConnectionLostError, RainError
 from rain.rpc.background import NOT_HERE, Background, bare
-from rain.rpc.codec.requests import Abandon, Answer, read_answer, write_request
+from rain.rpc.codec.requests import Abandon, write_request
+from rain.rpc.codec.responses import Answer, read_answer
 from rain.rpc.connection import Connection
 
 Put = Callable[[Answer | Exception], object]

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
-from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.wire import (
     Fetched,
@@ -24,8 +23,8 @@ from rain.rpc.codec.answers import (
     read_task_reports,
 )
 from rain.rpc.codec.border import reading
-from rain.rpc.codec.failures import on_failure_number, read_on_failure
-from rain.rpc.codec.requests import Answer
+from rain.rpc.codec.failures import read_on_failure
+from rain.rpc.codec.responses import Answer
 from rain.stream.reading import StreamReader
 
 FETCHES_IN_FLIGHT = 64
@@ -73,14 +72,6 @@ class ClientSession:
         if failure is not None:
             raise failure
 
-    async def open_session(self, name: str, user: str, on_failure: OnFailure) -> SessionId:
-        await self.requests.passed()
-        request = self._calls.service.openSession_request()
-        request.name, request.user = name, user
-        request.onFailure = on_failure_number(on_failure)
-        results = await self._calls.answer(request.send())
-        return SessionId(results.session)
-
     async def join_session(self, session: SessionId, name: str) -> JoinedSession:
         await self.requests.passed()
         request = self._calls.service.joinSession_request()
@@ -97,15 +88,6 @@ class ClientSession:
     async def terminate(self) -> None:
         await self.requests.passed()
         await self._calls.answer(self._calls.service.terminate())
-
-    async def close_session(self, session: SessionId) -> None:
-        await self.requests.passed()
-        await self._calls.answer(self._calls.service.closeSession(session=session))
-
-    async def unkeep(self, objects: Sequence[ObjectId]) -> None:
-        if objects:
-            async with self._concerning(session_of(objects[0])):
-                await self._calls.answer(self._calls.service.unkeep(objects=list(objects)))
 
     async def fetch(self, object_id: ObjectId) -> Fetched:
         async with self._concerning(session_of(object_id)):

@@ -102,6 +102,9 @@ class Connection:
                 on_message(content)
             except ProtocolError as error:
                 self.end_with_reason(str(error))
+            except Exception:
+                self.end("the program failed")
+                raise
 
         self._transport.on_plain = heard
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
-from rain.rpc.codec.requests import write_refused
+from rain.rpc.codec.responses import write_refused
 from rain.rpc.connection import Connection
 
 T = TypeVar("T")

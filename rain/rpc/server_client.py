@@ -28,15 +28,17 @@ from rain.rpc.codec.answers import (
     write_task_reports,
 )
 from rain.rpc.codec.border import CallContext, OfferedServer, reading
-from rain.rpc.codec.failures import on_failure_number, read_on_failure
+from rain.rpc.codec.failures import on_failure_number
 from rain.rpc.codec.requests import (
     Abandon,
+    CloseSession,
+    OpenSession,
     SubmitPart,
+    Unkeep,
     Wait,
     read_request,
-    write_done,
-    write_waited,
 )
+from rain.rpc.codec.responses import write_done, write_opened, write_waited
 from rain.rpc.codec.split import slim_delivery
 from rain.rpc.connection import Connection
 from rain.rpc.handlers import ClientHandler, ServerHandler, Uploads
@@ -93,26 +95,13 @@ class ServedClient:
             schema.client.ClientService,
             self._connection,
             {
-                "openSession": self._open_session,
                 "joinSession": self._join_session,
-                "closeSession": self._close_session,
-                "unkeep": self._unkeep,
                 "fetch": self._fetch,
                 "update": self._update,
                 "serverInfo": self._server_info,
                 "terminate": self._terminate,
             },
         )
-
-    async def _open_session(self, context: CallContext) -> None:
-        params = context.params
-        with reading("open session"):
-            name, user = params.name, params.user
-            on_failure = read_on_failure(params.onFailure.raw)
-        reply: CallReply[SessionId] = CallReply()
-        self._handler.open_session(name, user, on_failure, reply)
-        with _refusals_into(context):
-            context.results.session = await reply.value()
 
     async def _join_session(self, context: CallContext) -> None:
         with reading("join session"):
@@ -126,12 +115,6 @@ class ServedClient:
             results.onFailure = on_failure_number(joined.on_failure)
             results.first = joined.first
 
-    async def _close_session(self, context: CallContext) -> None:
-        reply: CallReply[None] = CallReply()
-        self._handler.close_session(SessionId(context.params.session), reply)
-        with _refusals_into(context):
-            await reply.value()
-
     def _heard(self, message: bytes) -> None:
         """One request, in a plain message."""
         number, request = read_request(message)
@@ -144,8 +127,19 @@ class ServedClient:
                 waiting = self._waits.pop(number, None)
                 if waiting is not None:  # else it was answered meanwhile
                     self._handler.abandoned(waiting)
+            case OpenSession(name, user, on_failure):
+                opened = PlainReply(self._connection, number, write_opened)
+                self._handler.open_session(name, user, on_failure, opened)
+            case CloseSession(session):
+                self._handler.close_session(session, self._done(number))
+            case Unkeep(objects):
+                self._handler.unkeep(objects, self._done(number))
             case _:
                 assert_never(request)
+
+    def _done(self, number: int) -> PlainReply[None]:
+        """The reply to what is only done."""
+        return PlainReply(self._connection, number, write_done)
 
     def _waiting(self, number: int) -> PlainReply[WaitAnswer]:
         """The reply to a new wait."""
@@ -160,7 +154,7 @@ class ServedClient:
         if request.last and (upload_refusal := self._uploads.take_refusal()):
             # This part is all that was sent of a submission whose upload was refused.
             self._uploads.discard()
-            PlainReply(self._connection, number, write_done).refuse(upload_refusal)
+            self._done(number).refuse(upload_refusal)
             return
         self._pending.add(request.part, request.uploaded)
         if not request.last:
@@ -178,14 +172,6 @@ class ServedClient:
             self._handler.compute(whole, request.wanted, self._waiting(number))
         else:
             self._waiting(number).refuse(whole)
-
-    async def _unkeep(self, context: CallContext) -> None:
-        with reading("unkeep"):
-            objects = list(context.params.objects)
-        reply: CallReply[None] = CallReply()
-        self._handler.unkeep(objects, reply)
-        with _refusals_into(context):
-            await reply.value()
 
     async def _fetch(self, context: CallContext) -> None:
         reply: CallReply[Fetched] = CallReply()

@@ -113,11 +113,11 @@ def test_ctrl_c_ends_a_wait_at_once_and_the_server_hears_of_it() -> None:
         try:
             client.wait(1, [], [], "session")
         except KeyboardInterrupt:
-            client.open_session("afterwards")
+            client.server_info()
             print("done")
     """)
     names = [entry[0] for entry in server.journal.entries]
-    assert names == ["client joined", "wait", "abandoned", "open_session", "client left"]
+    assert names == ["client joined", "wait", "abandoned", "server_info", "client left"]
 
 
 @pytest.mark.parametrize("begin", ["wait", "submit_and_wait"])
@@ -137,12 +137,12 @@ def test_a_wait_that_is_interrupted_while_it_is_sent_is_given_up(begin: str) -> 
         try:
             begin["{begin}"]()
         except KeyboardInterrupt:
-            client.open_session("afterwards")
+            client.server_info()
             print("done")
     """)
     asked = "wait" if begin == "wait" else "compute"
     names = [entry[0] for entry in server.journal.entries]
-    assert names == ["client joined", asked, "abandoned", "open_session", "client left"]
+    assert names == ["client joined", asked, "abandoned", "server_info", "client left"]
 
 
 def test_a_wait_that_is_interrupted_behind_an_upload_is_never_sent() -> None:
@@ -161,11 +161,11 @@ def test_a_wait_that_is_interrupted_behind_an_upload_is_never_sent() -> None:
             client.wait(1, [], [], "session")
         except KeyboardInterrupt:
             client._thread.soon(uploaded.set)
-            client.open_session("afterwards")
+            client.update([], [])
             print("done")
     """)
     names = [entry[0] for entry in server.journal.entries]
-    assert names == ["client joined", "submit", "open_session", "client left"]
+    assert names == ["client joined", "submit", "update", "client left"]
 
 
 def test_a_computation_that_is_given_up_behind_an_upload_is_submitted_all_the_same() -> None:
@@ -183,11 +183,11 @@ def test_a_computation_that_is_given_up_behind_an_upload_is_submitted_all_the_sa
             waiting()
         except KeyboardInterrupt:
             client._thread.soon(uploaded.set)
-            client.open_session("afterwards")
+            client.update([], [])
             print("done")
     """)
     names = [entry[0] for entry in server.journal.entries if entry[0] != "abandoned"]
-    assert names == ["client joined", "submit", "compute", "open_session", "client left"]
+    assert names == ["client joined", "submit", "compute", "update", "client left"]
 
 
 def test_a_call_that_is_interrupted_while_it_starts_is_cancelled(

@@ -5,7 +5,7 @@ import re
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Never
 
 import pytest
 import trio
@@ -18,11 +18,12 @@ from rain.base.errors import (
     SessionFailedError,
 )
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import TaskId
+from rain.base.ids import SessionId, TaskId
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import GovernorReport, Submission
 from rain.rpc import host
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_requests import Box
 from rain.rpc.handlers import Reply
 from rain.rpc.server_endpoint import listen
 from tests.rpc.client_scenes import OBJECT, SESSION, play
@@ -175,3 +176,35 @@ def test_our_own_mistake_in_a_handler_ends_the_server() -> None:
 
     with pytest.raises(InvariantError, match="two owners"):
         play(scene, lambda server: server.rules.update(open_session=broken))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_session_that_nobody_waits_for_any_more_is_closed(
+    late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Reply[SessionId]] = []
+
+    def interrupted(*_: object) -> Never:
+        raise KeyboardInterrupt
+
+    def open_when_asked_again(reply: Reply[Any]) -> None:
+        while opened:
+            opened.pop().answer(SessionId(7))
+        reply.answer([])
+
+    def scene(client: ClientConnection) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Box, "take", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                client.open_session("unwanted")
+        for _ in range(2):
+            client.server_info()
+        assert client.unanswered == 0
+
+    def prepare(server: FakeServer) -> None:
+        server.rules["server_info"] = open_when_asked_again
+        if late:
+            server.rules["open_session"] = opened.append
+
+    closed = play(scene, prepare).journal.named("close_session")
+    assert closed == [(SessionId(7 if late else 1),)]

@@ -222,7 +222,7 @@ def test_nothing_remains_of_a_computation_that_is_given_up(
             patch.setattr(Box, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 waiting()
-        client.open_session("afterwards")
+        client.server_info()
         assert client.unanswered == 0
 
     def prepare(server: FakeServer) -> None:

@@ -48,11 +48,11 @@ def test_a_wait_that_times_out_is_abandoned_on_the_server() -> None:
     def scene(client: ClientConnection) -> None:
         with pytest.raises(TimeoutError):
             client.wait(SESSION, [], [], "session", timeout=0.01)
-        client.open_session("")
+        client.server_info()
 
     server = play(scene, lambda server: server.rules.update(wait=lambda reply: None))
     names = [entry[0] for entry in server.journal.entries]
-    assert names == ["client joined", "wait", "abandoned", "open_session", "client left"]
+    assert names == ["client joined", "wait", "abandoned", "server_info", "client left"]
 
 
 def test_waits_of_a_client_that_leaves_are_abandoned_before_it_has_left() -> None:

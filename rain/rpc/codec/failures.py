@@ -25,7 +25,7 @@ def on_failure_number(choice: OnFailure) -> int:
 
 
 def read_on_failure(number: int) -> OnFailure:
-    if number >= len(_ON_FAILURE):
+    if not 0 <= number < len(_ON_FAILURE):
         raise ValueError(f"there is no choice number {number} of what a failure means")
     return _ON_FAILURE[number]
 

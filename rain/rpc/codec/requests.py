@@ -1,4 +1,4 @@
-"""What clients ask for every task, and what they are answered, as plain messages."""
+"""What clients ask for every task and every session, as plain messages."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -6,24 +6,14 @@ from typing import Any, TypeAlias, assert_never
 
 from attrs import frozen
 
-from rain.base.errors import ProtocolError, RefusedError, SessionFailedError
-from rain.base.failures import SessionFailure
+from rain.base.errors import ProtocolError
+from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
-from rain.base.wire import Delivery, Submission, WaitAnswer
+from rain.base.wire import Submission
 from rain.rpc import schema
-from rain.rpc.codec.answers import read_refusal, write_refusal
-from rain.rpc.codec.border import Builder, Reader
-from rain.rpc.codec.columns import (
-    cut_bytes,
-    cut_columns,
-    entries,
-    fields,
-    look_up,
-    no_lengths,
-    number_texts,
-    write_numbers,
-)
-from rain.rpc.codec.plain import check_size, opened, packed, wrong_of_ours
+from rain.rpc.codec.columns import cut_bytes, cut_columns, no_lengths, write_numbers
+from rain.rpc.codec.failures import on_failure_number, read_on_failure
+from rain.rpc.codec.plain import check_size, opened, packed
 from rain.rpc.codec.submission import (
     data_of,
     read_kinds,
@@ -38,15 +28,11 @@ WAIT_MODES = ("all", "some", "session")
 # What a request asks, in its second number.
 _MORE, _LAST, _WAIT = 0, 1, 2  # a part of a submission, its last part, a wait in the first mode
 _ABANDON = _WAIT + len(WAIT_MODES)
-
-# What an answer says, in its second number.
-_DONE, _WAITED, _REFUSED = 0, 1, 2
+_OPEN, _CLOSE, _UNKEEP = _ABANDON + 1, _ABANDON + 2, _ABANDON + 3
 
 _HEADS = 2  # the request's number, and what it is
 _WAIT_HEADS = 3
-_WAITED_HEADS = 5
-
-_TEXTS, _REFUSAL = fields(schema.request.Answer, "texts", "refusal")
+_OPEN_HEADS = 3
 
 
 @frozen
@@ -74,9 +60,30 @@ class Abandon:
     """Nobody waits for the answer to this number any more."""
 
 
-Request: TypeAlias = SubmitPart | Wait | Abandon
-Answer: TypeAlias = WaitAnswer | None
-Refused: TypeAlias = RefusedError | SessionFailedError
+@frozen
+class OpenSession:
+    """Answered with the new session."""
+
+    name: str
+    user: str
+    on_failure: OnFailure
+
+
+@frozen
+class CloseSession:
+    """Answered when it is over, or was left."""
+
+    session: SessionId
+
+
+@frozen
+class Unkeep:
+    """Objects of one session that nobody wants to keep any more."""
+
+    objects: Sequence[ObjectId]
+
+
+Request: TypeAlias = SubmitPart | Wait | Abandon | OpenSession | CloseSession | Unkeep
 
 
 def write_request(number: int, request: Request) -> bytes:
@@ -88,9 +95,22 @@ def write_request(number: int, request: Request) -> bytes:
             numbers = [number, asked, session, len(tasks), len(objects), *tasks, *objects]
         case Abandon():
             numbers = [number, _ABANDON]
+        case OpenSession():
+            return _write_open(number, request)
+        case CloseSession(session):
+            numbers = [number, _CLOSE, session]
+        case Unkeep(objects):
+            numbers = [number, _UNKEEP, *objects]
         case _:
             assert_never(request)
-    return write_words(write_numbers(numbers), ())
+    return check_size("a request", write_words(write_numbers(numbers), ()))
+
+
+def _write_open(number: int, request: OpenSession) -> bytes:
+    texts = [text.encode("utf-8", "replace") for text in (request.name, request.user)]
+    choice = on_failure_number(request.on_failure)
+    numbers = [number, _OPEN, choice, *map(len, texts)]
+    return check_size("a request", write_words(write_numbers(numbers), texts))
 
 
 def _write_part(
@@ -127,6 +147,14 @@ def read_request(content: bytes) -> tuple[int, Request]:
         return number, _read_wait(numbers, WAIT_MODES[asked - _WAIT])
     if asked == _ABANDON:
         return number, Abandon()
+    if asked == _OPEN:
+        return number, _read_open(numbers, data, start, end)
+    if asked == _CLOSE:
+        if len(numbers) <= _HEADS:
+            raise no_lengths("the end of a session")
+        return number, CloseSession(SessionId(numbers[_HEADS]))
+    if asked == _UNKEEP:
+        return number, Unkeep([ObjectId(one) for one in numbers[_HEADS:]])
     raise ProtocolError(f"a request: nobody can ask for number {asked}")
 
 
@@ -139,80 +167,14 @@ def _read_wait(numbers: list[Any], mode: str) -> Wait:
     return Wait(session, named[0], named[1], mode)
 
 
-def write_done(number: int, value: None) -> bytes:
-    return write_words(write_numbers([number, _DONE]), ())
-
-
-def write_waited(number: int, answer: WaitAnswer) -> bytes:
-    delivery = answer.delivery
-    tasks, objects, failed, rows = answer.tasks, answer.objects, answer.failed, len(delivery.ids)
-    if not rows == len(delivery.sizes) == len(delivery.content_types) == len(delivery.data):
-        raise wrong_of_ours(delivery)
-    (content_types,), texts = number_texts(delivery.content_types)
-    numbers = [number, _WAITED, len(tasks), len(objects), len(failed), rows, len(content_types)]
-    numbers += tasks
-    numbers += objects
-    numbers += failed
-    numbers += delivery.ids
-    numbers += delivery.sizes
-    numbers += map(len, delivery.data)
-    numbers += content_types
-    if texts:
-        write = partial(_write_texts, texts)
-        return packed(schema.request.Answer, write_numbers(numbers), delivery.data, write)
-    return write_words(write_numbers(numbers), delivery.data)
-
-
-def _write_texts(texts: list[str], builder: Builder) -> None:
-    builder.texts = texts
-
-
-def write_refused(number: int, reason: str | SessionFailure) -> bytes:
-    write = partial(_write_reason, reason)
-    return packed(schema.request.Answer, write_numbers([number, _REFUSED]), (), write)
-
-
-def _write_reason(reason: str | SessionFailure, builder: Builder) -> None:
-    write_refusal(builder.init("refusal"), reason)
-
-
-def read_answer(content: bytes) -> tuple[int, Answer | Refused]:
-    numbers, data, start, end, rest = opened(
-        "an answer", schema.request.Answer, content, _read_rest
-    )
-    if len(numbers) < _HEADS:
-        raise no_lengths("an answer")
-    number, said = numbers[:_HEADS]
-    texts, refusal = rest or ([], "")
-    if said == _WAITED:
-        return number, _read_waited(numbers, data, start, end, texts)
-    if said == _DONE:
-        return number, None
-    if said == _REFUSED:
-        if isinstance(refusal, str):
-            return number, RefusedError(refusal)
-        return number, SessionFailedError(refusal)
-    raise ProtocolError(f"an answer: nobody can say number {said}")
-
-
-def _read_rest(reader: Reader) -> tuple[list[str], str | SessionFailure]:
-    get, has = reader._get_by_field, reader._has_by_field
-    return (
-        entries(get(_TEXTS)) if has(_TEXTS) else [],
-        read_refusal(get(_REFUSAL)) if has(_REFUSAL) else "",
-    )
-
-
-def _read_waited(
-    numbers: list[Any], content: bytes, start: int, end: int, texts: list[str]
-) -> WaitAnswer:
-    first = _HEADS + _WAITED_HEADS
+def _read_open(numbers: list[Any], content: bytes, start: int, end: int) -> OpenSession:
+    first = _HEADS + _OPEN_HEADS
     if len(numbers) < first:
-        raise no_lengths("an answer")
-    tasks, objects, failed, rows, typed = numbers[_HEADS:first]
-    lengths = (tasks, objects, failed, rows, rows, rows, typed)
-    columns = cut_columns("an answer", numbers, first, lengths)
-    data = cut_bytes("an answer", content, start, end, columns[5])
-    content_types = look_up("an answer", columns[6], texts, rows)
-    delivery = Delivery(columns[3], columns[4], content_types, data)
-    return WaitAnswer(columns[0], columns[1], delivery, columns[2])
+        raise no_lengths("a new session")
+    choice, *lengths = numbers[_HEADS:first]
+    try:
+        on_failure = read_on_failure(choice)
+        texts = [text.decode() for text in cut_bytes("a new session", content, start, end, lengths)]
+    except ValueError as error:
+        raise ProtocolError(f"a new session: {error}") from error
+    return OpenSession(texts[0], texts[1], on_failure)

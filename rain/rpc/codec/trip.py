@@ -22,7 +22,7 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.rpc import schema
-from rain.rpc.codec import answers, orders, requests, update
+from rain.rpc.codec import answers, orders, requests, responses, update
 from rain.rpc.codec.border import Builder, Interface, Reader
 from rain.rpc.codec.plain import check_size, unpacked
 
@@ -64,11 +64,11 @@ def _submitted(content: bytes) -> Submission:
 
 
 def _answer(answer: WaitAnswer) -> bytes:
-    return requests.write_waited(0, answer)
+    return responses.write_waited(0, answer)
 
 
 def _answered(content: bytes) -> object:
-    return requests.read_answer(content)[1]
+    return responses.read_answer(content)[1]
 
 
 _WAYS: dict[type, _Way] = {

@@ -171,7 +171,13 @@ WRONG: list[tuple[type[Any], bytes, str]] = [
     (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 1, 0, 0, 9, 9, 1]), DATA),
     (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 0, 0, 2, 9]), LENGTHS),
     (Submission, plain([5, LAST, 1, -1, 0, 0, 0, 0, 0, 1]), LENGTHS),
-    (Submission, plain([5, 6, 1]), "nobody can ask for number 6"),
+    (Submission, plain([5, 6, 0, 0]), NO_LENGTHS),
+    (Submission, plain([5, 6, 0, 2, 0], b"x"), DATA),
+    (Submission, plain([5, 6, 2, 0, 0]), "there is no choice number 2"),
+    (Submission, plain([5, 6, -1, 0, 0]), "there is no choice number -1"),
+    (Submission, plain([5, 6, 0, 1, 0], b"\xff"), "can't decode byte 0xff"),
+    (Submission, plain([5, 7]), NO_LENGTHS),
+    (Submission, plain([5, 9, 1]), "nobody can ask for number 9"),
     (Submission, plain([5, -1, 1]), "nobody can ask for number -1"),
     (Submission, plain([5, 2, 1]), NO_LENGTHS),
     (Submission, plain([5, 2, 1, 1, 0]), LENGTHS),
@@ -182,7 +188,8 @@ WRONG: list[tuple[type[Any], bytes, str]] = [
     (WaitAnswer, plain([5, 1, 0, 0, 0, 1, 0, 9, 2]), LENGTHS),
     (WaitAnswer, plain([5, 1, 0, 0, 0, 1, 0, 9, 2, 2]), DATA),
     (WaitAnswer, plain([5, 1, 0, 0, 0, 1, 1, 9, 0, 0, 2]), TEXTS),
-    (WaitAnswer, plain([5, 3]), "nobody can say number 3"),
+    (WaitAnswer, plain([5, 3]), NO_LENGTHS),
+    (WaitAnswer, plain([5, 4]), "nobody can say number 4"),
 ]
 
 

@@ -5,20 +5,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.errors import ProtocolError, RefusedError, SessionFailedError
-from rain.base.failures import SessionFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId
 from rain.base.wire import ConstantColumns, Submission, WaitAnswer
 from rain.rpc.codec.requests import (
     WAIT_MODES,
     Abandon,
+    CloseSession,
+    OpenSession,
     Request,
     SubmitPart,
+    Unkeep,
     Wait,
-    read_answer,
     read_request,
-    write_done,
-    write_refused,
     write_request,
+)
+from rain.rpc.codec.responses import (
+    read_answer,
+    write_done,
+    write_opened,
+    write_refused,
     write_waited,
 )
 from tests.rpc.values import (
@@ -42,7 +48,12 @@ waits = st.builds(
     st.lists(object_ids, max_size=FEW),
     st.sampled_from(WAIT_MODES),
 )
-requests: st.SearchStrategy[Request] = parts | waits | st.just(Abandon())
+openings = st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure))
+closings = st.builds(CloseSession, sessions)
+unkeeps = st.builds(Unkeep, st.lists(object_ids, max_size=FEW))
+requests: st.SearchStrategy[Request] = (
+    parts | waits | st.just(Abandon()) | openings | closings | unkeeps
+)
 
 
 @given(counted, requests)
@@ -70,6 +81,11 @@ def test_the_answer_to_a_wait_arrives_as_it_was_sent(number: int, answer: WaitAn
 @given(counted)
 def test_what_was_done_is_answered_with_its_number(number: int) -> None:
     assert read_answer(write_done(number, None)) == (number, None)
+
+
+@given(counted, sessions)
+def test_a_session_that_was_opened_is_named(number: int, session: SessionId) -> None:
+    assert read_answer(write_opened(number, session)) == (number, session)
 
 
 @given(texts, session_failures)
