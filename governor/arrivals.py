@@ -6,6 +6,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import NUMBER_BITS, KindId, ObjectId, SessionId, session_of, spell
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
+from rain.base.units import UNIT, function_count
 from rain.base.wire import AssignedTasks, PlacedObjects
 from rain.governor import following
 from rain.governor.dispatch import Dispatch
@@ -77,8 +78,12 @@ class Arrivals:
         group = self._dispatch.group("" if runner == BUILTIN else runner, kind.resources)
         outputs = tuple(self._object_kind(session, output) for output in kind.outputs)
         # A function is told apart only to our own Python executors.
-        calls_function = runner == PYTHON and runner not in self._one_by_one
-        session.task_kinds[kind.id] = KnownKind(kind, group, outputs, calls_function, refusal)
+        is_python = runner == PYTHON and runner not in self._one_by_one
+        is_unit = kind.task_type == UNIT
+        functions = function_count(kind.input_labels) if is_unit else 1
+        session.task_kinds[kind.id] = KnownKind(
+            kind, group, outputs, is_python and not is_unit, functions if is_python else 0, refusal
+        )
 
     def _object_kind(self, session: Session, kind_id: KindId) -> ObjectKind:
         kind = session.object_kinds.get(kind_id)

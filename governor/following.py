@@ -35,7 +35,10 @@ def can_follow(task: Task, executor: Executor) -> bool:
         if target.row is not _HELD and not _makes(executor, target, task):
             return False
     # A function is remembered, which takes more than its value.
-    return not task.kind.calls_function or not task.inputs or task.inputs[0].row is _HELD
+    for function in task.inputs[: task.kind.functions]:  # noqa: SIM110 # as in `answers`
+        if function.row is not _HELD:
+            return False
+    return True
 
 
 def _makes(executor: Executor, target: DataObject, task: Task) -> bool:

@@ -134,7 +134,8 @@ class KnownKind:
     kind: TaskKind
     group: Group
     outputs: tuple[ObjectKind, ...]
-    calls_function: bool  # input 0 is a function, which executors keep
+    calls_function: bool  # input 0 is a function, all calls of which last alike
+    functions: int = 0  # so many of the first inputs are functions, which executors keep
     refusal: str = ""  # why no task of this kind can run here
     meter: Meter = Factory(Meter)
 

@@ -23,13 +23,12 @@ def call_row(executor: Executor, task: Task, effect: CallExecutor) -> CallRow:
             inputs.append(target.id)
         else:
             inputs.append(_input_row(executor, target, effect))
-    if kind.calls_function and inputs:
-        target = task.inputs[0]
+    for place, target in enumerate(task.inputs[: kind.functions]):
         if target.id not in cached:
             # Told apart from the call, because the call may be taken back before it is read.
-            effect.remembered.append(inputs[0])
+            effect.remembered.append(inputs[place])
             executor.remember(target)
-            inputs[0] = target.id
+            inputs[place] = target.id
     return task.id, kind_id, task.config, inputs, task.output_ids
 
 

@@ -8,9 +8,10 @@ import os
 import pickle
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgpack
 
@@ -20,15 +21,20 @@ from rain.executor.desk import Desk
 from rain.executor.gpus import visible_gpus
 from rain.executor.memory import Memory
 from rain.executor.parent import die_with_parent
+from rain.executor.staging import throw_away
 from rain.executor.task_folder import TaskFolder
 from rain.executor.values import Outputs, small_pickle, split
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
+    from rain.executor.unit import Unit
 
 _current: Context | None = None
 _unpack: Callable[[bytes], Any] = msgpack.unpackb
 _loads = pickle.loads
+
+Answer: TypeAlias = tuple[Any, list[str] | None]
+"""Outputs or error text of a call, and its words."""
 
 
 def unpickle_input_object(
@@ -51,7 +57,8 @@ class Executor:
         self.memory = memory
         self.stage_folder = f"{folder}/stage"
         os.mkdir(self.stage_folder)  # noqa: PTH102 # a string is wanted
-        self._task_folder = TaskFolder(f"{folder}/task")
+        self.task_folder = TaskFolder(f"{folder}/task")
+        self._unit: Unit | None = None  # while one runs
 
     @staticmethod
     def from_environment() -> "Executor":
@@ -68,7 +75,7 @@ class Executor:
 
     def run(self) -> None:
         """Answers calls until the governor has gone."""
-        desk, memory, folder = self.desk, self.memory, self._task_folder
+        desk, memory, folder = self.desk, self.memory, self.task_folder
         desk.register(self.number)
         folder.enter()
         now = time.perf_counter
@@ -80,11 +87,10 @@ class Executor:
                 desk.answer([call.task, 0.0, None], started)
                 continue
             made.forget(call.outputs)
-            if memory.gpus is None:
-                result, words = self._work(call)
+            if memory.gpus is None and call.kind not in memory.units:
+                result, words = self._work(memory, Context(memory, self.stage_folder, call), call)
             else:
-                with visible_gpus(memory.gpus):
-                    result, words = self._work(call)
+                result, words = self.work_apart(call)
             ended = now()
             row = [call.task, ended - started, result]
             desk.answer(row + words if words else row, ended)
@@ -94,21 +100,45 @@ class Executor:
             folder.clean()
             folder.enter()
 
-    def _work(self, call: protocol.Call) -> tuple[Any, list[str] | None]:
+    def work_apart(self, call: protocol.Call) -> Answer:
+        """The same for what is not as nearly all calls are: it sees gpus, or is a unit."""
+        memory = self.memory
+        with nullcontext() if memory.gpus is None else visible_gpus(memory.gpus):
+            if call.kind in memory.units:
+                return self._work_unit(call)
+            return self._work(memory, Context(memory, self.stage_folder, call), call)
+
+    def _work_unit(self, call: protocol.Call) -> Answer:
+        """The calls of a unit, each as if it were alone, up to the first that fails."""
+        from rain.executor.unit import Unit  # noqa: PLC0415 # most executors never see one
+
+        unit = self._unit = Unit(self.memory, self.stage_folder, call)
+        result: Any = None
+        try:
+            for context, inner in unit.calls():
+                result, words = self._work(unit.memory, context, inner)
+                unit.called(result, words)
+                self.task_folder.clean()
+                self.task_folder.enter()
+        finally:
+            self._unit = None
+        return unit.answer(result)
+
+    def _work(self, memory: Memory, context: Context, call: protocol.Call) -> Answer:
         """Outputs or error text, and the words of the task."""
         global _current  # noqa: PLW0603 # unpickling has no other way to find its task
-        context = _current = Context(self.memory, self.stage_folder, call)
+        _current = context
         try:
-            return self._call_function(context, call), context.words() if context.spoke else None
+            told = self._call_function(memory, context, call)
+            return told, context.words() if context.spoke else None
         # Whatever the user's code raises, sys.exit included, is the result of that task only.
         except BaseException as error:  # noqa: BLE001
-            _throw_away(context.staged or (), frozenset())
+            throw_away(context.staged or (), frozenset())
             return _told(error), context.last_words()
         finally:
             _current = None
 
-    def _call_function(self, context: Context, call: protocol.Call) -> list[Any]:
-        memory = self.memory
+    def _call_function(self, memory: Memory, context: Context, call: protocol.Call) -> list[Any]:
         config: dict[str, Any] = _unpack(call.config)
         function = context.function = memory.function(call.inputs[0])
         args = map(_loads, config["args"])
@@ -119,6 +149,10 @@ class Executor:
             result = function(context, *args)
         kinds, one_pickle = memory.outputs_of[call.kind]
         encodings = config["encode_outputs"]
+        unit = self._unit
+        if unit is not None and unit.hands_over:
+            unit.hand_over(context, result, encodings[0], kinds[0])
+            return []
         small = small_pickle(result, encodings[0]) if one_pickle else None
         if small is not None:
             taken: AbstractSet[str] = frozenset()
@@ -131,7 +165,7 @@ class Executor:
                 for value, encode, kind in zip(split(result, kinds), encodings, kinds, strict=True)
             ]
         if context.staged is not None:
-            _throw_away(context.staged, taken)
+            throw_away(context.staged, taken)
         return told
 
 
@@ -144,10 +178,3 @@ def _told(error: BaseException) -> str:
     while inner is not None and inner.tb_frame.f_globals.get("__name__") == __name__:
         inner = inner.tb_next
     return "".join(format_exception(type(error), error, inner or traceback))
-
-
-def _throw_away(staged: "Iterable[DataInstance]", taken: AbstractSet[str]) -> None:
-    """Removes what was staged and is not returned."""
-    for instance in staged:
-        if str(instance.path) not in taken:
-            instance.remove()

@@ -2,10 +2,12 @@
 
 import mmap
 import pickle
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any, Self, TypeVar
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
+from rain.base.units import UNIT
 from rain.executor.made import Made
 from rain.executor.values import is_one_pickle
 
@@ -29,6 +31,7 @@ class Memory:
         self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
         # By the kind of task: its outputs, and whether these are a single pickle.
         self.outputs_of: dict[int, tuple[list[protocol.ObjectKindRow], bool]] = {}
+        self.units: set[int] = set()  # the kinds of task that are units
         self.objects: dict[int, Remembered] = {}
         self.made = Made()
         # What the calls of the last frame may use. No frame is read before all calls of the one
@@ -42,9 +45,9 @@ class Memory:
                 self.object_kinds[row[0]] = protocol.ObjectKindRow._make(row)
             for row in frame[2]:
                 kind = protocol.TaskKindRow._make(row)
-                self.task_kinds[kind.id] = kind
-                outputs = [self.object_kinds[output] for output in kind.outputs]
-                self.outputs_of[kind.id] = outputs, is_one_pickle(outputs)
+                self._learn(kind)
+                if kind.task_type == UNIT:
+                    self.units.add(kind.id)
             for row in frame[4]:
                 self.objects[row[0]] = Remembered(protocol.ObjectRow._make(row))
             self.gpus = None if frame[6] is None else tuple(frame[6])
@@ -55,7 +58,26 @@ class Memory:
                 self.task_kinds = _without(self.task_kinds, session)
                 self.object_kinds = _without(self.object_kinds, session)
                 self.outputs_of = _without(self.outputs_of, session)
+                self.units = {kind for kind in self.units if kind >> NUMBER_BITS != session}
                 self.made.forget_session(session)
+
+    def _learn(self, kind: protocol.TaskKindRow) -> None:
+        outputs = [self.object_kinds[output] for output in kind.outputs]
+        self.task_kinds[kind.id] = kind
+        self.outputs_of[kind.id] = outputs, is_one_pickle(outputs)
+
+    def inside(
+        self,
+        object_kinds: dict[int, protocol.ObjectKindRow],
+        task_kinds: Iterable[protocol.TaskKindRow],
+    ) -> Self:
+        """The same memory with other kinds: what the calls inside of a unit see."""
+        inner = object.__new__(type(self))
+        inner.__dict__.update(self.__dict__)
+        inner.task_kinds, inner.outputs_of, inner.object_kinds = {}, {}, object_kinds
+        for kind in task_kinds:
+            inner._learn(kind)
+        return inner
 
     def function(self, given: int | protocol.ObjectRow) -> Any:
         """The function that input 0 of a call is; the same object as long as it is remembered."""

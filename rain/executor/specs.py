@@ -47,9 +47,16 @@ def _config(packed: bytes) -> dict[str, Any]:
 
 
 def input_instance(
-    memory: Memory, row: protocol.ObjectRow, label: str, content_type: str | None
+    memory: Memory,
+    row: protocol.ObjectRow,
+    label: str,
+    content_type: str | None,
+    staged: str | None = None,
 ) -> DataInstance:
-    """An input as tasks read it; a content type that the reader expects must fit what it is."""
+    """An input as tasks read it; a content type that the reader expects must fit what it is.
+
+    What is not stored, but still in the stage folder, is at the path `staged`.
+    """
     kind = memory.object_kinds[row.kind]
     found = row.content_type or None
     declared = kind.content_type or None
@@ -59,10 +66,13 @@ def input_instance(
     label_of_all = kind.label or label or None
     spec = ObjectSpec(unpack(row.id), label_of_all, declared, kind.data_type, _user(kind.user))
     content = row.content
-    assert content is not None  # what calls have made was put in before the call began
+    path = staged
+    if path is None and not isinstance(content, bytes):
+        assert content is not None  # what calls have made was put in before the call began
+        path = memory.path(content)
     return DataInstance(
         data=content if isinstance(content, bytes) else None,
-        path=None if isinstance(content, bytes) else memory.path(content),
+        path=path,
         spec=spec,
         info=ObjectInfo(size=row.size, content_type=found, user=_user(row.user)),
     )

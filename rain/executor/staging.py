@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from rain.common.data_instance import DataInstance
 
@@ -48,3 +49,10 @@ def stage(stage_folder: str, path: str, content_type: str | None, is_folder: boo
     source.rename(target)
     data_type = DataType.DIRECTORY if is_folder else DataType.BLOB
     return DataInstance(path=target, data_type=data_type, content_type=content_type)
+
+
+def throw_away(staged: Iterable[DataInstance], taken: AbstractSet[str]) -> None:
+    """Removes what was staged and is not returned."""
+    for instance in staged:
+        if str(instance.path) not in taken:
+            instance.remove()

@@ -121,9 +121,15 @@ def small_pickle(result: object, encoding: str | None) -> bytes | None:
 class Outputs:
     """Makes the outputs of one answer; files that two of them name are copied."""
 
-    def __init__(self, is_input: Callable[[ID], bool], stage_folder: str) -> None:
+    def __init__(
+        self,
+        is_input: Callable[[ID], bool],
+        stage_folder: str,
+        inline: int = protocol.INLINE_RESULT,
+    ) -> None:
         self._is_input = is_input
         self._stage_folder = stage_folder
+        self._inline = inline  # what is larger is told as a file
         self.taken: set[str] = set()  # the files of this answer
 
     def output(self, value: Any, encode: str | None, kind: protocol.ObjectKindRow) -> Any:
@@ -175,11 +181,11 @@ class Outputs:
     ) -> Any:
         """Bytes, by themselves where they are few and nothing else is to be said."""
         content_type = _found(content_type, kind)
-        if sum(map(len, parts)) > protocol.INLINE_RESULT and kind.data_type == _BLOB:
+        if sum(map(len, parts)) > self._inline and kind.data_type == _BLOB:
             path = stage_parts(self._stage_folder, parts)
             self.taken.add(path)
             return [protocol.FILE, path, content_type, user]
-        data = bytes(parts[0])  # large parts come in company, but not here
+        data = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
         return [protocol.BYTES, data, content_type, user] if content_type or user else data
 
 

@@ -1,0 +1,284 @@
+"""A unit of calls, each of which reads what the one before it has made (see rain/base/units.py).
+
+Every call is run as any other is, with a context of its own. What it makes for the next one stays
+in this process: no file, and no copy. A value that would have been pickled is handed over as it is,
+and is let go when the next call is done.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgpack
+
+from rain.base import executor_protocol as protocol
+from rain.base.ids import unpack
+from rain.base.units import BEFORE, InnerCall, failure_inside
+from rain.common.content_type import encode_value
+from rain.executor.context import Context
+from rain.executor.staging import throw_away
+from rain.executor.values import Outputs, is_instance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rain.base.ids import ID
+    from rain.common.data_instance import DataInstance
+    from rain.executor.memory import Memory
+
+_PICKLES = frozenset({"pickle", "cloudpickle"})
+"""What gives an equal value back; with other encodings tuples come back as lists, and so on."""
+
+
+class Unit:
+    """The calls of one unit in their turn, and all that they say."""
+
+    def __init__(self, memory: Memory, stage_folder: str, call: protocol.Call) -> None:
+        config: dict[str, Any] = msgpack.unpackb(call.config)
+        calls = [InnerCall._make(row) for row in config["calls"]]
+        self._given = call.inputs
+        self._stage_folder = stage_folder
+        self._configs: list[bytes] = config["configs"]
+        self._calls = calls
+        # The kinds inside are told by their places; those of inputs have large numbers.
+        kinds = {
+            place: protocol.ObjectKindRow(place, *row)
+            for place, row in enumerate(config["objects"])
+        }
+        for given in call.inputs:
+            kind = memory.row(given).kind
+            kinds[kind] = memory.object_kinds[kind]
+        self.memory = memory.inside(kinds, _task_kinds(config["kinds"]))
+        self._place = 0  # of the call that runs or was run last, from 1
+        self._before: Handover | None = None
+        self._made: Handover | None = None
+        self._lines: list[str] = []
+        self._notes: list[str] = []
+        self._failed = False
+
+    # The calls.
+
+    def calls(self) -> Iterator[tuple[Context, protocol.Call]]:
+        """One after the other, until one has failed."""
+        for inner in self._calls:
+            self._place += 1
+            inputs = [self._input(place) for place in inner.inputs]
+            config = self._configs[inner.config]
+            call = protocol.Call(inner.task, inner.kind, config, inputs, inner.outputs)
+            yield InnerContext(self.memory, self._stage_folder, call, self._before), call
+            if self._failed:
+                return
+
+    def _input(self, place: int) -> int | protocol.ObjectRow:
+        if place != BEFORE:
+            return self._given[place]
+        assert self._before is not None  # the client has put them in this order
+        return self._before.row
+
+    @property
+    def hands_over(self) -> bool:
+        """Whether what the running call makes is for another one of this unit."""
+        return self._place < len(self._calls)
+
+    def hand_over(
+        self, context: Context, result: Any, encode: str | None, kind: protocol.ObjectKindRow
+    ) -> None:
+        """The running call has returned what the next one reads."""
+        object_id = self._calls[self._place - 1].outputs[0]
+        row = protocol.ObjectRow(object_id, kind.id, "", "", 0, None)
+        if _stays_value(result, encode, kind):
+            self._made = Handover(row, value=result, encode=encode)
+            taken: frozenset[str] | set[str] = frozenset()
+        else:
+            outputs = Outputs(context.is_input, self._stage_folder, sys.maxsize)
+            told = outputs.output(result, encode, kind)
+            taken = outputs.taken
+            self._made = self._told(row, told)
+        if context.staged is not None:
+            throw_away(context.staged, taken)
+
+    def _told(self, row: protocol.ObjectRow, told: Any) -> Handover:
+        """An output as answers tell it."""
+        if isinstance(told, bytes):
+            return Handover(row._replace(size=len(told), content=told))
+        what, content, content_type, user = told
+        row = row._replace(content_type=content_type, user=user)
+        if what == protocol.FILE:
+            return Handover(row, staged=content)
+        if what == protocol.BYTES:
+            return Handover(row._replace(size=len(content), content=content))
+        origin = self._row(content)
+        row = row._replace(
+            content_type=content_type or origin.content_type,
+            size=origin.size,
+            content=origin.content,
+        )
+        return Handover(row, origin=self._origin(content))
+
+    def _row(self, object_id: int) -> protocol.ObjectRow:
+        """What is known of an input of the running call that it has passed on."""
+        before = self._before
+        if before is not None and before.row.id == object_id:
+            return before.row
+        rows = map(self.memory.row, self._given)
+        return next(row for row in rows if row.id == object_id)
+
+    def _origin(self, object_id: int) -> int:
+        """Which input of the unit an object is that was passed on."""
+        before = self._before
+        if before is not None and before.row.id == object_id and before.origin is not None:
+            return before.origin
+        return object_id
+
+    # What they say.
+
+    def called(self, result: Any, words: list[str] | None) -> None:
+        """The running call is done, with its outputs or an error text."""
+        self._failed = isinstance(result, str)
+        if words:
+            self._note(*words)
+        if not self._failed:
+            self._name_origins(result)
+        made, self._made = self._made, None
+        before, self._before = self._before, made
+        staged = None if before is None else before.staged
+        if staged is not None and (made is None or made.staged != staged):
+            _remove(staged, _files(result))
+
+    def _note(self, debug: str, user: str) -> None:
+        if debug:
+            name = self.memory.task_kinds[self._calls[self._place - 1].kind].name
+            where = f"{self._place} of {len(self._calls)} ({name})"
+            self._lines += [f"{where}: {line}" for line in debug.split("\n")]
+        if user:
+            self._notes.append(f'"{self._place}": {user}')
+
+    def answer(self, result: Any) -> tuple[Any, list[str] | None]:
+        """The outputs of the last call, or the error text of the one that has failed; the words."""
+        words = ["\n".join(self._lines), "{" + ", ".join(self._notes) + "}" if self._notes else ""]
+        if isinstance(result, str):
+            inner = self._calls[self._place - 1]
+            name = self.memory.task_kinds[inner.kind].name
+            return failure_inside(inner.task, name, self._place, len(self._calls), result), words
+        return result, words if self._lines or self._notes else None
+
+    def _name_origins(self, outputs: list[Any]) -> None:
+        """An output that is what the call before has passed on is an input of the unit."""
+        for told in outputs:
+            if not isinstance(told, bytes) and told[0] == protocol.INPUT:
+                told[1] = self._origin(told[1])
+
+
+class Handover:
+    """What one call has made for the next one.
+
+    A value that was to be pickled, or what answers tell of an output: its bytes, a path in the
+    stage folder, or an input of the unit that was passed on.
+    """
+
+    __slots__ = ("encode", "origin", "row", "staged", "value")
+
+    def __init__(
+        self,
+        row: protocol.ObjectRow,
+        *,
+        value: object = None,
+        encode: str | None = None,
+        staged: str | None = None,
+        origin: int | None = None,
+    ) -> None:
+        self.row = row
+        self.value = value
+        self.encode = encode
+        self.staged = staged
+        self.origin = origin
+
+    def instance(self, memory: Memory, label: str, content_type: str | None) -> DataInstance:
+        """The data as a reader gets it that does not want the value."""
+        from rain.executor.specs import input_instance  # noqa: PLC0415 # as in contexts
+
+        row = self.row
+        if self.encode is not None:
+            data = encode_value(self.value, self.encode)
+            row = row._replace(size=len(data), content=data)
+        elif self.staged is not None:
+            row = row._replace(size=_size(self.staged))
+        return input_instance(memory, row, label, content_type, self.staged)
+
+
+class InnerContext(Context):
+    """The context of a call inside of a unit."""
+
+    __slots__ = ("_before",)
+
+    def __init__(
+        self, memory: Memory, stage_folder: str, call: protocol.Call, before: Handover | None
+    ) -> None:
+        super().__init__(memory, stage_folder, call)
+        self._before = before
+
+    def input(self, index: int, label: str, content_type: str | None) -> DataInstance:
+        before = self._before
+        if before is None or self._call.inputs[index] is not before.row:
+            return super().input(index, label, content_type)
+        return before.instance(self._memory, label, content_type)
+
+    def load_input(self, index: int, label: str, content_type: str | None) -> Any:
+        before = self._before
+        if (
+            before is not None
+            and before.encode is not None
+            and self._call.inputs[index] is before.row
+            and (content_type is None or content_type in _PICKLES)
+        ):
+            return before.value
+        return super().load_input(index, label, content_type)
+
+    def is_input(self, object_id: ID) -> bool:
+        """Whether the governor knows the object as an input of the unit."""
+        before = self._before
+        if before is not None and before.origin is None and unpack(before.row.id) == object_id:
+            return False
+        return super().is_input(object_id)
+
+
+def _stays_value(result: object, encode: str | None, kind: protocol.ObjectKindRow) -> bool:
+    """Whether the value itself is handed over, since to pickle it would only make an equal one."""
+    return (
+        encode in _PICKLES
+        and kind.content_type == encode
+        and kind.data_type == "blob"
+        and not is_instance(result)
+    )
+
+
+def _files(result: Any) -> set[str]:
+    """The files of an answer."""
+    if isinstance(result, str):
+        return set()
+    return {told[1] for told in result if not isinstance(told, bytes) and told[0] == protocol.FILE}
+
+
+def _size(staged: str) -> int:
+    """The size as a governor would tell it: of a directory that of its archive."""
+    if not os.path.isdir(staged):  # noqa: PTH112 # pathlib starts slowly
+        return os.stat(staged).st_size  # noqa: PTH116 # as above
+    from pathlib import Path  # noqa: PLC0415 # few calls make directories
+
+    from rain.stream.archive import Archive  # noqa: PLC0415 # as above
+
+    return Archive.of(Path(staged)).length
+
+
+def _remove(staged: str, files: set[str]) -> None:
+    """Removes what one call has left for the next, unless it is a file of the answer."""
+    from rain.common.data_instance import DataInstance  # noqa: PLC0415 # it is loaded by now
+
+    throw_away([DataInstance(path=staged)], files)
+
+
+def _task_kinds(rows: list[Any]) -> Iterator[protocol.TaskKindRow]:
+    for place, (name, resources, labels, outputs, user) in enumerate(rows):
+        yield protocol.TaskKindRow(place, "py/", name, resources, labels, outputs, user)
