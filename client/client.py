@@ -16,10 +16,11 @@ from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
 from rain.client.failure import noting_failure
 from rain.client.housekeeper import Closable, Housekeeper
+from rain.client.items import asked_ids, note_report, note_unit_report
 from rain.client.local import LocalCluster
 from rain.client.numbers import SharedNumbers
-from rain.client.reports import governor_info, object_info, task_info
-from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.reports import governor_info, object_info
+from rain.client.rpc.common import DataObjectState
 from rain.client.session import Session
 from rain.client.task import Task
 from rain.common.errors import RainException, SessionException
@@ -103,23 +104,30 @@ class Client:
         self.close()
 
     def new_session(
-        self, name: str = "Unnamed Session", default: bool = False, *, on_failure: str = "stop"
+        self,
+        name: str = "Unnamed Session",
+        default: bool = False,
+        *,
+        on_failure: str = "stop",
+        fuse: bool = False,
     ) -> Session:
         """Opens a session; with `default` it serves wherever no other session is active.
 
         `on_failure` says what a task that has failed means: "stop" ends the session with it, with
-        "continue" only the tasks fail that depend on it.
+        "continue" only the tasks fail that depend on it. With `fuse` its submits run chains of
+        remote functions as one task (see `Session.submit`).
         """
         choice = _checked_on_failure(on_failure)
         with Asking(_nameless_failure):
             session_id = self.connection.open_session(str(name), "", choice)
         self.housekeeper.open_sessions.add(session_id)
-        return Session(self, session_id, default, str(name), choice)
+        return Session(self, session_id, default, str(name), choice, fuse=fuse)
 
-    def join_session(self, session: int | str) -> Session:
+    def join_session(self, session: int | str, *, fuse: bool = False) -> Session:
         """Takes part in an open session of another client, by its id or by its name.
 
         It lives as long as the client that has opened it wants; to close this one only leaves it.
+        `fuse` is for what is submitted here, as for `new_session`.
         """
         wanted, name = (SessionId(0), session) if isinstance(session, str) else (session, "")
         with Asking(_nameless_failure):
@@ -133,9 +141,8 @@ class Client:
                 return pack(session_id, self.connection.join_session(session_id, "").first)
 
         self.housekeeper.open_sessions.add(session_id)
-        return Session(
-            self, session_id, False, joined.name, joined.on_failure, SharedNumbers(next_range)
-        )
+        numbers = SharedNumbers(next_range)
+        return Session(self, session_id, False, joined.name, joined.on_failure, numbers, fuse=fuse)
 
     def end_session(self, session_id: SessionId) -> None:
         """Tells the server that a session is closed; one that has failed or gone is so already."""
@@ -178,14 +185,16 @@ class Client:
             self._update(session, tasks, objects)
 
     def _update(self, session: Session, tasks: list[Task], objects: list[DataObject]) -> None:
+        shown = [obj for obj in objects if obj.unit is None]
+        hidden = [obj for obj in objects if obj.unit is not None]
         with noting_failure(tasks), session.asking():
-            task_reports, object_reports = self.connection.update(
-                [task.packed_id for task in tasks], [obj.packed_id for obj in objects]
-            )
-        for task, task_report in zip(tasks, task_reports, strict=True):
-            task.known_state = TaskState(task_report.state.value)
-            task.known_info = task_info(task_report)
-        for obj, report in zip(objects, object_reports, strict=True):
+            asked = asked_ids(tasks, [*shown, *hidden])
+            task_reports, object_reports = self.connection.update(*asked)
+        for task, task_report in zip(tasks, task_reports, strict=False):
+            note_report(task, task_report)
+        for obj, task_report in zip(hidden, task_reports[len(tasks) :], strict=True):
+            note_unit_report(obj, task_report)
+        for obj, report in zip(shown, object_reports, strict=True):
             obj.known_state = DataObjectState(report.state.value)
             if obj.known_state is not DataObjectState.unfinished:
                 obj.known_info = object_info(report)

@@ -7,6 +7,7 @@ from rain.base.ids import ObjectId, unpack
 from rain.client.active import get_active_session
 from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import ObjectShape, notes_as_json
+from rain.client.unit import Unit
 from rain.common.attributes import ObjectInfo, ObjectSpec
 from rain.common.content_type import check_content_type, merge_content_types
 from rain.common.data_type import DataType
@@ -44,6 +45,7 @@ class DataObject:
     known_state: DataObjectState | None
     known_info: "ObjectInfo | Seen | None"
     given_spec: ObjectSpec | None  # made when somebody looks at it
+    unit: Unit | None = None  # inside of which it is; not a slot, as for tasks
 
     __slots__ = (
         "__dict__",
@@ -92,7 +94,7 @@ class DataObject:
         if self.submission == 0 or state is DataObjectState.removed:
             return state
         if self.submission <= self.session.finished_submissions:
-            return DataObjectState.finished
+            return finished_state(self)
         return state or DataObjectState.unfinished
 
     @property
@@ -129,6 +131,8 @@ class DataObject:
     def keep(self) -> None:
         """Asks for the data to stay until it is unkept, so that it can be fetched."""
         if self.submission:
+            if self.unit is not None:
+                raise self.unit.disappeared(self)
             raise RainException(
                 f"{self!r} is already submitted; keep() must be called before submit()"
             )
@@ -191,6 +195,11 @@ class DataObject:
         kind = "directory" if self.wire_shape.data_type == _DIRECTORY else "blob"
         label = "" if self.label is None else f" {self.label!r}"
         return f"<DataObject {self.id}{label} {kind}>"
+
+
+def finished_state(obj: DataObject) -> DataObjectState:
+    """The state of an object when its task is finished: what was inside of a unit is gone."""
+    return DataObjectState.finished if obj.unit is None else DataObjectState.removed
 
 
 def spec_of(packed_id: ObjectId, shape: ObjectShape) -> ObjectSpec:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from rain.base.failures import FailureCause, OnFailure, SessionFailure
-from rain.base.ids import unpack
+from rain.base.ids import TaskId, pack, unpack
 from rain.client.history import History
 from rain.client.reports import failed_tries
 from rain.client.rpc.common import TaskState
 from rain.client.stack import as_text
 from rain.client.task import Task, describe
+from rain.client.unit import Unit
 from rain.common.attributes import TaskInfo
 from rain.common.errors import SessionException, TaskException
 
@@ -23,13 +24,19 @@ _CAUSES = {
 def failure_exception(failure: SessionFailure, history: History) -> SessionException:
     """The exception of a failed session; a TaskException when a task is to blame."""
     lines = [f"Message: {failure.message}"]
-    if failure.task is not None:
-        found = history.find(failure.task)
+    culprit = failure.task
+    if culprit is not None:
+        unit = history.unit(culprit)
+        if unit is not None:
+            member = unit.failed_member(failure.message)
+            lines.insert(0, _about(unit, member))
+            culprit = member or culprit
+        found = history.find(culprit)
         if found is None:
-            lines.insert(0, f"Task {unpack(failure.task)} failed")
+            lines.insert(0, f"Task {unpack(culprit)} failed")
         else:
             shape, stack = found
-            lines.insert(0, f"Task {describe(failure.task, shape)} failed")
+            lines.insert(0, f"Task {describe(culprit, shape)} failed")
             lines += ["Task created at:", as_text(stack)]
     for number, failed in enumerate(failure.attempts[:-1], 1):
         lines.append(f"Before, try {number} on {failed.governor} failed ({_CAUSES[failed.cause]}):")
@@ -37,15 +44,23 @@ def failure_exception(failure: SessionFailure, history: History) -> SessionExcep
     if failure.debug:
         lines += ["Debug:", failure.debug]
     text = "\n".join(lines)
-    if failure.task is None:
+    if culprit is None:
         return SessionException(text)
     exception = TaskException(text)
-    exception.task_id = unpack(failure.task)
+    exception.task_id = unpack(culprit)
     exception.error, exception.debug = failure.message, failure.debug
     exception.failed_tries = failed_tries(failure.attempts)
     exception.governor, exception.start_time = failure.governor, failure.start_time
     exception.duration = failure.duration if failure.start_time else None
     return exception
+
+
+def _about(unit: Unit, member: TaskId | None) -> str:
+    """What a message says of a unit that has failed, and in which of its tasks."""
+    count = len(unit.members)
+    if member is None:
+        return f"It stands for the unit {unit.name!r}: one of its {count} tasks has failed"
+    return f"It is number {unit.place(member)} of {count} tasks in the unit {unit.name!r}"
 
 
 class noting_failure:  # noqa: N801 # it reads as what happens inside
@@ -71,6 +86,8 @@ class noting_failure:  # noqa: N801 # it reads as what happens inside
 
 def _note(tasks: Sequence[Task], failure: TaskException) -> None:
     for task in tasks:
+        if task.unit is not None:
+            _note_in_unit(task, task.unit, failure)
         if task.id == failure.task_id:
             task.known_state = TaskState.failed
             task.known_info = TaskInfo(
@@ -82,4 +99,16 @@ def _note(tasks: Sequence[Task], failure: TaskException) -> None:
                 failed_tries=failure.failed_tries,
             )
     if len(tasks) == 1 and tasks[0].session.on_failure is OnFailure.CONTINUE:
-        tasks[0].known_state = TaskState.failed  # itself, or since it depends on that task
+        (only,) = tasks
+        if only.unit is None or only.known_state is not TaskState.finished:
+            only.known_state = TaskState.failed  # itself, or since it depends on that task
+
+
+def _note_in_unit(task: Task, unit: Unit, failure: TaskException) -> None:
+    """Those before the one that has failed are finished; those behind it will never run."""
+    assert failure.task_id is not None
+    if pack(*failure.task_id) in unit.members:
+        others = task.state or TaskState.notAssigned
+        if task.session.on_failure is OnFailure.CONTINUE:
+            others = TaskState.failed
+        task.known_state = unit.state_after(failure.error, task.packed_id, others)

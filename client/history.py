@@ -7,6 +7,7 @@ from rain.base.ids import TaskId
 from rain.client.shapes import TaskShape
 from rain.client.stack import Stack
 from rain.client.task import Task
+from rain.client.unit import Unit
 
 
 class History:
@@ -16,6 +17,7 @@ class History:
         self._ids = array("q")
         self._shapes: list[TaskShape] = []
         self._stacks: list[Stack] = []
+        self._units: dict[int, Unit] = {}  # by the task that stands for it
 
     def note(self, tasks: Sequence[Task]) -> None:
         """Remembers tasks. An id comes after the rest: what an interruption left is overwritten."""
@@ -23,6 +25,14 @@ class History:
         self._shapes[known:] = [task.wire_shape for task in tasks]
         self._stacks[known:] = [task.created_at for task in tasks]
         self._ids.extend([task.packed_id for task in tasks])
+
+    def note_unit(self, unit: Unit) -> None:
+        """Remembers which tasks are one; each of them is noted as others are."""
+        self._units[unit.task_id] = unit
+
+    def unit(self, packed_id: TaskId) -> Unit | None:
+        """The unit that a task stands for."""
+        return self._units.get(packed_id)
 
     def find(self, packed_id: TaskId) -> tuple[TaskShape, Stack] | None:
         """The shape of a task, and where it was created."""
@@ -37,3 +47,4 @@ class History:
         del self._ids[:]
         self._shapes.clear()
         self._stacks.clear()
+        self._units.clear()

@@ -3,7 +3,11 @@
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
-from rain.client.data import DataObject
+from rain.base import states as base_states
+from rain.base.ids import ObjectId, TaskId
+from rain.base.wire import TaskReport
+from rain.client.data import DataObject, finished_state
+from rain.client.reports import task_info
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.task import Task
 from rain.common.errors import RainException
@@ -36,17 +40,69 @@ def is_unfinished(obj: DataObject) -> bool:
     return obj.state is DataObjectState.unfinished
 
 
+def expect_visible(tasks: Iterable[Task]) -> None:
+    """RainException when a task reads what has disappeared inside of a unit."""
+    for task in tasks:
+        for obj in task.input_objects:
+            if obj.unit is not None:
+                raise obj.unit.disappeared(obj)
+
+
+def asked_ids(
+    tasks: Iterable[Task], objects: Iterable[DataObject]
+) -> tuple[list[TaskId], list[ObjectId]]:
+    """What the server is asked about: for what is inside of a unit, for the unit."""
+    task_ids = [task.packed_id if task.unit is None else task.unit.task_id for task in tasks]
+    object_ids: list[ObjectId] = []
+    for obj in objects:
+        if obj.unit is None:
+            object_ids.append(obj.packed_id)
+        else:
+            task_ids.append(obj.unit.task_id)
+    return task_ids, object_ids
+
+
+def is_among(item: Task | DataObject, ids: Container[int]) -> bool:
+    """Whether an answer names what the server was asked about for the sake of this item."""
+    return item.packed_id in ids or (item.unit is not None and item.unit.task_id in ids)
+
+
 def has_failed(obj: DataObject) -> bool:
     return obj.state is DataObjectState.failed
+
+
+def note_report(task: Task, report: TaskReport) -> None:
+    """What the server tells of a task or, for one that is inside of a unit, of the unit.
+
+    What a unit's tasks have noted for the user comes together, by their places.
+    """
+    state, info = TaskState(report.state.value), task_info(report)
+    unit = task.unit
+    if unit is not None:
+        if state is TaskState.failed:
+            state = unit.state_after(report.error, task.packed_id, TaskState.failed)
+            if state is TaskState.finished:
+                info.error = ""
+        if info.user:
+            info.user = info.user.get(str(unit.place(task.packed_id)), {})
+    task.known_state, task.known_info = state, info
+
+
+def note_unit_report(obj: DataObject, report: TaskReport) -> None:
+    """What the server tells of the unit that an object is inside of."""
+    if report.state is base_states.TaskState.FAILED:
+        obj.known_state = DataObjectState.failed
+    elif report.state is base_states.TaskState.FINISHED:
+        obj.known_state = finished_state(obj)
 
 
 def mark_done(tasks: Iterable[Task], objects: Iterable[DataObject], failed: Container[int]) -> None:
     """Notes what a wait has told, where some of what is done has failed."""
     for task in tasks:
-        if task.packed_id in failed:
+        if is_among(task, failed):
             task.known_state = TaskState.failed
     for obj in objects:
-        if obj.packed_id in failed:
+        if is_among(obj, failed):
             obj.known_state = DataObjectState.failed
     mark_finished(
         [task for task in tasks if task.known_state is not TaskState.failed],
@@ -62,7 +118,7 @@ def mark_finished(tasks: Iterable[Task], objects: Iterable[DataObject]) -> None:
         done += task.output_objects
     for obj in done:
         if obj.known_state is not DataObjectState.removed:
-            obj.known_state = DataObjectState.finished
+            obj.known_state = finished_state(obj)
 
 
 def expect_object(value: object) -> None:
@@ -75,6 +131,8 @@ def expect_fetchable(obj: DataObject) -> None:
     """RainException unless the data of the object can be asked for."""
     expect_object(obj)
     if not obj.kept:
+        if obj.unit is not None:
+            raise obj.unit.disappeared(obj)
         raise RainException(
             f"{obj!r} is not kept, so it cannot be fetched; call keep() before submit()"
         )
@@ -86,4 +144,6 @@ def not_computable(session: "Session", obj: DataObject) -> RainException:
     """Why an object cannot be computed that is of another session, or submitted and not kept."""
     if obj.session is not session:
         return RainException(f"{obj!r} belongs to another session")
+    if obj.unit is not None:
+        return obj.unit.disappeared(obj)
     return RainException(f"{obj!r} is already submitted and not kept; call keep() before submit()")

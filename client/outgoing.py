@@ -1,18 +1,25 @@
 """What a session has described, on its way to the server: not submitted yet, or remembered."""
 
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TypeVar
 
 from rain.base.ids import NUMBER_MASK, pack
 from rain.base.wire import Submission
+from rain.client.fusing import Units, fused
 from rain.client.history import History
+from rain.client.items import expect_visible
 from rain.client.numbers import SharedNumbers
 from rain.client.pending import Pending
 from rain.client.submission import Batch, KindTable, build
+from rain.client.task import Task
+from rain.client.unit import Unit
 
 T = TypeVar("T")
+
+_CHECKING = os.environ.get("RAIN_DEBUG_MODE") == "1"
 
 
 class Outgoing:
@@ -22,32 +29,41 @@ class Outgoing:
         self.pending = Pending()
         self.history = History()
         self.submits = 0  # so many were accepted
+        self.has_units = False  # some of what was submitted is inside of units
         self._session_id = session_id
         # Counted down from the last number, so that tasks and objects have numbers without gaps.
         self._kinds = KindTable(numbers or count(pack(session_id, NUMBER_MASK), -1).__next__)
         self._sending = threading.Lock()
 
     def submit(
-        self, send: Callable[[Submission], T], has_left: Callable[[], bool]
+        self, send: Callable[[Submission], T], has_left: Callable[[], bool], fuse: bool
     ) -> tuple[Submission, T] | None:
         """Sends all that is pending, if there is anything; whatever `send` raises changes nothing.
 
         Unless that is an interruption, and what was sent has left already. Gives what was sent,
-        and what sending it gave.
+        and what sending it gave. With `fuse`, chains are sent as one task each.
         """
         with self._sending:
             batch = self.pending.take()
             if not (batch.tasks or batch.objects):
                 return None
             accepted = False
+            units: Units = []
             try:
-                message = build(self._session_id, batch, self._kinds)
+                if self.has_units:
+                    expect_visible(batch.tasks)
+                told = batch
+                if fuse:
+                    told, units = fused(batch, check=_CHECKING)
+                message = build(self._session_id, told, self._kinds)
                 sent = send(message)
                 accepted = True
             finally:
                 if accepted or has_left():
                     self._kinds.told()
                     self._note_submitted(batch)
+                    for unit, members in units:
+                        self._note_unit(unit, members)
                 else:
                     self._kinds.forget_untold()
                     self.pending.put_back(batch)
@@ -65,6 +81,14 @@ class Outgoing:
         if batch.tasks:
             self.history.note(batch.tasks)
         self.submits = number
+
+    def _note_unit(self, unit: Unit, members: Sequence[Task]) -> None:
+        for member in members:
+            member.unit = unit
+        for member in members[:-1]:
+            member.output.unit = unit
+        self.history.note_unit(unit)
+        self.has_units = True
 
     def clear(self) -> None:
         """Forgets all of it."""

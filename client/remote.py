@@ -35,6 +35,9 @@ How = tuple[bool, str | None]
 ShapeKey = tuple[str, tuple[str | None, ...], tuple[ObjectShape, ...] | None]
 """Name of a call, labels of its inputs, and its outputs if they are not those of the function."""
 
+FUNCTION = "cloudpickle"
+"""The content type of functions, which are constants."""
+
 _pickle_function: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ignore[reportUnknownMemberType] # not annotated
 _POSITIONAL = frozenset(
     {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
@@ -199,7 +202,7 @@ class Remote:
     def _upload_to(self, session: "Session") -> tuple[DataObject]:
         """The pickled function, which is uploaded to a session once, as the first of all inputs."""
         data = _pickle_function(self.fn, PROTOCOL)
-        obj = constant_object(session, ObjectShape(self.__name__, "cloudpickle"), data)
+        obj = constant_object(session, ObjectShape(self.__name__, FUNCTION), data)
         obj.keep()
         return session.functions.setdefault(self, (obj,))
 

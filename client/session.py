@@ -20,9 +20,11 @@ from rain.client.download import download
 from rain.client.failure import failure_exception, noting_failure
 from rain.client.graph import Graph, graph_of
 from rain.client.items import (
+    asked_ids,
     expect_fetchable,
     expect_object,
     has_failed,
+    is_among,
     is_unfinished,
     mark_done,
     mark_finished,
@@ -65,12 +67,14 @@ class Session:
         name: str = "",
         on_failure: OnFailure = OnFailure.STOP,
         numbers: SharedNumbers | None = None,
+        fuse: bool = False,
     ) -> None:
         self.active = True
         self.client = client
         self.session_id = session_id
         self.spec = SessionSpec(name)
         self.on_failure = on_failure
+        self.fuse = fuse  # whether submits fuse chains that do not say it themselves
         # Read and changed by tasks and data objects.
         self.next_id: Any = numbers or count(pack(session_id, FIRST_NUMBER)).__next__
         self._owned = numbers is None  # else somebody else has opened it
@@ -170,19 +174,23 @@ class Session:
         """A drawing of what was not submitted yet."""
         return graph_of(self._outgoing.pending.tasks, self._outgoing.pending.objects(), show_ids)
 
-    def submit(self, *, soon: bool = False) -> None:
+    def submit(self, *, soon: bool = False, fuse: bool | None = None) -> None:
         """Sends all tasks and objects that were not submitted yet; a refusal changes nothing.
 
         With `soon` it does not wait for the server's answer, which saves a round trip: a refusal
         is then raised by the next call that concerns the session, which is best closed.
+
+        With `fuse` each straight chain of remote functions runs as one task. What is not kept then
+        disappears inside: nobody can read it later. Unless said, the session decides.
         """
         connection = self._connection()
         with self._asking:
-            self._submit(connection.submit_soon if soon else connection.submit)
+            self._submit(connection.submit_soon if soon else connection.submit, fuse)
 
-    def _submit(self, send: Callable[[Submission], T]) -> T | None:
+    def _submit(self, send: Callable[[Submission], T], fuse: bool | None = None) -> T | None:
         """Gives what sending has given, None if there was nothing to send."""
-        submitted = self._outgoing.submit(send, self._has_left)
+        fusing = self.fuse if fuse is None else fuse
+        submitted = self._outgoing.submit(send, self._has_left, fusing)
         if submitted is None:
             return None
         submission, sent = submitted
@@ -247,8 +255,8 @@ class Session:
                 object_ids.update(answer.objects)
                 failed_ids.update(answer.failed)
         done = (
-            [task for task in tasks if task.packed_id in task_ids],
-            [obj for obj in objects if obj.packed_id in object_ids],
+            [task for task in tasks if is_among(task, task_ids)],
+            [obj for obj in objects if is_among(obj, object_ids if obj.unit is None else task_ids)],
         )
         mark_done(*done, failed_ids)
         return done
@@ -269,14 +277,15 @@ class Session:
         timeout: float | None,
     ) -> WaitAnswer:
         connection = self._connection()
+        if self._outgoing.has_units:
+            task_ids, object_ids = asked_ids(tasks, objects)
+        else:
+            task_ids = [task.packed_id for task in tasks]
+            object_ids = [obj.packed_id for obj in objects]
         with self._asking:
             try:
                 answer = connection.wait(
-                    SessionId(self.session_id),
-                    [task.packed_id for task in tasks],
-                    [obj.packed_id for obj in objects],
-                    mode,
-                    timeout,
+                    SessionId(self.session_id), task_ids, object_ids, mode, timeout
                 )
             except TimeoutError:
                 raise TimeoutException(

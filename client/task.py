@@ -25,6 +25,7 @@ from rain.client.shapes import (
     notes_as_json,
 )
 from rain.client.stack import Stack, here
+from rain.client.unit import Unit
 from rain.common.attributes import TaskInfo, TaskSpec, TaskSpecInput
 from rain.common.errors import RainException
 from rain.common.ids import ID
@@ -71,6 +72,7 @@ class Task(metaclass=TaskMeta):
     known_info: TaskInfo | None
     given_spec: TaskSpec | None  # made when somebody looks at it
     created_at: Stack
+    unit: Unit | None = None  # not a slot: few tasks are in one
 
     __slots__ = (
         "__dict__",
@@ -296,6 +298,22 @@ def quick_task(
         outputs.append(filled(new_handle(DataObject), session, output))  # noqa: PERF401 # a comprehension is one more call for each task
     _fill(task, session, shape, config, inputs, tuple(outputs), created_at)
     session.add_task(task)
+    return task
+
+
+def unit_task(last: Task, shape: TaskShape, config: bytes, inputs: tuple[DataObject, ...]) -> Task:
+    """What is sent for a chain of tasks; it has the id and the outputs of the last of them.
+
+    It is no handle of anybody's, and belongs to no session.
+    """
+    task = _new(Task)
+    task.session = last.session
+    task.packed_id = last.packed_id
+    task.wire_shape = shape
+    task.wire_config = config
+    task.input_objects = inputs
+    task.output_objects = last.output_objects
+    task.given_spec = None
     return task
 
 

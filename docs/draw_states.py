@@ -59,6 +59,11 @@ is ours:
 * *take back* leads from every planned row to the same row without the plan: a scheduler may
   change its mind until the task is finished. A task that was sent is stopped, and its next
   assignment has a higher attempt number (decisions/0005).
+* A *unit* of tasks that a client has fused (decisions/0052) is one task here, the last of its
+  members, and moves as any other; objects inside of it are none. In the client each member shows
+  the unit's state. When the unit has failed in one of them, those before it show *finished*, and
+  those behind it never ran: they fail with it in a session that goes on, and stay what they were
+  in one that stops.
 """
 
 COPIES = """\
