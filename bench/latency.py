@@ -102,6 +102,7 @@ def quantities(rounds: int, clients: int, links: int) -> list[Quantity]:
         *(Quantity(f"{clients} clients, p{which}") for which in PERCENTILES),
         Quantity(f"{clients} clients together", clients * rounds, Unit.TASKS_PER_SECOND),
         Quantity("chain, a link", links),
+        Quantity("chain fused, a link", links),
     ]
 
 
@@ -112,8 +113,9 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
         samples = call_often(call, rounds)
     for which in PERCENTILES:
         yield f"one client, p{which}", percentile(samples, which), None
-    if system.graphs:
-        yield "chain, a link", timed(runner, chain(links)), None
+    for shape in (chain(links), chain(links, fused=True)):
+        if system.can_run(shape):
+            yield f"{shape.name}, a link", timed(runner, shape), None
     if system.shared:
         try:
             seconds, samples = several(system, runner.address, clients, rounds)

@@ -34,6 +34,7 @@ class Shape:
     layers: tuple[Layer, ...]
     results: tuple[int, ...]  # the calls whose values the client wants
     answers: tuple[int, ...]  # the values that they must have
+    fused: bool = False  # straight chains in it run as one task each
 
     @property
     def task_count(self) -> int:
@@ -115,15 +116,16 @@ def tree(depth: int) -> Shape:
     )
 
 
-def chain(length: int) -> Shape:
+def chain(length: int, *, fused: bool = False) -> Shape:
     """Tasks in a row: each needs the one before."""
     first = Layer(Function.INC, (Call(numbers=(0,)),))
     rest = tuple(Layer(Function.INC, (Call(needs=(i,)),)) for i in range(length - 1))
     return Shape(
-        name="chain",
+        name="chain fused" if fused else "chain",
         layers=(first, *rest),
         results=(length - 1,),
         answers=(length,),
+        fused=fused,
     )
 
 

@@ -37,7 +37,7 @@ def timed(runner: Runner, shape: Shape) -> float:
 def warm_up(system: System, runner: Runner) -> None:
     """Starts the workers and loads what they need."""
     few = WARM_UP_TASKS
-    for shape in (independent(few), merge(few), tree(6), chain(few)):
+    for shape in (independent(few), merge(few), tree(6), chain(few), chain(few, fused=True)):
         if system.can_run(shape):
             timed(runner, shape)
 

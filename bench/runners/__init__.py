@@ -49,13 +49,14 @@ class System:
     distribution: str  # has a version; "" for what comes with Python
     graphs: bool = True  # whether a task can need another
     shared: bool = True  # whether several programs can use one cluster
+    fuses: bool = False  # whether chains can run as one task
     is_limit: bool = False  # it is no peer: what can be reached at best with so much less
 
     def is_installed(self) -> bool:
         return find_spec(self.package) is not None
 
     def can_run(self, shape: Shape) -> bool:
-        return self.graphs or not shape.is_graph
+        return (self.graphs or not shape.is_graph) and (self.fuses or not shape.fused)
 
     def cluster(self, cpus: int) -> AbstractContextManager[Runner]:
         opener = import_module(self.module).cluster
@@ -67,7 +68,7 @@ class System:
         return cast("Callable[[str], AbstractContextManager[Runner]]", opener)(address)
 
 
-OURS = System("rain", "bench.runners.ours", "rain", "rain-tasks")
+OURS = System("rain", "bench.runners.ours", "rain", "rain-tasks", fuses=True)
 PEERS = {
     "dask": System("dask", "bench.runners.dask", "distributed", "distributed"),
     "ray": System("ray", "bench.runners.ray", "ray", "ray"),

@@ -62,7 +62,7 @@ class RainRunner:
             wanted = [tasks[i].output for i in shape.results]
             for output in wanted:
                 output.keep()
-            session.submit()
+            session.submit(fuse=shape.fused)
             session.wait_all()
             results: list[object] = [output.fetch().load() for output in wanted]
             return perf_counter() - start, results

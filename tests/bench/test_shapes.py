@@ -29,6 +29,7 @@ SMALL = [
     tree(4),
     chain(1),
     chain(9),
+    chain(9, fused=True),
     *(rows(pattern, 5, 6, 1) for pattern in PATTERNS),
     transpose_sum(3, 4),
     groupby(10, 7, keys=3),
