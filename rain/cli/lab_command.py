@@ -87,6 +87,9 @@ COUNT = click.IntRange(min=1)
 @seconds("--turn", 0.0, "What each turn of the server takes.")
 @seconds("--scheduler-cost", 0.0, "What a scheduler takes for each piece of news.")
 @seconds("--task-overhead", 0.0, "What each task takes beyond its duration.")
+@seconds(
+    "--scheduler-limit", 10.0, "Give up when a scheduler really takes longer for a run.", 0.001
+)
 @click.option("--repeat", type=COUNT, default=1, show_default=True, help="How many seeds.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The first seed.")
 @click.option("-j", "--jobs", type=COUNT, help="Processes at once; one per cpu unless said.")
@@ -107,6 +110,7 @@ def lab(
     turn: float,
     scheduler_cost: float,
     task_overhead: float,
+    scheduler_limit: float,
     repeat: int,
     seed: int,
     jobs: int | None,
@@ -137,6 +141,7 @@ def lab(
         downloads=downloads,
         overheads=Overheads(task_overhead, turn, scheduler_cost),
         seeds=tuple(range(seed, seed + repeat)),
+        limit=scheduler_limit,
         jobs=jobs or len(os.sched_getaffinity(0)),
         json=json,
         export=export,

@@ -43,6 +43,7 @@ class Question:
     overheads: Overheads
     seeds: tuple[int, ...]
     jobs: int
+    limit: float
     json: Path | None = None
     export: Path | None = None
     listed: bool = False
@@ -104,7 +105,7 @@ def what_if(question: Question, path: Path, console: Console) -> None:
         governors = run.cluster.governors if own else read_cluster(text)
         name = f"{text} {speed / MIB:g} MiB/s" if question.bandwidths else text
         clusters.append(evolve(run.cluster, name=name, governors=governors, bandwidth=speed))
-    found = ask(run, scheduler, question.schedulers, clusters)
+    found = ask(run, scheduler, question.schedulers, clusters, question.limit)
     print_what_if(found, console)
     if question.json is not None:
         write_json(question.json, what_if_report(found))
@@ -140,7 +141,7 @@ def entries(question: Question, graphs: list[str]) -> list[Entry]:
     ]
     schedulers = dict.fromkeys(question.schedulers or (DEFAULT,))
     return [
-        Entry(instance, scheduler, question.overheads, question.gantt is not None)
+        Entry(instance, scheduler, question.overheads, question.gantt is not None, question.limit)
         for instance, scheduler in product(instances, schedulers)
     ]
 

@@ -14,6 +14,7 @@ from attrs import define, frozen
 from rain.lab.bounds import Bounds
 from rain.lab.estimates import Estimates
 from rain.lab.outcome import Outcome
+from rain.lab.setup import PATIENT
 from rain.lab.workload import NO_OVERHEADS, Cluster, Overheads
 
 
@@ -40,6 +41,7 @@ class Entry:
     scheduler: str
     overheads: Overheads = NO_OVERHEADS
     placed: bool = False  # whether to keep who ran what and when
+    limit: float = PATIENT.scheduler_limit  # seconds of real time that one run of it may take
 
 
 @define

@@ -7,7 +7,7 @@ durations and sizes; what clients waited for says why a later submit came when i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from attrs import Factory, define
 
@@ -29,7 +29,7 @@ from rain.server.messages import (
     TurnInput,
     WaitAsked,
 )
-from rain.server.reactor import Reactor
+from rain.server.reactor import Reactor, TurnOutput
 
 
 @define(eq=False)
@@ -63,6 +63,7 @@ class Reader:
     """Follows a recording turn by turn."""
 
     reactor: Reactor
+    check: Callable[[TurnInput, TurnOutput], None]  # whether a turn is like the recorded one
     tasks: dict[TaskId, Seen] = Factory(dict)
     sizes: dict[ObjectId, int] = Factory(dict)
     constants: list[ObjectId] = Factory(list)
@@ -85,6 +86,7 @@ class Reader:
         """All turns of the recording."""
         for given in turns:
             output = self.reactor.turn(given)
+            self.check(given, output)
             for heard in given.from_governors:
                 self._heard(heard, given.now)
             for asked in given.from_clients:

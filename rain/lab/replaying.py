@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,15 +11,13 @@ from rain.base.errors import RainError
 from rain.lab.estimates import Estimates, expect
 from rain.lab.rebuilding import RecordedRun, read_run
 from rain.lab.recorded import Reader
-from rain.lab.running import check_fits
-from rain.lab.setup import Setup
-from rain.lab.simulation import Simulation
-from rain.lab.watched import WatchedScheduler
+from rain.lab.running import check_fits, run_guarded
+from rain.lab.setup import PATIENT, Setup
 from rain.lab.whatif import Alternative, WhatIf
 from rain.lab.workload import Cluster, LabError
-from rain.server.plugins import make_scheduler, maker_of
+from rain.server.plugins import maker_of
 from rain.server.reactor import Reactor
-from rain.server.recording import Recording
+from rain.server.recording import Recording, check_end, guard_replay
 from rain.server.state import State
 
 
@@ -32,8 +29,9 @@ def open_run(path: Path) -> tuple[RecordedRun, str]:
             header = recording.header
             state = State(evolve(header.settings, debug=False))
             state.graph.last_session = header.last_session
-            reader = Reader(Reactor(maker_of(header.scheduler), state))
-            return read_run(reader, recording.turns(), path.name), header.scheduler
+            with guard_replay(header) as guard:
+                reader = Reader(Reactor(maker_of(header.scheduler), state, guard), check_end)
+                return read_run(reader, recording.turns(), path.name), header.scheduler
     except OSError as error:
         raise LabError(f"{path}: cannot be read: {error.strerror}") from None
     except LabError:
@@ -43,15 +41,19 @@ def open_run(path: Path) -> tuple[RecordedRun, str]:
 
 
 def ask(
-    run: RecordedRun, scheduler: str, schedulers: Sequence[str], clusters: Sequence[Cluster]
+    run: RecordedRun,
+    scheduler: str,
+    schedulers: Sequence[str],
+    clusters: Sequence[Cluster],
+    limit: float = PATIENT.scheduler_limit,
 ) -> WhatIf:
     """The run as it was under `scheduler`, and under every other on every cluster.
 
     No schedulers, or no clusters, stand for those of the run.
     """
-    same = simulate(run, scheduler, run.cluster)
+    same = simulate(run, scheduler, run.cluster, limit)
     others = [
-        simulate(run, name, cluster)
+        simulate(run, name, cluster, limit)
         for cluster in (clusters or [run.cluster])
         for name in (schedulers or [scheduler])
         if (name, cluster) != (scheduler, run.cluster)
@@ -59,9 +61,10 @@ def ask(
     return WhatIf(run, same, others)
 
 
-def simulate(run: RecordedRun, scheduler: str, cluster: Cluster) -> Alternative:
+def simulate(
+    run: RecordedRun, scheduler: str, cluster: Cluster, limit: float = PATIENT.scheduler_limit
+) -> Alternative:
     """The recorded graph in the lab; the scheduler knows what it knew then."""
     check_fits(run.workload, cluster)
     setup = Setup(run.workload, cluster, expect(run.workload, Estimates.USER), run.overheads)
-    watched = WatchedScheduler(make_scheduler(scheduler), time.perf_counter)
-    return Alternative(scheduler, cluster, Simulation(setup, watched).run())
+    return Alternative(scheduler, cluster, run_guarded(setup, scheduler, limit))

@@ -7,15 +7,19 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
+from attrs import evolve
+
 from rain.lab.bounds import bounds
 from rain.lab.estimates import expect
 from rain.lab.families import make
 from rain.lab.files import is_file, read_file
 from rain.lab.league import Entry, Result
+from rain.lab.outcome import Outcome
 from rain.lab.setup import Setup
 from rain.lab.simulation import Simulation
 from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import Cluster, LabError, Workload
+from rain.server.guard import guard_meanwhile
 from rain.server.plugins import make_scheduler
 
 
@@ -31,11 +35,18 @@ def run_entry(entry: Entry) -> Result:
     check_fits(workload, instance.cluster)
     least = bounds(workload, instance.cluster)  # and so a cycle is noticed
     setup = Setup(workload, instance.cluster, expect(workload, instance.estimates), entry.overheads)
-    scheduler = WatchedScheduler(make_scheduler(entry.scheduler), time.perf_counter)
-    outcome = Simulation(setup, scheduler).run()
+    outcome = run_guarded(setup, entry.scheduler, entry.limit)
     if not entry.placed:
         outcome.placements = []
     return Result(entry, workload.name, len(workload.tasks), least, outcome)
+
+
+def run_guarded(setup: Setup, name: str, limit: float) -> Outcome:
+    """Runs one graph under a scheduler that may take so many seconds of real time for a run."""
+    setup = evolve(setup, settings=evolve(setup.settings, scheduler_limit=limit))
+    scheduler = WatchedScheduler(make_scheduler(name), time.perf_counter, name)
+    with guard_meanwhile(limit) as guard:
+        return Simulation(setup, scheduler, guard=guard).run()
 
 
 def check_fits(workload: Workload, cluster: Cluster) -> None:

@@ -39,6 +39,7 @@ from rain.server.messages import (
     WaitAsked,
 )
 from rain.server.reactor import Reactor
+from rain.server.scheduling import Guard, unguarded
 from rain.server.state import State
 
 BEGIN = 1.0  # the first submit: everybody has joined long before
@@ -56,8 +57,12 @@ class Simulation:
         setup: Setup,
         scheduler: WatchedScheduler,
         record: Callable[[TurnInput], None] | None = None,
+        guard: Guard = unguarded,
     ) -> None:
-        """`record` is given the input of every turn of the server, as that one would write it."""
+        """`record` is given the input of every turn of the server, as that one would write it.
+
+        Nobody but `guard` knows how long a scheduler takes; one that it interrupts ends the run.
+        """
         self.ledger = Ledger(BEGIN)
         self._setup = setup
         self._latency = setup.cluster.latency
@@ -67,7 +72,7 @@ class Simulation:
         # The server.
         self._scheduler = scheduler
         settings = evolve(setup.settings, debug=setup.checking)
-        self._reactor = Reactor(lambda: scheduler, State(settings))
+        self._reactor = Reactor(lambda: scheduler, State(settings), guard)
         self._inbox = TurnInput(0.0)
         self._free_at = 0.0  # until then it is busy with its last turn
         self._due = FOREVER
@@ -163,6 +168,12 @@ class Simulation:
             self._record(given)
         output = self._reactor.turn(given)
         self._turns += 1
+        if output.interrupted_after is not None:
+            raise LabError(
+                f"the scheduler {self._scheduler.name} was interrupted on"
+                f" {self._setup.workload.name!r}: its run {self._scheduler.runs} took longer than"
+                f" {self._setup.settings.scheduler_limit:g} seconds (--scheduler-limit)"
+            )
         self._reactor.settle()
         self._due = self._reactor.next_time()
         took = 0.0

@@ -23,6 +23,7 @@ class WatchedScheduler:
 
     scheduler: Scheduler
     stopwatch: Stopwatch = no_stopwatch
+    name: str = "of a test"  # as on the command line
     runs: int = 0
     seconds: float = 0.0  # by the stopwatch
     heard: int = 0  # pieces of news in the last run

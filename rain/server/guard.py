@@ -23,7 +23,9 @@ import atexit
 import opcode
 import signal
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -126,6 +128,19 @@ class TimeGuard:
             frames.append(frame)
             frame = frame.f_back
         return frames
+
+
+@contextmanager
+def guard_meanwhile(limit: float) -> Generator[TimeGuard]:
+    """A guard for who runs a scheduler and is no server; then the signal is whose it was."""
+    timer = signal.setitimer(signal.ITIMER_REAL, 0.0)
+    handler = signal.getsignal(signal.SIGALRM)
+    try:
+        yield TimeGuard(limit, time.perf_counter)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *timer)
 
 
 def _raise(frame: FrameType, event: str, argument: Any) -> Any:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
@@ -26,11 +27,17 @@ import msgpack
 from attrs import define, field, frozen
 
 from rain.base.errors import RainError, StartError
+from rain.base.moments import rfc3339
 from rain.scheduler.api import Scheduler
+from rain.server.guard import guard_meanwhile
 from rain.server.messages import TurnInput
 from rain.server.plain import from_plain, to_plain
 from rain.server.reactor import Reactor, TurnOutput
+from rain.server.scheduling import Guard
 from rain.server.state import ReactorSettings, State
+
+PATIENCE = 3
+"""A scheduler may take so many times as long in a replay as in the server."""
 
 MAGIC = b"rain recording 3\n"
 _FRAME = struct.Struct(">II")
@@ -181,11 +188,36 @@ class Recording:
 def replay(recording: Recording, make: Callable[[], Scheduler]) -> Iterator[TurnOutput]:
     """Makes all turns of a recording again, with fresh schedulers of the recorded name.
 
-    One that was interrupted is so again, after as many steps; nobody interrupts it else. If the
-    server was killed while its scheduler was running, nobody knows whether that would have ended.
+    One that was interrupted is so again, after as many steps. If the server was killed while its
+    scheduler was running, nobody knows whether that would have ended: so one that does not end here
+    is interrupted, too, which ends the replay. This is for the main thread alone.
     """
     state = State(recording.header.settings)
     state.graph.last_session = recording.header.last_session
-    reactor = Reactor(make, state)
-    for given in recording.turns():
-        yield reactor.turn(given)
+    with guard_replay(recording.header) as guard:
+        reactor = Reactor(make, state, guard)
+        for given in recording.turns():
+            output = reactor.turn(given)
+            check_end(given, output)
+            yield output
+
+
+def guard_replay(header: Header) -> AbstractContextManager[Guard]:
+    """Interrupts a scheduler that does not end. This machine may be slower than the server's."""
+    return guard_meanwhile(PATIENCE * header.settings.scheduler_limit)
+
+
+def check_end(given: TurnInput, output: TurnOutput) -> None:
+    """A turn is like the recorded one only if its scheduler has ended in the same way."""
+    was, now = given.interrupted_after, output.interrupted_after
+    if was == now:
+        return
+    if was is None:
+        raise RecordingError(
+            f"the scheduler does not end in the turn of {rfc3339(given.now)}: it was interrupted"
+            f" after {now} steps; in the recording it was not, unless the server was killed then"
+        )
+    raise RecordingError(
+        f"the scheduler does not do what it did in the turn of {rfc3339(given.now)}: it was"
+        f" interrupted after {now} steps, and in the recording after {was}"
+    )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,35 @@ def test_a_graph_that_was_exported_runs_as_the_graph_itself(tmp_path: Path) -> N
 )
 def test_what_makes_no_sense_gets_one_line(words: list[str], text: str) -> None:
     assert text in refusal(*words)
+
+
+SWALLOWS = """
+class Swallows:
+    def schedule(self, graph, news, plan):
+        governors = list(graph.governors.values())
+        while news.submitted:
+            try:
+                for task in news.submitted:
+                    plan.assign(task, governors[0])
+                while True:
+                    pass
+            except BaseException:
+                pass
+"""
+
+
+def test_a_scheduler_that_never_ends_gets_one_line_with_its_name(tmp_path: Path) -> None:
+    # given: it catches whatever shall end it
+    plugin = tmp_path / "strange.py"
+    plugin.write_text(SWALLOWS)
+    scheduler = f"{plugin}:Swallows"
+    handler = signal.getsignal(signal.SIGALRM)
+
+    # when
+    said = refusal("fork1", "-s", scheduler, "--scheduler-limit", "0.05")
+
+    # then
+    assert said.startswith(f"the scheduler {scheduler} was interrupted on 'fork1")
+    assert said.endswith("took longer than 0.05 seconds (--scheduler-limit)")
+    # and: the signal is whose it was
+    assert signal.getsignal(signal.SIGALRM) is handler

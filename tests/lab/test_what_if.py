@@ -23,7 +23,7 @@ from rain.lab.workload import MIB, Batch, Cluster, LabError, Overheads, Workload
 from rain.server.messages import TurnInput
 from rain.server.plugins import make_scheduler, maker_of
 from rain.server.reactor import Reactor
-from rain.server.recording import Header, Recorder
+from rain.server.recording import Header, Recorder, check_end
 from rain.server.state import State
 from tests.lab.running import FREE, cluster
 from tests.lab.test_command import RUNNER, refusal
@@ -51,7 +51,7 @@ def recorded(
 
 
 def read(turns: list[TurnInput]) -> RecordedRun:
-    reader = Reader(Reactor(maker_of(SCHEDULER), State(PATIENT)))
+    reader = Reader(Reactor(maker_of(SCHEDULER), State(PATIENT)), check_end)
     return read_run(reader, iter(turns), "run")
 
 

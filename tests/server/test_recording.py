@@ -15,12 +15,15 @@ from rain.base.ids import ClientId, GovernorId, KindId, RequestId, SessionId, Ta
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.wire import Submission, TaskFailure, TaskNote, Update
-from rain.scheduler.api import Scheduler
+from rain.graph import Graph
+from rain.scheduler.api import News, Plan, Scheduler
+from rain.scheduler.rain import RainScheduler
 from rain.scheduler.throttle import Thresholds
 from rain.server.messages import (
     ClientLeft,
     GovernorJoined,
     GovernorUpdated,
+    SchedulerFailed,
     Submitted,
     TurnInput,
     WaitAsked,
@@ -41,6 +44,7 @@ from rain.server.recording import (
 from rain.server.state import ReactorSettings
 from tests.support.chaos import ChaoticScheduler
 from tests.support.runs import wild_run
+from tests.support.world import new_world
 
 SETTINGS = ReactorSettings(overbooking=3, fetch_tries=2, debug=True, thresholds=Thresholds(0.1))
 
@@ -82,6 +86,64 @@ def test_a_run_that_was_written_down_has_the_same_effects_when_it_is_replayed(
         output.interrupted_after for output in outputs
     ]
     assert any(output.interrupted_after for output in outputs)
+
+
+class Hanging(RainScheduler):
+    """Goes on for ever when tasks come, whatever is raised in it."""
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        new = bool(news.submitted)
+        while new:
+            try:
+                super().schedule(graph, news, plan)
+                news = News()
+                while True:
+                    pass
+            except BaseException:  # noqa: BLE001 # as strangers do
+                continue
+        super().schedule(graph, news, plan)
+
+
+QUICK = evolve(SETTINGS, scheduler_limit=0.02)
+
+
+def hung(tmp_path: Path, *, interrupted_after: int | None) -> Recording:
+    """Two tasks come, and the scheduler hangs."""
+    world = new_world(settings=QUICK)
+    world.governor(cpus=2)
+    client = world.client()
+    draft = client.session()
+    for _ in range(2):
+        draft.task()
+    client.submit(draft)
+    file = tmp_path / "run"
+    with Recorder.create(file, Header("hanging", QUICK)) as recorder:
+        for given in world.turns:
+            recorder(given)
+        if interrupted_after is not None:
+            recorder.interrupted(interrupted_after)
+    return Recording(BytesIO(file.read_bytes()))
+
+
+def test_a_replay_ends_by_name_where_the_server_was_killed_in_a_hanging_scheduler(
+    tmp_path: Path,
+) -> None:
+    recording = hung(tmp_path, interrupted_after=None)
+    with pytest.raises(RecordingError, match="the scheduler does not end in the turn of 1970"):
+        list(replay(recording, Hanging))
+
+
+def test_a_replay_of_an_interruption_ends_though_the_scheduler_swallows_it(tmp_path: Path) -> None:
+    recording = hung(tmp_path, interrupted_after=2)
+    *_, last = replay(recording, Hanging)
+    assert last.interrupted_after == 2
+    assert any(isinstance(effect, SchedulerFailed) for effect in last.effects)
+
+
+def test_a_replay_ends_by_name_when_the_scheduler_does_not_do_what_it_did(tmp_path: Path) -> None:
+    recording = hung(tmp_path, interrupted_after=3)
+    with pytest.raises(RecordingError, match="after 2 steps, and in the recording after 3"):
+        list(replay(recording, Hanging))
 
 
 def test_every_part_of_an_event_survives() -> None:
