@@ -89,8 +89,10 @@ class Transfers:
 
     def stop(self, governor: Governor, number: int) -> None:
         transfer = self._transfers.get((governor, number))
-        if transfer is None:  # it has not begun; whoever wants to begin it finds it gone
-            del governor.fetches[number]
+        if transfer is None:
+            # It has not begun, and whoever wants to begin it finds it gone; or it has ended in this
+            # very instant, and the governor has not heard of that.
+            governor.fetches.pop(number, None)
         else:
             self.network.stop(transfer)
             self._end_pull(governor, number)

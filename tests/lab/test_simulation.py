@@ -147,6 +147,33 @@ def test_no_run_beats_the_bounds(name: str) -> None:
         assert len({placed.task for placed in outcome.placements}) == len(workload.tasks)
 
 
+def test_a_fetch_may_be_stopped_in_the_instant_in_which_it_ends() -> None:
+    # given: what reads the large object comes in the way of what reads the small one
+    workload = Workload("any")
+    for _ in range(2):
+        workload.add_object(0)
+    for duration, cpus, inputs, sizes in (
+        (0, 0, [], [0]),
+        (1, 0, [], [20]),
+        (0, 0, [], [0, 0]),
+        (0, 0, [], [0]),
+        (1, 1, [2, 3], [1, 0]),
+        (3, 2, [2, 3], []),
+        (0, 0, [], []),
+        (0, 0, [], []),
+        (0, 0, [], []),
+        (1, 2, [8], []),
+        (0, 1, [7], []),
+        (0, 1, [2, 3], []),
+    ):
+        task = workload.add_task("a", duration, inputs=inputs, resources=Resources(cpus))
+        for size in sizes:
+            workload.add_object(size * MIB, task)
+    # when / then
+    on = cluster(2, 2, bandwidth=10.0, latency=0.01, downloads=2)
+    assert len(run(workload, on).placements) == len(workload.tasks)
+
+
 @st.composite
 def workloads(draw: st.DrawFn) -> Workload:
     """Small graphs of any form; a task reads what earlier ones make, or what is from outside."""
