@@ -8,8 +8,11 @@ Every server and governor that a test starts inherits the debug mode: the consis
 after each of its turns.
 """
 
+import gc
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -22,3 +25,15 @@ settings.register_profile("long", settings.get_profile("default"), max_examples=
 settings.load_profile("default")
 
 os.environ["RAIN_DEBUG_MODE"] = "1"
+
+
+@pytest.fixture
+def no_collections() -> Iterator[None]:
+    """For tests in which code is interrupted at any instruction.
+
+    hypothesis measures the garbage collector in a function that is called by it. One that is
+    interrupted has nobody to raise to.
+    """
+    gc.disable()
+    yield
+    gc.enable()

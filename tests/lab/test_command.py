@@ -116,6 +116,7 @@ class Swallows:
 """
 
 
+@pytest.mark.usefixtures("no_collections")
 def test_a_scheduler_that_never_ends_gets_one_line_with_its_name(tmp_path: Path) -> None:
     # given: it catches whatever shall end it
     plugin = tmp_path / "strange.py"

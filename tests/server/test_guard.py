@@ -16,6 +16,8 @@ from rain.server import guard
 from rain.server.guard import TimeGuard
 from tests.support.scenes import scene
 
+pytestmark = pytest.mark.usefixtures("no_collections")
+
 LIMIT = 0.05
 FOREVER = 1e9
 

@@ -125,6 +125,7 @@ def hung(tmp_path: Path, *, interrupted_after: int | None) -> Recording:
     return Recording(BytesIO(file.read_bytes()))
 
 
+@pytest.mark.usefixtures("no_collections")
 def test_a_replay_ends_by_name_where_the_server_was_killed_in_a_hanging_scheduler(
     tmp_path: Path,
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_replay_ends_by_name_where_the_server_was_killed_in_a_hanging_schedule
         list(replay(recording, Hanging))
 
 
+@pytest.mark.usefixtures("no_collections")
 def test_a_replay_of_an_interruption_ends_though_the_scheduler_swallows_it(tmp_path: Path) -> None:
     recording = hung(tmp_path, interrupted_after=2)
     *_, last = replay(recording, Hanging)
@@ -140,6 +142,7 @@ def test_a_replay_of_an_interruption_ends_though_the_scheduler_swallows_it(tmp_p
     assert any(isinstance(effect, SchedulerFailed) for effect in last.effects)
 
 
+@pytest.mark.usefixtures("no_collections")
 def test_a_replay_ends_by_name_when_the_scheduler_does_not_do_what_it_did(tmp_path: Path) -> None:
     recording = hung(tmp_path, interrupted_after=3)
     with pytest.raises(RecordingError, match="after 2 steps, and in the recording after 3"):
