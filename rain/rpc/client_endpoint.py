@@ -175,7 +175,8 @@ class ClientConnection:
     ) -> Callable[[], WaitAnswer]:
         """Sends a submission, and a wait for all of these objects with it; gives what waits.
 
-        If the submission is refused, that is what the wait raises.
+        If the submission is refused, that is what the wait raises; when it was interrupted, the
+        next call that concerns the session.
         """
         session, calls = submission.session, self._calls
         if calls.failed:
@@ -191,7 +192,7 @@ class ClientConnection:
         except BaseException:  # an interruption: it may be sent already
             if calls.requests.is_open(number):
                 self._left.add(session)
-            calls.requests.give_up(number)
+            self._leave(session, number, box)
             raise
         return partial(self._take, session, number, box, None, None)
 
@@ -254,6 +255,11 @@ class ClientConnection:
             with suppress(ConnectionLostError):
                 self._calls.requests.ask(number, [message], _nothing)
 
+    def _leave(self, session: SessionId, number: int, box: Box) -> None:
+        """Nobody waits for what was submitted; that it was refused is not to be lost."""
+        box.leave_to(partial(self._calls.note_refusal, session))
+        self._calls.requests.give_up_waiting(number)
+
     def _take(
         self,
         session: SessionId,
@@ -262,7 +268,7 @@ class ClientConnection:
         timeout: float | None,
         ask: Callable[[], object] | None,
     ) -> WaitAnswer:
-        """The answer to a wait, which `ask` sends if that has not been done.
+        """The answer to a wait, which `ask` sends if that has not left with a submission.
 
         An interruption may come between the two as well.
         """
@@ -276,7 +282,10 @@ class ClientConnection:
             raise
         except BaseException:
             # Either it is over, and this does nothing; or the wait timed out or was interrupted.
-            calls.requests.give_up(number)
+            if ask is None:
+                self._leave(session, number, box)
+            else:
+                calls.requests.give_up(number)
             raise
         if calls.failed:
             calls.raise_failure(session)

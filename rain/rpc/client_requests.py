@@ -30,10 +30,12 @@ class Box:
         self._empty = threading.Lock()
         self._empty.acquire()
         self._content: Answer | Exception = None
+        self._is_full = False  # whoever was about to take it may have been interrupted
         self._heir: Put | None = None
 
     def put(self, content: Answer | Exception) -> None:
         self._content = content
+        self._is_full = True
         self._empty.release()
         if self._heir is not None:
             self._heir(content)
@@ -41,7 +43,7 @@ class Box:
     def leave_to(self, heir: Put) -> None:
         """Nobody waits here any more: the answer goes there, even if it has come already."""
         self._heir = heir
-        if not self._empty.locked():
+        if self._is_full:
             heir(self._content)
 
     def take(self, timeout: float | None = None) -> Answer:
@@ -68,6 +70,9 @@ class Requests:
         self._lost = lost
         self._thread = thread
         self._open: dict[int, Put] = {}
+        # Given up, but what was asked may have been refused before: until somebody who has asked
+        # later is answered.
+        self._given_up: dict[int, Put] = {}
         self._gate = asyncio.Lock()  # held while a submission is being sent
         self._counting = threading.Lock()
         self._indirect = 0  # how many requests are on their way through the loop
@@ -129,6 +134,10 @@ class Requests:
         """Nobody waits for this answer any more."""
         self._thread.soon(self._forget, number)
 
+    def give_up_waiting(self, number: int) -> None:
+        """The same, but an answer that is on its way already finds who has asked."""
+        self._thread.soon(self._forget, number, True)
+
     # In the loop.
 
     async def passed(self) -> None:
@@ -162,13 +171,19 @@ class Requests:
             with self._counting:
                 self._indirect -= 1
 
-    def _forget(self, number: int) -> None:
-        if self._open.pop(number, None) is not None:
+    def _forget(self, number: int, may_be_refused: bool = False) -> None:
+        put = self._open.pop(number, None)
+        if put is not None:
+            if may_be_refused:
+                self._given_up[number] = put
             self._connection.say(write_request(number, Abandon()))
 
     def _heard(self, message: bytes) -> None:
         number, answer = read_answer(message)
         put = self._open.pop(number, None)
+        if self._given_up:
+            put = put or self._given_up.get(number)
+            self._given_up = {late: heir for late, heir in self._given_up.items() if late > number}
         if put is not None:
             put(answer)
 

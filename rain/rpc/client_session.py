@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
+from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.wire import (
     Fetched,
@@ -65,6 +66,14 @@ class ClientSession:
         """Takes the answer to a submission that nobody waits for."""
         if isinstance(answer, Exception):
             self.failed.setdefault(session, answer)
+
+    def note_refusal(self, session: SessionId, answer: Answer | Exception) -> None:
+        """Takes the answer to a submission whose results nobody waits for any more.
+
+        That one of its tasks has failed is no news of the submission.
+        """
+        if isinstance(answer, RefusedError):
+            self.note_failure(session, answer)
 
     def raise_failure(self, session: SessionId) -> None:
         """Tells, once, that a submission of this session has failed."""

@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 
 from rain.base.errors import ConnectionLostError, RefusedError
+from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import (
@@ -302,6 +303,93 @@ def test_the_refusal_of_an_interrupted_submission_is_told_by_the_next_call(
         server.rules["submit"] = lambda reply: reply.refuse("two producers")
 
     play(scene, prepare)
+
+
+@pytest.mark.parametrize("moment", ["while it is sent", "before it is answered", "afterwards"])
+def test_the_refusal_of_an_interrupted_computation_is_told_by_the_next_call(
+    moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, take = Requests.ask, Box.take
+
+    def ask_and_be_interrupted(*arguments: Any, **words: Any) -> None:
+        ask(*arguments, **words)
+        raise KeyboardInterrupt
+
+    def take_and_be_interrupted(box: Box, timeout: float | None = None) -> Never:
+        if moment == "afterwards":
+            with pytest.raises(RefusedError):
+                take(box, timeout)
+        raise KeyboardInterrupt
+
+    def scene(client: ClientConnection) -> None:
+        with monkeypatch.context() as patched:
+            if moment == "while it is sent":
+                patched.setattr(Requests, "ask", ask_and_be_interrupted)
+            patched.setattr(Box, "take", take_and_be_interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                client.submit_and_wait(Submission(SESSION), [OBJECT])()
+        client.open_session("behind it")  # its answer comes after the refusal
+        with pytest.raises(RefusedError, match="two producers"):
+            client.wait(SESSION, [], [], "session")
+        client.wait(SESSION, [], [], "session")  # and it was told once
+        assert client.unanswered == 0
+
+    def prepare(server: FakeServer) -> None:
+        server.rules["compute"] = lambda reply: reply.refuse("two producers")
+
+    play(scene, prepare)
+
+
+def test_that_a_task_of_an_interrupted_computation_has_failed_is_no_refusal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(box: Box, timeout: float | None = None) -> Never:
+        raise KeyboardInterrupt
+
+    def scene(client: ClientConnection) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(Box, "take", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                client.submit_and_wait(Submission(SESSION), [OBJECT])()
+        client.open_session("behind it")
+        client.wait(SESSION, [], [], "session")
+
+    def prepare(server: FakeServer) -> None:
+        server.rules["compute"] = lambda reply: reply.refuse(SessionFailure("it broke"))
+
+    play(scene, prepare)
+
+
+def test_nothing_is_kept_of_an_interrupted_computation_when_somebody_behind_it_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connections: list[Requests] = []
+    give_up = Requests.give_up_waiting
+
+    def seen(requests: Requests, number: int) -> None:
+        connections.append(requests)
+        give_up(requests, number)
+
+    def interrupted(box: Box, timeout: float | None = None) -> Never:
+        raise KeyboardInterrupt
+
+    def scene(client: ClientConnection) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(Requests, "give_up_waiting", seen)
+            patched.setattr(Box, "take", interrupted)
+            for _ in range(3):
+                with pytest.raises(KeyboardInterrupt):
+                    client.submit_and_wait(Submission(SESSION), [OBJECT])()
+        client.open_session("behind it")
+        client.open_session("and once more: what was given up late is known by now")
+        assert len(connections) == 3
+        assert not any(vars(requests)["_given_up"] for requests in connections)
+        assert client.unanswered == 0
+
+    def prepare(server: FakeServer) -> None:
+        server.rules["compute"] = lambda reply: None
+
+    assert len(play(scene, prepare).journal.named("abandoned")) == 3
 
 
 def test_a_box_that_is_left_gives_what_it_holds_and_what_comes() -> None:
