@@ -112,14 +112,17 @@ class Executor:
         """The calls of a unit, each as if it were alone, up to the first that fails."""
         from rain.executor.unit import Unit  # noqa: PLC0415 # most executors never see one
 
-        unit = self._unit = Unit(self.memory, self.stage_folder, call)
         result: Any = None
         try:
+            unit = self._unit = Unit(self.memory, self.stage_folder, call)
             for context, inner in unit.calls():
                 result, words = self._work(unit.memory, context, inner)
                 unit.called(result, words)
                 self.task_folder.clean()
                 self.task_folder.enter()
+        except (LookupError, TypeError, ValueError, msgpack.UnpackException) as error:
+            # What the functions raise is a result; this is a config that no client of ours makes.
+            return f"this is no unit: {type(error).__name__}: {error}", None
         finally:
             self._unit = None
         return unit.answer(result)

@@ -74,7 +74,8 @@ class Unit:
     def _input(self, place: int) -> int | protocol.ObjectRow:
         if place != BEFORE:
             return self._given[place]
-        assert self._before is not None  # the client has put them in this order
+        if self._before is None:
+            raise LookupError("the first call reads what the one before has made")
         return self._before.row
 
     @property

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgpack
 import pytest
-from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,36 +29,11 @@ from rain.client import (
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.unit import LONGEST_NAME, unit_name
 from tests.client.fake import World, world
+from tests.support.chained import Node, described, step
+from tests.support.chained_graphs import graphs
 from tests.support.evaluated import evaluator
 
 PICKLE = [Output(encode="pickle")]
-
-
-@remote(outputs=PICKLE, auto_load=True)
-def step(ctx: Any, *values: Any) -> int:
-    """Tells its arguments and their order apart."""
-    return hash(("step", *values))
-
-
-@remote(outputs=[Output(encode="json")], auto_load=True)
-def as_json(ctx: Any, *values: Any) -> int:
-    return hash(("json", *values))
-
-
-@remote(outputs=PICKLE)
-def of_instances(ctx: Any, *values: Any) -> int:
-    return hash(("instances", *(v if isinstance(v, int) else v.load() for v in values)))
-
-
-@remote(outputs=[Output("a", encode="pickle"), Output("b", encode="pickle")], auto_load=True)
-def two(ctx: Any, *values: Any) -> list[int]:
-    return [hash(("a", *values)), hash(("b", *values))]
-
-
-@remote()
-def passed_on(ctx: Any, *values: Any) -> Any:
-    data = [value for value in values if not isinstance(value, int)]
-    return data[0] if data else ctx.pickled(values[0])
 
 
 @remote(outputs=PICKLE, auto_load=True, name="inc")
@@ -438,56 +412,6 @@ def test_when_the_executor_ended_nobody_knows_which_task_it_was(here: World) -> 
 
 # What it computes.
 
-FUNCTIONS = [step, step, as_json, of_instances, passed_on, two]
-
-
-@frozen
-class Node:
-    """A task: its function, what it reads of others, and whether it is kept."""
-
-    function: int
-    reads: tuple[int, ...]
-    kept: bool
-    number: int
-    heavy: bool
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> list[Node]:
-    """Mostly chains, since these are what matters."""
-    nodes: list[Node] = []
-    for place in range(draw(st.integers(1, 10))):
-        before = st.integers(0, place - 1)
-        often_the_last = st.one_of(st.just((place - 1,)), st.lists(before, max_size=2).map(tuple))
-        nodes.append(
-            Node(
-                draw(st.integers(0, len(FUNCTIONS) - 1)),
-                draw(often_the_last) if place else (),
-                draw(st.sampled_from([False, False, False, True])),
-                draw(st.integers(0, 9)),
-                draw(st.sampled_from([False, False, False, True])),
-            )
-        )
-    return nodes
-
-
-def described(nodes: list[Node]) -> list[Task]:
-    constant = pickled(77)
-    made: list[Task] = []
-    for node in nodes:
-        function = FUNCTIONS[node.function]
-        read = [made[one].output_objects[-1] for one in node.reads]
-        arguments: list[Any] = [*read, node.number]
-        if node.number == 5:
-            arguments.append(constant)
-        task = function(*arguments)
-        if node.heavy:
-            task.spec.resources["cpus"] = 2
-        if node.kept:
-            task.keep_outputs()
-        made.append(task)
-    return made
-
 
 def computed(nodes: list[Node], *, fuse: bool) -> tuple[list[Any], int]:
     """The values that can be seen, and the number of calls."""
@@ -497,16 +421,11 @@ def computed(nodes: list[Node], *, fuse: bool) -> tuple[list[Any], int]:
         tempfile.TemporaryDirectory() as folder,
         evaluator(Path(folder)) as executor,
     ):
-        made = described(nodes)
-        read = {one for node in nodes for one in node.reads}
-        for place, task in enumerate(made):
-            if place not in read:
-                task.keep_outputs()
+        seen = described(nodes)
         here.session.submit(fuse=fuse)
         (submission,) = here.server.submissions
         executor.run(submission)
         assert executor.failures == []
-        seen = [obj for task in made for obj in task.output_objects if obj.kept]
         assert all(obj.unit is None for obj in seen)
         assert list((Path(folder) / "stage").iterdir()) == []
         return [executor.value(obj.packed_id) for obj in seen], executor.calls

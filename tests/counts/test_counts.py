@@ -44,7 +44,9 @@ def warm(client: Client) -> None:
         session.wait_all()
 
 
-def run(client: Client, counted: Counted, describe: Callable[[], list[Task]]) -> None:
+def run(
+    client: Client, counted: Counted, describe: Callable[[], list[Task]], *, fuse: bool = False
+) -> None:
     """Describes a graph, submits it, waits, and takes its results."""
     warm(client)
     counted.clear()
@@ -53,7 +55,7 @@ def run(client: Client, counted: Counted, describe: Callable[[], list[Task]]) ->
             wanted = [task.output for task in describe()]
             for output in wanted:
                 output.keep()
-            session.submit()
+            session.submit(fuse=fuse)
             session.wait_all()
             values = [output.fetch().load() for output in wanted]
         assert values == [1] * len(wanted)
@@ -63,14 +65,19 @@ def independent(client: Client, counted: Counted) -> None:
     run(client, counted, lambda: [inc(number) for number in range(TASKS)])
 
 
-def chain(client: Client, counted: Counted) -> None:
-    def describe() -> list[Task]:
-        task = inc(0)
-        for _ in range(TASKS - 1):
-            task = inc(task)
-        return [task]
+def line() -> list[Task]:
+    task = inc(0)
+    for _ in range(TASKS - 1):
+        task = inc(task)
+    return [task]
 
-    run(client, counted, describe)
+
+def chain(client: Client, counted: Counted) -> None:
+    run(client, counted, line)
+
+
+def fused_chain(client: Client, counted: Counted) -> None:
+    run(client, counted, line, fuse=True)
 
 
 def tree(client: Client, counted: Counted) -> None:
@@ -100,6 +107,7 @@ def round_trips(client: Client, counted: Counted) -> None:
 PROGRAMS: dict[str, tuple[Program, int]] = {
     "independent": (independent, TASKS),
     "chain": (chain, TASKS),
+    "fused chain": (fused_chain, TASKS),
     "tree": (tree, 2**DEPTH - 1),
     "round trip": (round_trips, ROUNDS),
 }
@@ -148,6 +156,28 @@ LIMITS: dict[str, dict[str, float]] = {
         "scheduler runs": 0.00101,
         "turns governor": 0.00702,
         "turns server": 0.00802,
+    },
+    "fused chain": {
+        "bytes client to server": 27.0,
+        "bytes executor to governor": 0.028,
+        "bytes governor to executor": 26.6,
+        "bytes governor to server": 0.131,
+        "bytes server to client": 0.131,
+        "bytes server to governor": 27.0,
+        "calls client": 20.8,  # a third of them to check the plan once more, as in debug mode
+        "calls governor": 0.107,
+        "calls server": 0.27,
+        "messages client to server": 0.00401,
+        "messages executor to governor": 0.00101,
+        "messages governor to executor": 0.00301,
+        "messages governor to server": 0.00101,
+        "messages server to client": 0.00401,
+        "messages server to governor": 0.00101,
+        "moves governor": 0.0151,
+        "moves server": 0.00601,
+        "scheduler runs": 0.00101,
+        "turns governor": 0.00201,
+        "turns server": 0.00501,
     },
     "tree": {
         "bytes client to server": 182.0,

@@ -356,3 +356,23 @@ def test_other_failures_name_no_task(text: str) -> None:
 def test_a_failure_names_its_task_whatever_the_name() -> None:
     for name in ("step", "two\nlines", "it's 1/2", ""):
         assert failed_task(failure_inside(number(7), name, 1, 2, "text")) == number(7)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        None,
+        {},
+        {"objects": [], "kinds": [], "configs": [], "calls": [[1, 0, 0, [0], [2]]]},
+        {"objects": [], "kinds": [], "configs": [b""], "calls": [[1, 0, 0, [0, -1], [2]]]},
+        {"objects": [], "kinds": [], "configs": [], "calls": [[1]]},
+    ],
+)
+def test_what_is_no_unit_fails_and_nothing_else_does(executor: Child, inside: object) -> None:
+    function_id = executor.remember(lambda ctx: 1)
+    kind = [number(900), UNIT, "unit", [["cpus", 1]], [], [], ""]
+    row = [number(1), kind[0], msgpack.packb(inside), [function_id], []]
+    executor.post(1)
+    executor.say(protocol.CALLS, 1, [kind], [], [], [row], None)
+    assert executor.answer()[2].startswith("this is no unit: ")
+    assert executor.value(lambda ctx: 1) == 1

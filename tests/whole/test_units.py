@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Generator, Iterable
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from rain.client import (
     Client,
@@ -24,6 +27,10 @@ from rain.client import (
     task_session,
 )
 from rain.client.rpc.common import TaskState
+from tests.support.chained import Node, described
+from tests.support.chained_graphs import graphs
+from tests.support.waiting import until_now
+from tests.whole.daemons import governor, server
 
 pytestmark = pytest.mark.whole
 
@@ -59,7 +66,7 @@ def total(ctx: Any, array: Any) -> float:
 
 @pytest.fixture(scope="module")
 def client() -> Generator[Client, None, None]:
-    with Client(cpus=1) as client:
+    with Client(cpus=2) as client:
         yield client
 
 
@@ -78,6 +85,17 @@ def chain(numbers: range) -> list[Task]:
     for number in numbers[1:]:
         tasks.append(step(tasks[-1].output, number))
     return tasks
+
+
+@settings(max_examples=15)
+@given(graphs())
+def test_a_fused_graph_computes_the_same(client: Client, nodes: list[Node]) -> None:
+    values: list[list[Any]] = []
+    for fuse in (False, True):
+        with client.new_session("graph", fuse=fuse) as session:
+            kept = described(nodes)
+            values.append([data.load() for data in session.compute_all(kept)])
+    assert values[0] == values[1]
 
 
 def test_results_inside_that_are_kept_are_there(session: Session) -> None:
@@ -288,3 +306,30 @@ def test_many_short_chains_learn_how_short_they_are(session: Session) -> None:
     assert [data.load() for data in session.fetch_all([end.output for end in ends])] == [
         i + 2 for i in range(500)
     ]
+
+
+def events_of(http: str, kind: str) -> list[dict[str, Any]]:
+    asked = HTTPConnection(http, timeout=20)
+    asked.request("POST", "/events", json.dumps({"event_types": [{"value": kind, "mode": "="}]}))
+    rows = json.loads(asked.getresponse().read())
+    asked.close()
+    return [row["event"] for row in rows]
+
+
+def test_the_event_log_shows_what_is_inside(tmp_path: Path) -> None:
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "governor", serving.address),
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        with client.new_session("log", fuse=True):
+            tasks = chain(range(39, 43))
+            with pytest.raises(TaskException):
+                tasks[0].session.compute(tasks[-1])
+        logged = until_now(lambda: events_of(serving.http, "TaskFinished"))
+        submitted = events_of(serving.http, "ClientSubmit")
+    (spec,) = submitted[0]["tasks"]
+    assert (spec["name"], spec["task_type"]) == ("step x 4", "py/fused")
+    assert [one.get("label") for one in spec["inputs"]] == ["function"]
+    first_line = logged[0]["info"]["error"].splitlines()[0]
+    assert first_line == f"Task {tasks[1].id!r} 'step', call 2 of 4 in this unit, has failed:"
