@@ -48,13 +48,18 @@ struct Orders {
   #     outputs of all these, numbers about placed objects.
   # Sessions to forget. Tasks to stop: ids, attempts. Drops: ids.
   # Assigned tasks: ids, attempts, kinds, priorities, lengths of their configs, numbers of inputs.
-  # Inputs of all. Outputs of all. Numbers about placed objects, if there are any:
+  # Inputs of all. Outputs of all. Numbers about placed objects, if there are any. Whatever is left
+  #     are numbers about lent objects.
   #
   # How many: objects, content types, sources, lengths of data. The last three columns are absent
   #     when all of theirs are empty.
   # Objects: ids, kinds, sizes, content types, sources, lengths of data. A source is a governor
   #     or "server"; without one the bytes are in the data.
-  data @1 :Data;                # the configs of the tasks, then what the objects hold
+  #
+  # How many: lent objects, kinds, content types, lengths of data. One kind or one length stands for
+  #     all; content types are absent when all are empty.
+  # Lent objects: ids, kinds, content types, lengths of data.
+  data @1 :Data;                # the configs of the tasks, what placed and what lent objects hold
   taskKinds @2 :List(TaskKind);
   objectKinds @3 :List(ObjectKind);
   texts @4 :List(Text);

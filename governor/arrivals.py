@@ -7,7 +7,7 @@ from rain.base.ids import NUMBER_BITS, KindId, ObjectId, SessionId, session_of, 
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.units import UNIT, function_count
-from rain.base.wire import AssignedTasks, PlacedObjects
+from rain.base.wire import AssignedTasks, LentObjects, PlacedObjects
 from rain.governor import following
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
@@ -105,6 +105,15 @@ class Arrivals:
             session = self._session(session_of(object_id))
             kind = self._object_kind(session, kind_id)
             self._objects.order(session, object_id, kind, content_type, size, source, data)
+
+    def lend(self, lent: LentObjects) -> None:
+        """Objects for the tasks that come with them."""
+        for object_id, kind_id, content_type, data in zip(
+            lent.ids, lent.kinds, lent.content_types, lent.data, strict=True
+        ):
+            session = self._session(session_of(object_id))
+            kind = self._object_kind(session, kind_id)
+            self._objects.lend(session, object_id, kind, content_type, data)
 
     def assign(self, tasks: AssignedTasks) -> None:
         """Tasks that are to run here."""

@@ -104,11 +104,13 @@ def _object(state: State, target: DataObject) -> Iterator[str]:
         yield f"{target!r} is gone, but listed"
     if (target.content is not None) != (row in _HERE):
         yield f"{target!r}: content and row do not fit"
-    needed = target.wanted or target.consumers > 0
+    needed = target.wanted or target.lent or target.consumers > 0
     if needed and row is ObjectRow.LINGERING:
         yield f"{target!r}: wanted {target.wanted}, {target.consumers} consumers"
     if not needed and row is not ObjectRow.LINGERING and target.producer is None:
         yield f"{target!r} is needed by nobody"
+    if target.lent and (target.wanted or row is not ObjectRow.HELD):
+        yield f"{target!r} was lent, but is wanted, or not here"
     if row is ObjectRow.ABSENT and target.wanted:
         yield f"{target!r} is wanted, but nobody brings it"
     if (row is ObjectRow.LINGERING) != (target in state.objects.lingering):

@@ -162,6 +162,7 @@ class DataObject:
     session: Session
     row: ObjectRow
     wanted: bool = False  # the server counts on a copy here
+    lent: bool = False  # it is here for tasks that read it, until all that are here have ended
     consumers: int = 0  # how often live tasks name it as an input
     content: Content | None = None  # not None when it is held or lingering
     size: int = 0

@@ -1,10 +1,11 @@
 """The data objects of a governor: which are here, which are coming, and when they go.
 
-An object is needed while the server counts on a copy here (`wanted`) or while live tasks read it
-(`consumers`). What is not needed and not here is forgotten at once. What is here lingers for some
-seconds, since the next task often wants just what the last one let go; when the server names it
-again, it is taken back without a transfer. The content of an object never changes: a copy that is
-held stays, whoever else makes or sends the same object.
+An object is needed while the server counts on a copy here (`wanted`), while live tasks read it
+(`consumers`), and from the time when it was `lent` to a task until that one has ended. What is not
+needed and not here is forgotten at once. What is here lingers for some seconds, since the next task
+often wants just what the last one let go; when the server names it again, it is taken back without
+a transfer. The content of an object never changes: a copy that is held stays, whoever else makes or
+sends the same object.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Objects:
         if target is None:
             target = DataObject(object_id, kind, session, ObjectRow.GONE)
             session.objects[object_id] = target
-        target.wanted = True
+        target.wanted, target.lent = True, False
         row = target.row
         if row is ObjectRow.HELD or row is ObjectRow.LINGERING:
             if row is ObjectRow.LINGERING:
@@ -90,6 +91,30 @@ class Objects:
             target.content_type, target.size, target.source = content_type, size, source
             if row is not ObjectRow.REMOTE:
                 self.queue.append(target)
+
+    def lend(
+        self,
+        session: Session,
+        object_id: ObjectId,
+        kind: ObjectKind,
+        content_type: str,
+        data: bytes,
+    ) -> None:
+        """It comes with a task that reads it; the server keeps no account of this copy."""
+        target = session.objects.get(object_id)
+        if target is None:
+            target = DataObject(object_id, kind, session, ObjectRow.GONE)
+            session.objects[object_id] = target
+        target.lent = not target.wanted
+        row = target.row
+        if row is ObjectRow.LINGERING:
+            self.take_back(target)
+        elif row is ObjectRow.MAKING:
+            raise ProtocolError(f"the object {spell(object_id)} is lent where it is being made")
+        elif row is not ObjectRow.HELD:
+            self._end_fetch(target)
+            target.move(ObjectMove.GIVE)
+            self._fill(target, data, len(data), content_type)
 
     def drop(self, session: Session, object_id: ObjectId) -> None:
         """The server does not count on this copy any more. What is not here needs no dropping."""
@@ -159,7 +184,7 @@ class Objects:
             return target
         if target.producer is not None:
             raise ProtocolError(f"two tasks make the object {spell(object_id)}")
-        target.wanted = True
+        target.wanted, target.lent = True, False
         if target.row is not ObjectRow.HELD:
             self._end_fetch(target)
             target.move(ObjectMove.ASSIGN)
@@ -239,6 +264,8 @@ class Objects:
     def unread(self, target: DataObject, task: Task) -> None:
         """A task that named the object has ended, in whatever way; called once per naming."""
         target.consumers -= 1
+        if not target.consumers:
+            target.lent = False
         if target.waiting is not None and task in target.waiting:
             target.waiting.remove(task)
             if not target.waiting:
@@ -252,7 +279,7 @@ class Objects:
 
     def settle(self, target: DataObject) -> None:
         """Lets go of an object that nobody needs."""
-        if target.wanted or target.consumers:
+        if target.wanted or target.consumers or target.lent:
             return
         row = target.row
         if row is _HELD:

@@ -89,6 +89,8 @@ class State:
             self._arrivals.learn_task_kind(task_kind)
         if orders.objects.ids:
             self._arrivals.place(orders.objects)
+        if orders.lent.ids:
+            self._arrivals.lend(orders.lent)
         if orders.tasks.ids:
             self._arrivals.assign(orders.tasks)
 

@@ -17,7 +17,7 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 
 CLIENT_VERSION = 5
-GOVERNOR_VERSION = 4
+GOVERNOR_VERSION = 5
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -126,6 +126,21 @@ class PlacedObjects:
 
 
 @define
+class LentObjects:
+    """Objects that come with the tasks that read them, and go when these have ended."""
+
+    ids: list[ObjectId] = Factory(list)
+    kinds: list[KindId] = Factory(list)
+    content_types: list[str] = Factory(list)  # as found when it was made; "" says nothing
+    data: list[bytes] = Factory(list)
+
+    def check(self) -> None:
+        ids, kinds, types, data = self.ids, self.kinds, self.content_types, self.data
+        if not len(ids) == len(kinds) == len(types) == len(data):
+            raise _uneven("lent objects", ids, kinds, types, data)
+
+
+@define
 class AssignedTasks:
     """Tasks that a governor shall run, in the order in which it should prefer them.
 
@@ -162,12 +177,14 @@ class Orders:
     task_kinds: list[TaskKind] = Factory(list)  # told before their first use
     object_kinds: list[ObjectKind] = Factory(list)
     objects: PlacedObjects = Factory(PlacedObjects)
+    lent: LentObjects = Factory(LentObjects)
     tasks: AssignedTasks = Factory(AssignedTasks)
 
     def check(self) -> None:
         if len(self.stop_ids) != len(self.stop_attempts):
             raise _uneven("stopped tasks", self.stop_ids, self.stop_attempts)
         self.objects.check()
+        self.lent.check()
         self.tasks.check()
 
 

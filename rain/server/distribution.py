@@ -13,7 +13,7 @@ from rain.base.states import TaskRow
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Session, Task, planning
 from rain.scheduler.api import Plan
-from rain.server.placing import bring, place_again, tell_object_kind
+from rain.server.placing import bring, lend, place_again, tell_object_kind
 from rain.server.state import State
 from rain.server.tries import must_wait
 
@@ -117,6 +117,7 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     counts, inputs = columns.input_counts, columns.inputs
     told = governor.kinds_told
     new: list[DataObject] = []
+    lent: dict[DataObject, None] = {}
     for task in tasks:
         kind = task.kind
         if kind.id not in told:
@@ -130,7 +131,16 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
         counts.append(len(read))
         for data_object in read:
             if governor not in data_object.assigned:
-                new.append(data_object)
+                maker = data_object.producer
+                if (
+                    data_object.data is not None
+                    and len(data_object.consumers) == 1
+                    and maker is not None  # else more will read it soon: functions are constants
+                    and maker.assigned is not governor
+                ):
+                    lent[data_object] = None
+                else:
+                    new.append(data_object)
             inputs.append(data_object.id)
         if new:
             bring(state, orders, new if len(new) == 1 else dict.fromkeys(new), governor)
@@ -139,6 +149,8 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
             outputs.append(made[0].id)
         else:
             outputs += [output.id for output in made]
+    if lent:
+        lend(orders, lent, governor)
 
 
 def _tell_kind(orders: Orders, governor: Governor, session: Session, kind: TaskKind) -> None:

@@ -1,12 +1,13 @@
 """What governors are told of the data objects that they shall hold: of which kind, and from where.
 
-The bytes of small objects come along with the orders, so these are there when the orders are. Of
-all others it is said who has them, and the governor says when they have come.
+The bytes of small objects come along with the orders, so these are there when the orders are; what
+only one task reads comes and goes with that task. Of all others it is said who has them, and the
+governor says when they have come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from rain.base.ids import KindId
 from rain.base.wire import INLINE_LIMIT, SERVER, Orders
@@ -21,6 +22,27 @@ def bring(
     """Makes a governor get objects that it was not told of before, each of them once."""
     order_copies(objects, governor)
     _place(state, orders, objects, governor)
+
+
+def lend(orders: Orders, objects: Iterable[DataObject], governor: Governor) -> None:
+    """Sends objects along with the tasks that come with them, which alone read them.
+
+    They are small, and the governor lets them go with these tasks. So nobody keeps an account of
+    such copies: for the server they are nowhere else than before.
+    """
+    told, lent = governor.kinds_told, orders.lent
+    ids, kinds, content_types, contents = lent.ids, lent.kinds, lent.content_types, lent.data
+    known: KindId | None = None  # neighbours mostly are of one kind
+    for data_object in objects:
+        kind = data_object.kind.id
+        if kind is not known:
+            if kind not in told:
+                tell_object_kind(orders, governor, data_object.session, kind)
+            known = kind
+        ids.append(data_object.id)
+        kinds.append(kind)
+        content_types.append(data_object.content_type)
+        contents.append(data_object.data or b"")
 
 
 def place_again(state: State, data_object: DataObject, governor: Governor, tries: int) -> None:

@@ -96,10 +96,17 @@ class GovernorMachine(RuleBasedStateMachine):
         kind=st.one_of(st.just(0), st.integers(0, 100)),
         count=st.integers(1, 12),
         picks=st.lists(st.integers(0, 1000), max_size=3),
+        lent=st.lists(st.binary(max_size=20), max_size=2),
         priority=st.integers(-1, 1),
     )
     def assign_tasks(
-        self, which: int, kind: int, count: int, picks: list[int], priority: int
+        self,
+        which: int,
+        kind: int,
+        count: int,
+        picks: list[int],
+        lent: list[bytes],
+        priority: int,
     ) -> None:
         session = self.session_numbers[which]
         kinds = self.kinds[session]
@@ -108,6 +115,10 @@ class GovernorMachine(RuleBasedStateMachine):
         inputs = [known[pick % len(known)] for pick in picks] if known else []
         orders = Orders()
         self.world.kinds(orders, chosen)
+        for data in lent:
+            self.count += 1
+            self.world.lend(self.count, data, session=session, orders=orders)
+            inputs.append(object_id(self.count, session))
         for _ in range(count):
             self.count += 1 + len(chosen.outputs)
             outputs = [

@@ -158,6 +158,25 @@ class World(PlayedServer):
             self.order(orders)
         return orders
 
+    def lend(
+        self,
+        number: int,
+        data: bytes,
+        *,
+        session: int = 1,
+        orders: Orders,
+    ) -> None:
+        """Bytes for a task that these orders assign, too."""
+        kind = kind_id(PLAIN, session)
+        if kind not in self.told_kinds:
+            self.told_kinds.add(kind)
+            orders.object_kinds.append(ObjectKind(kind, data_type=DataType.BLOB))
+        lent = orders.lent
+        lent.ids.append(object_id(number, session))
+        lent.kinds.append(kind)
+        lent.content_types.append("")
+        lent.data.append(data)
+
     def stop(self, number: int, attempt: int = 1, session: int = 1) -> list[Effect]:
         return self.order(Orders(stop_ids=[task_id(number, session)], stop_attempts=[attempt]))
 

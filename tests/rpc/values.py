@@ -15,6 +15,7 @@ from rain.base.wire import (
     Fetched,
     FinishedTasks,
     GovernorReport,
+    LentObjects,
     Monitoring,
     ObjectNote,
     ObjectReport,
@@ -122,6 +123,18 @@ def placed_objects(draw: st.DrawFn) -> PlacedObjects:
 
 
 @st.composite
+def lent_objects(draw: st.DrawFn) -> LentObjects:
+    count = draw(st.integers(0, FEW))
+    kind = draw(st.none() | kind_ids)  # all are of one kind, as nearly always
+    return LentObjects(
+        ids=draw(st.lists(object_ids, min_size=count, max_size=count)),
+        kinds=draw(st.lists(st.just(kind) if kind else kind_ids, min_size=count, max_size=count)),
+        content_types=draw(st.lists(texts, min_size=count, max_size=count)),
+        data=draw(st.lists(data, min_size=count, max_size=count)),
+    )
+
+
+@st.composite
 def assigned_tasks(draw: st.DrawFn) -> AssignedTasks:
     tasks = draw(task_columns())
     count = len(tasks.ids)
@@ -148,6 +161,7 @@ def some_orders(draw: st.DrawFn) -> Orders:
         task_kinds=draw(st.lists(task_kinds, max_size=2)),
         object_kinds=draw(st.lists(object_kinds, max_size=2)),
         objects=draw(placed_objects()),
+        lent=draw(lent_objects()),
         tasks=draw(assigned_tasks()),
     )
 

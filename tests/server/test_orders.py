@@ -110,20 +110,22 @@ def test_a_merge_brings_each_of_its_inputs_once_and_lets_go_of_all_copies() -> N
     (orders,) = orders_in(s.assign(merge, to=0)).values()
 
     # then: it is told of what others have made, with the bytes or with who has them
-    placed = orders.objects
+    placed, lent = orders.objects, orders.lent
     assert orders.tasks.inputs == [*inputs, inputs[2]]
-    assert placed.ids == [inputs[1], inputs[2], inputs[4], inputs[5]]
+    assert placed.ids == [inputs[2], inputs[4]]
     first, second, third = s.governors
-    assert placed.sources == ["", third.source, second.source, ""]
-    assert [len(data) for data in placed.data] == [7, 0, 0, 7]
-    # and: only what came along is there
-    places = [s.world.object(found).located for found in placed.ids]
+    assert placed.sources == [third.source, second.source]
+    assert lent.ids == [inputs[1], inputs[5]]
+    assert lent.data == [b"a small", b"a small"]
+    # and: nobody has more than he has made, and of what came along no account is kept
     nodes = [s.node(index) for index in range(3)]
-    assert places == [(nodes[1], nodes[0]), (nodes[2],), (nodes[1],), (nodes[2], nodes[0])]
+    places = [s.world.object(found).located for found in (*placed.ids, *lent.ids)]
+    assert places == [(nodes[2],), (nodes[1],), (nodes[1],), (nodes[2],)]
+    assert [s.world.object(found).assigned for found in lent.ids] == [(nodes[1],), (nodes[2],)]
 
     # when: the rest has come, and it has ended
     first.locate(inputs[2], inputs[4])
-    assert set(inputs) <= set(first.held)
+    assert set(inputs) <= {*first.held, *first.lent}
     first.finish(merge)
     s.world.turn()
 

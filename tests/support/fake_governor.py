@@ -42,6 +42,7 @@ class FakeGovernor:
     outputs: dict[TaskId, list[ObjectId]] = Factory(dict)
     held: dict[ObjectId, None] = Factory(dict)  # objects that it shall hold, come or coming
     coming: dict[ObjectId, str] = Factory(dict)  # those that it must fetch, and from where
+    lent: dict[ObjectId, None] = Factory(dict)  # those that came with tasks, and go with them
     told: list[Orders] = Factory(list)
     kinds: dict[int, int] = Factory(dict)  # task kinds that it was told: number of outputs
 
@@ -78,9 +79,14 @@ class FakeGovernor:
             elif object_id in self.coming or object_id not in self.held:
                 self.coming[object_id] = source
             self.held[object_id] = None
+        for object_id in orders.lent.ids:
+            assert self.coming.get(object_id) != MAKING, "what is being made is not lent"
+            assert object_id not in self.held, "what is held is not lent"
+            self.lent[object_id] = None
         self._take_tasks(orders)
         for task_id, inputs in self.inputs.items():
-            assert all(object_id in self.held for object_id in inputs), f"{task_id} lost an input"
+            known = self.held | self.lent
+            assert all(object_id in known for object_id in inputs), f"{task_id} lost an input"
 
     @property
     def copies(self) -> set[ObjectId]:
@@ -90,7 +96,7 @@ class FakeGovernor:
     def _forget(self, session: SessionId) -> None:
         for by_task in (self.tasks, self.inputs, self.outputs):
             _forget_session(by_task, session)
-        for by_object in (self.held, self.coming):
+        for by_object in (self.held, self.coming, self.lent):
             _forget_session(by_object, session)
         _forget_session(self.kinds, session)
 
@@ -112,7 +118,11 @@ class FakeGovernor:
 
     def _end(self, task_id: TaskId) -> list[ObjectId]:
         """The task is over, well or not; what it has not made will not come by itself."""
-        del self.tasks[task_id], self.inputs[task_id]
+        inputs = self.inputs.pop(task_id)
+        del self.tasks[task_id]
+        for object_id in inputs:
+            if all(object_id not in others for others in self.inputs.values()):
+                self.lent.pop(object_id, None)
         outputs = self.outputs.pop(task_id)
         for object_id in outputs:
             if self.coming.get(object_id) == MAKING:
@@ -189,7 +199,10 @@ class FakeGovernor:
         return [
             task_id
             for task_id, inputs in self.inputs.items()
-            if all(object_id in self.held and object_id not in self.coming for object_id in inputs)
+            if all(
+                object_id in self.lent or (object_id in self.held and object_id not in self.coming)
+                for object_id in inputs
+            )
         ]
 
     def fetching(self) -> list[ObjectId]:

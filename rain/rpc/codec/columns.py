@@ -104,6 +104,22 @@ def entries(column: Reader) -> list[Any]:
     return [column[0]] if len(column) == 1 else list(column)
 
 
+def short(column: list[Any]) -> list[Any]:
+    """A column as it is told: one entry stands for all, if they are the same."""
+    if len(column) > 1 and column[0] == column[-1] and column.count(column[0]) == len(column):
+        return column[:1]
+    return column
+
+
+def lengthened(what: str, column: list[Any], rows: int) -> list[Any]:
+    """A column as long as it is meant to be; it may be told by one entry that stands for all."""
+    if len(column) == rows:
+        return column
+    if len(column) != 1:
+        raise ProtocolError(f"{what}: a column does not fit to its rows")
+    return column * rows
+
+
 def number_texts(*columns: Sequence[str]) -> tuple[list[list[int]], list[str]]:
     """These columns as numbers of texts, and the texts that have them, from 1 on.
 

@@ -6,7 +6,14 @@ from typing import Any, TypeAlias
 
 from rain.base.errors import ProtocolError
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import AssignedTasks, Orders, PlacedObjects, check_counts, outputs_of_nobody
+from rain.base.wire import (
+    AssignedTasks,
+    LentObjects,
+    Orders,
+    PlacedObjects,
+    check_counts,
+    outputs_of_nobody,
+)
 from rain.rpc import schema
 from rain.rpc.codec.border import Builder, Reader
 from rain.rpc.codec.columns import (
@@ -14,9 +21,11 @@ from rain.rpc.codec.columns import (
     cut_columns,
     entries,
     fields,
+    lengthened,
     look_up,
     no_lengths,
     number_texts,
+    short,
     write_numbers,
 )
 from rain.rpc.codec.kinds import (
@@ -33,6 +42,7 @@ _TASK_KINDS, _OBJECT_KINDS, _TEXTS = fields(
 )
 _HEADS = 7
 _PLACED_HEADS = 4
+_LENT_HEADS = 4
 
 Rest: TypeAlias = tuple[list[TaskKind], list[ObjectKind], list[str]]
 """Kinds of tasks and objects, and the texts of columns."""
@@ -41,6 +51,7 @@ Rest: TypeAlias = tuple[list[TaskKind], list[ObjectKind], list[str]]
 def encode_orders(orders: Orders) -> bytes:
     forgotten, stopped, dropped = orders.forget_sessions, orders.stop_ids, orders.drops
     tasks, data, objects = orders.tasks, orders.tasks.configs, orders.objects
+    other = orders.lent
     assigned, inputs, outputs = len(tasks.ids), len(tasks.inputs), len(tasks.outputs)
     fit = (
         len(stopped) == len(orders.stop_attempts)
@@ -50,15 +61,18 @@ def encode_orders(orders: Orders) -> bytes:
         and (assigned or not outputs)
         and len(objects.ids) == len(objects.kinds) == len(objects.content_types)
         and len(objects.ids) == len(objects.sizes) == len(objects.sources) == len(objects.data)
+        and len(other.ids) == len(other.kinds) == len(other.content_types) == len(other.data)
     )
     if not fit:
         raise wrong_of_ours(orders)
     placed: list[int] = []
+    lent: list[int] = []
     texts: list[str] = []
-    if objects.ids:
-        placed, texts = _number_placed(objects)
-        if any(objects.data):
-            data = [*data, *objects.data]
+    if objects.ids or other.ids:
+        placed, lent, texts = _number_objects(objects, other)
+        for contents in (objects.data, other.data):
+            if any(contents):
+                data = [*data, *contents]
     numbers = [
         *(len(forgotten), len(stopped), len(dropped)),
         *(assigned, inputs, outputs, len(placed)),
@@ -77,16 +91,30 @@ def encode_orders(orders: Orders) -> bytes:
         numbers += tasks.inputs
         numbers += tasks.outputs
     numbers += placed
+    numbers += lent
     if texts or orders.task_kinds or orders.object_kinds:
         write = partial(_write_rest, orders, texts)
         return packed(schema.common.Orders, write_numbers(numbers), data, write)
     return write_words(write_numbers(numbers), data)
 
 
-def _number_placed(objects: PlacedObjects) -> tuple[list[int], list[str]]:
-    """Their numbers, and the texts of which some are the numbers."""
+def _number_objects(
+    placed: PlacedObjects, lent: LentObjects
+) -> tuple[list[int], list[int], list[str]]:
+    """The numbers of both, and the texts of which some are the numbers."""
+    columns, texts = number_texts(placed.content_types, placed.sources, lent.content_types)
+    content_types, sources, lent_types = columns
+    return (
+        _number_placed(placed, content_types, sources) if placed.ids else [],
+        _number_lent(lent, lent_types) if lent.ids else [],
+        texts,
+    )
+
+
+def _number_placed(
+    objects: PlacedObjects, content_types: list[int], sources: list[int]
+) -> list[int]:
     rows = len(objects.ids)
-    (content_types, sources), texts = number_texts(objects.content_types, objects.sources)
     lengths = [*map(len, objects.data)] if any(objects.data) else []
     numbers = [rows, len(content_types), len(sources), len(lengths)]
     numbers += objects.ids
@@ -95,7 +123,20 @@ def _number_placed(objects: PlacedObjects) -> tuple[list[int], list[str]]:
     numbers += content_types
     numbers += sources
     numbers += lengths
-    return numbers, texts
+    return numbers
+
+
+def _number_lent(objects: LentObjects, content_types: list[int]) -> list[int]:
+    rows = len(objects.ids)
+    if not rows == len(objects.kinds) == len(objects.content_types) == len(objects.data):
+        raise wrong_of_ours(objects)
+    kinds, lengths = short(objects.kinds), short([*map(len, objects.data)])
+    numbers = [rows, len(kinds), len(content_types), len(lengths)]
+    numbers += objects.ids
+    numbers += kinds
+    numbers += content_types
+    numbers += lengths
+    return numbers
 
 
 def decode_orders(content: bytes) -> Orders:
@@ -109,15 +150,20 @@ def decode_orders(content: bytes) -> Orders:
         *(assigned, assigned, assigned, assigned, assigned, assigned),
         *(inputs, outputs, placed),
     )
-    columns = cut_columns("orders", numbers, _HEADS, lengths)
+    lent = len(numbers) - _HEADS - sum(lengths)  # all that is left
+    columns = cut_columns("orders", numbers, _HEADS, (*lengths, lent))
     data_lengths = columns[8]  # of the configs
-    objects = PlacedObjects()
+    objects, lent_objects = PlacedObjects(), LentObjects()
     if placed:
-        objects, object_lengths = _read_placed(columns[12], texts)
-        data_lengths += object_lengths
+        objects, lengths_of_placed = _read_placed(columns[12], texts)
+        data_lengths += lengths_of_placed
+    if lent:
+        lent_objects, lengths_of_lent = _read_lent(columns[13], texts)
+        data_lengths += lengths_of_lent
     pieces = cut_bytes("orders", data, start, end, data_lengths)
-    if placed:
-        objects.data = pieces[assigned:]
+    if placed or lent:
+        lent_from = assigned + len(objects.ids)
+        objects.data, lent_objects.data = pieces[assigned:lent_from], pieces[lent_from:]
     forget_sessions, stop_ids, stop_attempts, drops = columns[:4]
     return Orders(
         forget_sessions,
@@ -127,6 +173,7 @@ def decode_orders(content: bytes) -> Orders:
         task_kinds,
         object_kinds,
         objects,
+        lent_objects,
         _read_assigned(columns, pieces) if assigned or inputs or outputs else AssignedTasks(),
     )
 
@@ -151,8 +198,23 @@ def _read_placed(numbers: list[Any], texts: list[str]) -> tuple[PlacedObjects, l
     return objects, data_lengths or [0] * rows
 
 
+def _read_lent(numbers: list[Any], texts: list[str]) -> tuple[LentObjects, list[int]]:
+    """The objects without their data, and how long that of each is."""
+    if len(numbers) < _LENT_HEADS:
+        raise no_lengths("lent objects")
+    rows, of_kinds, typed, filled = numbers[:_LENT_HEADS]
+    columns = cut_columns("lent objects", numbers, _LENT_HEADS, (rows, of_kinds, typed, filled))
+    ids, kinds, content_types, lengths = columns
+    objects = LentObjects(
+        ids,
+        lengthened("lent objects", kinds, rows),
+        look_up("lent objects", content_types, texts, rows),
+    )
+    return objects, lengthened("lent objects", lengths, rows)
+
+
 def _read_assigned(columns: list[list[Any]], data: list[bytes]) -> AssignedTasks:
-    _, _, _, _, ids, attempts, kinds, priorities, _, input_counts, inputs, outputs, _ = columns
+    ids, attempts, kinds, priorities, _, input_counts, inputs, outputs = columns[4:12]
     check_counts("assigned tasks: the input counts", input_counts, inputs)
     if outputs and not ids:
         raise outputs_of_nobody("assigned tasks")

@@ -16,6 +16,7 @@ from rain.base.wire import (
     ConstantColumns,
     Delivery,
     FinishedTasks,
+    LentObjects,
     Orders,
     PlacedObjects,
     Submission,
@@ -34,9 +35,13 @@ INLINE_BYTES = 32 * 1024 * 1024
 """How many bytes of inline data one message shall hold; what is beyond it is fetched."""
 
 
-def _fits(column: list[bytes], other: list[bytes]) -> bool:
-    rows = len(column) + len(other)
-    return rows <= PART_ROWS and sum(map(len, column)) + sum(map(len, other)) <= PART_BYTES
+def _fits(*columns: list[bytes]) -> bool:
+    rows = weight = 0
+    for column in columns:
+        if column:
+            rows += len(column)
+            weight += sum(map(len, column))
+    return rows <= PART_ROWS and weight <= PART_BYTES
 
 
 def ranges(weights: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -106,13 +111,16 @@ class OrdersSplitter:
         """Orders that are to be sent one after the other, at least one."""
         if orders.task_kinds or orders.forget_sessions:
             self._learn(orders)
-        objects, tasks = orders.objects, orders.tasks
-        if _fits(objects.data, tasks.configs):
+        objects, tasks, lent = orders.objects, orders.tasks, orders.lent
+        if _fits(objects.data, tasks.configs, lent.data):
             return [orders]
         check_ours(orders)
-        parts = [evolve(orders, objects=PlacedObjects(), tasks=AssignedTasks())]
+        first = evolve(orders, objects=PlacedObjects(), tasks=AssignedTasks(), lent=LentObjects())
+        parts = [first]
         for start, end in ranges(map(len, objects.data)):
             parts.append(Orders(objects=_some_objects(objects, start, end)))
+        for start, end in ranges(map(len, lent.data)):
+            parts.append(Orders(lent=_some_lent(lent, start, end)))
         inputs = _starts(tasks.input_counts)
         outputs = _starts(self._outputs.get(kind, 0) for kind in tasks.kinds)
         for start, end in ranges(map(len, tasks.configs)):
@@ -149,6 +157,15 @@ def _some_objects(objects: PlacedObjects, start: int, end: int) -> PlacedObjects
         sizes=objects.sizes[start:end],
         sources=objects.sources[start:end],
         data=objects.data[start:end],
+    )
+
+
+def _some_lent(lent: LentObjects, start: int, end: int) -> LentObjects:
+    return LentObjects(
+        ids=lent.ids[start:end],
+        kinds=lent.kinds[start:end],
+        content_types=lent.content_types[start:end],
+        data=lent.data[start:end],
     )
 
 

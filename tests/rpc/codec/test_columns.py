@@ -14,6 +14,7 @@ from rain.base.wire import (
     ConstantColumns,
     Delivery,
     FinishedTasks,
+    LentObjects,
     Orders,
     PlacedObjects,
     Submission,
@@ -94,6 +95,8 @@ TASK, OBJECT, KIND = TaskId(1), ObjectId(2), KindId(3)
         Submission(SessionId(1), tasks=TaskColumns([TASK], [KIND], [b""], [2], [OBJECT], [])),
         Submission(SessionId(1), constants=ConstantColumns([OBJECT], [KIND], [])),
         Orders(objects=PlacedObjects([OBJECT], [KIND], [""], [], [""], [b""])),
+        Orders(lent=LentObjects([OBJECT], [], [""], [b""])),
+        Orders(lent=LentObjects([OBJECT], [KIND], [], [b""])),
         Orders(tasks=AssignedTasks([TASK], [], [KIND], [0], [b""], [0], [], [])),
         Orders(tasks=AssignedTasks([TASK], [1], [KIND], [0], [b""], [1], [], [])),
         Update(finished=FinishedTasks([TASK], [1], [0.5], [], [], [])),
@@ -117,6 +120,7 @@ NO_LENGTHS = "does not say how long its columns are"
 DATA = "data has another length"
 COUNTS = "do not add up"
 TEXTS = "a column of texts does not fit"
+ROWS = "a column does not fit to its rows"
 SECOND = bytes(8)
 NEGATIVE = "below zero"
 LAST = 1  # the last part of a submission
@@ -126,7 +130,7 @@ WRONG: list[tuple[type[Any], bytes, str]] = [
     # Seven lengths; one task has six numbers, and a config.
     (Orders, plain([]), NO_LENGTHS),
     (Orders, plain(ORDERED[1:]), NO_LENGTHS),
-    (Orders, plain([*ORDERED, 5]), LENGTHS),
+    (Orders, plain([*ORDERED, 5]), NO_LENGTHS),
     (Orders, plain([1, *ORDERED[1:]]), LENGTHS),
     (Orders, plain([-1, *ORDERED[1:]]), LENGTHS),
     (Orders, plain([-1, 0, 1, 0, 0, 0, 0]), LENGTHS),
@@ -150,6 +154,15 @@ WRONG: list[tuple[type[Any], bytes, str]] = [
     (Orders, plain([0, 0, 0, 0, 0, 0, 9, 1, 2, 0, 0, 9, 9, 0, 0, 0]), TEXTS),
     (Orders, plain([0, 0, 0, 0, 0, 0, 8, 1, 0, 0, 1, 9, 9, 0, 1]), DATA),
     (Orders, plain([0, 0, 0, 0, 0, 0, 9, 1, 0, 0, 2, 9, 9, 2, 1, 1], b"xy"), "lengths"),
+    # What is left speaks of lent objects: four lengths; one has an id and up to three more numbers.
+    (Orders, plain([*ORDERED, 1, 0, 0]), NO_LENGTHS),
+    (Orders, plain([*ORDERED, 1, 1, 0, 1, 9]), LENGTHS),
+    (Orders, plain([*ORDERED, 1, 0, 0, 0, 9]), ROWS),
+    (Orders, plain([*ORDERED, 1, 1, 0, 0, 9, 9]), ROWS),
+    (Orders, plain([*ORDERED, 3, 2, 0, 0, 9, 9, 9, 8, 8]), ROWS),
+    (Orders, plain([*ORDERED, 1, 1, 0, 1, 9, 9, 1]), DATA),
+    (Orders, plain([*ORDERED, 2, 1, 0, 1, 9, 9, 9, -1]), DATA),
+    (Orders, plain([*ORDERED, 1, 1, 1, 1, 9, 9, 1, 0]), TEXTS),
     # Five lengths; one finished task has three numbers and a duration, one output two.
     (Update, plain([0, 0, 0, 0]), NO_LENGTHS),
     (Update, plain([1, 0, 0, 0, 0, 9]), LENGTHS),

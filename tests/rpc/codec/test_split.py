@@ -55,7 +55,7 @@ def joined(parts: list[Orders]) -> Orders:
         for name in ("forget_sessions", "stop_ids", "stop_attempts", "drops", "task_kinds"):
             getattr(whole, name).extend(getattr(part, name))
         whole.object_kinds += part.object_kinds
-        for columns in ("objects", "tasks"):
+        for columns in ("objects", "lent", "tasks"):
             for name in getattr(part, columns).__attrs_attrs__:
                 column = getattr(getattr(whole, columns), name.name)
                 column.extend(getattr(getattr(part, columns), name.name))
@@ -78,7 +78,8 @@ def test_split_orders_say_the_same_in_the_same_order(orders: Orders) -> None:
     # then: nothing is lost, every part is short, and every task keeps its own outputs
     assert joined(parts) == orders
     for part in parts:
-        assert len(part.objects.ids) + len(part.tasks.ids) <= split.PART_ROWS
+        rows = len(part.objects.ids) + len(part.lent.ids) + len(part.tasks.ids)
+        assert rows <= split.PART_ROWS
         assert part.tasks.outputs == [
             ObjectId(kind) for kind in part.tasks.kinds for _ in range(kind)
         ]
