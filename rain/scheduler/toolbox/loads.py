@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from heapq import heapify, heapreplace
-from math import inf, sqrt
+from math import ceil, inf, sqrt
 
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import Governor, Task
@@ -26,6 +26,9 @@ LARGEST = 256
 
 NO_TIME = 0.01
 """seconds that a block of them may take."""
+
+STRETCH = 0.25
+"""They may be larger by as much as this part of one needs to go with the others."""
 
 MESSAGES = 0.00025
 """Seconds that the messages about one block cost the server and a governor."""
@@ -146,6 +149,9 @@ class Loads:
         planned = {governor: len(governor.scheduled) for governor in fitting}
         even = min(count // (2 * len(fitting)), BLOCK)
         block = max(even, worth_a_message(task, all_of_them, estimates))
+        if count > block:  # rather some more in each of them than a few that are left
+            most = max(block, done_in_no_time(task, estimates))
+            block = -(-count // ceil(max(count / block - STRETCH, count / most)))
         dealt: list[tuple[Governor, int]] = []
         while count:
             _, number, governor = heap[0]
