@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from math import inf
 from sys import maxsize
 from typing import Any
 
@@ -72,13 +73,14 @@ def _unspool(graph: Graph, data_object: DataObject) -> None:
     graph.unspooled.append(data_object.id)
 
 
-def clear(graph: Graph, session: Session) -> dict[Governor, bool]:
+def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     """Empties a session that was closed or has failed.
 
-    Returns the governors that know of it, and whether they work for it. Its nodes are not in the
-    graph any more; they are to be taken apart (`take_apart`).
+    Returns the governors that know of it, and how many bytes they hold of it, at the most; those
+    that work for it hold infinitely many. Its nodes are not in the graph any more; they are to be
+    taken apart (`take_apart`).
     """
-    concerned: dict[Governor, bool] = {}
+    concerned: dict[Governor, float] = {}
     _take_tasks_out(graph, session, concerned)
     _take_objects_out(graph, session, concerned)
     _forget_kinds(graph, session, concerned)
@@ -94,7 +96,7 @@ def clear(graph: Graph, session: Session) -> dict[Governor, bool]:
     return {governor: concerned[governor] for governor in in_order}
 
 
-def _take_tasks_out(graph: Graph, session: Session, concerned: dict[Governor, bool]) -> None:
+def _take_tasks_out(graph: Graph, session: Session, concerned: dict[Governor, float]) -> None:
     queues: dict[Governor, None] = {}
     for task in session.tasks:
         governor = task.scheduled
@@ -103,18 +105,18 @@ def _take_tasks_out(graph: Graph, session: Session, concerned: dict[Governor, bo
             if task.row is TaskRow.QUEUED:
                 queues[governor] = None
             elif task.assigned is not None:
-                concerned[governor] = True
+                concerned[governor] = inf
             task.scheduled = task.assigned = None
         del graph.tasks[task.id]
     for governor in queues:
         governor.queue.forget(session)
 
 
-def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, bool]) -> None:
+def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, float]) -> None:
     for data_object in session.objects:
         if data_object.assigned or data_object.scheduled:
             for governor in data_object.assigned:
-                concerned.setdefault(governor, False)
+                concerned[governor] = concerned.get(governor, 0) + data_object.size
                 governor.objects.pop(data_object, None)
             if data_object.scheduled is not data_object.assigned:
                 for governor in data_object.scheduled:
@@ -163,12 +165,14 @@ def _give_tables_back(graph: Graph) -> None:
             table.clear()
 
 
-def _forget_kinds(graph: Graph, session: Session, concerned: dict[Governor, bool]) -> None:
+def _forget_kinds(graph: Graph, session: Session, concerned: dict[Governor, float]) -> None:
     """Kinds go with their session; a governor that was told any must hear of its end."""
     for governor in graph.governors.values():
         told = governor.kinds_told
-        if told.isdisjoint(session.task_kinds) and told.isdisjoint(session.object_kinds):
+        if not told or (
+            told.isdisjoint(session.task_kinds) and told.isdisjoint(session.object_kinds)
+        ):
             continue
-        concerned.setdefault(governor, False)
+        concerned.setdefault(governor, 0)
         told.difference_update(session.task_kinds, session.object_kinds)
     session.task_kinds, session.object_kinds, session.learned = {}, {}, {}

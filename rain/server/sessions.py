@@ -75,9 +75,10 @@ def _clear(state: State, session: Session) -> None:
         tested: wanted for tested, wanted in state.forced.items() if tested.session is not session
     }
     state.estimates.forget_session(session)
-    for governor, works in clear(state.graph, session).items():
-        state.forget_session(governor, session, urgent=works)
+    for governor, held in clear(state.graph, session).items():
+        state.forget_session(governor, session, held)
     take_apart(state.graph, state.settings.let_go_at_once)
     for governor in state.graph.governors.values():
-        state.touched[governor] = None
+        if governor.scheduled:
+            state.touched[governor] = None
     state.news.cleared.append(session)

@@ -40,7 +40,9 @@ class ReactorSettings:
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
-    later_wait: float = 0.02  # seconds for which what is not urgent waits for other orders
+    later_wait: float = 0.02  # seconds for which what is not urgent waits for other orders,
+    end_wait: float = 0.5  # and the end of a session of which a governor holds next to nothing:
+    little: int = 1024 * 1024  # no more bytes than so many
     crash_limit: int = 3  # governors that may be lost under a task until it is taken for the reason
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
     scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
@@ -65,6 +67,7 @@ class SchedulerStatus:
 class Later:
     """What a governor need not hold any more; it is told with whatever else it is told."""
 
+    due: float = inf  # it waits no longer than that
     drops: list[ObjectId] = Factory(list)
     forget_sessions: list[SessionId] = Factory(list)
 
@@ -94,7 +97,7 @@ class State:
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
     later: dict[GovernorId, Later] = Factory(dict)  # what waits for other orders
-    later_due: float = inf  # and when it goes without any
+    later_due: float = inf  # and when the first of it goes without any
     happenings: Happenings | None = None  # what happened, when somebody keeps the event log
     ignored: int = 0  # late or stale reports that were recognised as such
 
@@ -134,7 +137,7 @@ class State:
         woken before the clients that this turn answers.
         """
         effects, orders = self._effects, self._orders
-        if self.later:
+        if self.later_due != inf:
             self._pass_on()
         if self.graph.unspooled:
             effects.append(DiscardConstants(self.graph.unspooled))
@@ -165,7 +168,7 @@ class State:
         """
         most = self.settings.let_go_at_once
         for governor, dropped in release(self.graph, objects, most).items():
-            self._later_for(governor).drops += dropped
+            self._later_for(governor, self.settings.later_wait).drops += dropped
 
     def let_go(self) -> None:
         """One more part of what was too much for an earlier turn."""
@@ -175,45 +178,53 @@ class State:
         if graph.remains:
             take_apart(graph, most)
 
-    def forget_session(self, governor: Governor, session: Session, urgent: bool) -> None:
+    def forget_session(self, governor: Governor, session: Session, held: float) -> None:
         """Tells a governor to forget a session, and with it whatever it should drop of it.
 
-        That is urgent if it works for the session, and waits for other orders if not.
+        That is urgent if it works for the session (`held` is infinite then), and waits for other
+        orders if not: the longer the less it holds.
         """
         later = self.later.get(governor.id)
-        if later is not None:
+        if later is not None and later.drops:
             later.drops = [i for i in later.drops if i >> NUMBER_BITS != session.id]
-        if urgent:
+            if not later.drops and not later.forget_sessions:
+                del self.later[governor.id]
+        if held == inf:
             self.orders(governor).forget_sessions.append(session.id)
-        else:
-            self._later_for(governor).forget_sessions.append(session.id)
+            return
+        settings = self.settings
+        wait = settings.end_wait if held <= settings.little else settings.later_wait
+        self._later_for(governor, wait).forget_sessions.append(session.id)
 
-    def _later_for(self, governor: Governor) -> Later:
+    def _later_for(self, governor: Governor, wait: float) -> Later:
         later = self.later.get(governor.id)
         if later is None:
             later = self.later[governor.id] = Later()
-            if self.later_due == inf:
-                self.later_due = self.now + self.settings.later_wait
+        due = self.now + wait
+        if due < later.due:
+            later.due = due
+            self.later_due = min(due, self.later_due)
         return later
 
     def give_all(self) -> None:
         """All that waits goes with this turn, with other orders or alone."""
         for governor, later in self.later.items():
-            if later.drops or later.forget_sessions:
-                later.join(self._orders.setdefault(governor, Orders()))
+            later.join(self._orders.setdefault(governor, Orders()))
         self.later.clear()
         self.later_due = inf
 
     def _pass_on(self) -> None:
-        """What waits goes along with this turn's orders, or all of it when the time has come."""
-        if self.now >= self.later_due:
-            self.give_all()
-            return
+        """What waits goes along with this turn's orders, or alone when its time has come."""
+        waiting = self.later
         for governor, orders in self._orders.items():
-            later = self.later.pop(governor, None)
+            later = waiting.pop(governor, None)
             if later is not None:
                 later.join(orders)
-        if not self.later:
+        if self.now >= self.later_due:
+            for governor in [found for found, later in waiting.items() if later.due <= self.now]:
+                waiting.pop(governor).join(self._orders.setdefault(governor, Orders()))
+            self.later_due = min([later.due for later in waiting.values()], default=inf)
+        elif not waiting:
             self.later_due = inf
 
     def drop(self, data_object: DataObject, holders: tuple[Governor, ...]) -> None:

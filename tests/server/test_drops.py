@@ -9,7 +9,7 @@ from rain.server.state import ReactorSettings
 from tests.support.scenes import SELDOM, Scene, orders_in, scene
 
 WAIT = 10.0
-PATIENT = ReactorSettings(debug=True, governor_silence=1e9, later_wait=WAIT)
+PATIENT = ReactorSettings(debug=True, governor_silence=1e9, later_wait=WAIT, end_wait=WAIT)
 
 
 def unneeded(*cpus: int) -> tuple[Scene, ObjectId, list[TaskId]]:

@@ -78,6 +78,7 @@ class ComingAndGoing(RuleBasedStateMachine):
             fetch_tries=tries,
             crash_limit=4 - tries,
             later_wait=2.5,  # some turns
+            end_wait=4.5,
             infeasible_grace=1e9,  # else most sessions would end by that
             delivery_limit=20,
             debug=True,

@@ -149,5 +149,7 @@ def new_world(
     make: Callable[[], Scheduler] = RainScheduler, settings: ReactorSettings | None = None
 ) -> World:
     """An empty world; unless told otherwise the checker is on, and drops wait for nothing."""
-    settings = settings or ReactorSettings(debug=True, governor_silence=1e9, later_wait=0.0)
+    settings = settings or ReactorSettings(
+        debug=True, governor_silence=1e9, later_wait=0.0, end_wait=0.0
+    )
     return World(Reactor(make, State(settings)))
