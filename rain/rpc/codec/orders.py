@@ -1,7 +1,7 @@
 """What the server tells a governor, as a message."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from rain.base.errors import ProtocolError
@@ -35,7 +35,7 @@ from rain.rpc.codec.kinds import (
     write_task_kinds,
 )
 from rain.rpc.codec.plain import opened, packed, wrong_of_ours
-from rain.rpc.codec.words import write_words
+from rain.rpc.codec.words import Rest, rest_of, write_words, write_words_and
 
 _TASK_KINDS, _OBJECT_KINDS, _TEXTS = fields(
     schema.common.Orders, "taskKinds", "objectKinds", "texts"
@@ -44,7 +44,7 @@ _HEADS = 7
 _PLACED_HEADS = 4
 _LENT_HEADS = 4
 
-Rest: TypeAlias = tuple[list[TaskKind], list[ObjectKind], list[str]]
+Rarely: TypeAlias = tuple[list[TaskKind], list[ObjectKind], list[str]]
 """Kinds of tasks and objects, and the texts of columns."""
 
 
@@ -92,10 +92,24 @@ def encode_orders(orders: Orders) -> bytes:
         numbers += tasks.outputs
     numbers += placed
     numbers += lent
-    if texts or orders.task_kinds or orders.object_kinds:
-        write = partial(_write_rest, orders, texts)
-        return packed(schema.common.Orders, write_numbers(numbers), data, write)
-    return write_words(write_numbers(numbers), data)
+    content = write_numbers(numbers)
+    if orders.task_kinds or orders.object_kinds:
+        kinds = _written_kinds(tuple(orders.task_kinds), tuple(orders.object_kinds))
+        if kinds is not None and not texts:
+            return write_words_and(kinds, content, data)
+    elif not texts:
+        return write_words(content, data)
+    return packed(schema.common.Orders, content, data, partial(_write_rest, orders, texts))
+
+
+@lru_cache(maxsize=64)
+def _written_kinds(
+    task_kinds: tuple[TaskKind, ...], object_kinds: tuple[ObjectKind, ...]
+) -> Rest | None:
+    """Written once for all governors that are told of them."""
+    builder = schema.common.Orders.new_message()
+    _write_rest(Orders(task_kinds=[*task_kinds], object_kinds=[*object_kinds]), (), builder)
+    return rest_of(builder.to_bytes())
 
 
 def _number_objects(
@@ -130,7 +144,8 @@ def _number_lent(objects: LentObjects, content_types: list[int]) -> list[int]:
     rows = len(objects.ids)
     if not rows == len(objects.kinds) == len(objects.content_types) == len(objects.data):
         raise wrong_of_ours(objects)
-    kinds, lengths = short(objects.kinds), short([*map(len, objects.data)])
+    kinds = short(objects.kinds)
+    lengths = short([*map(len, objects.data)]) if any(objects.data) else [0]
     numbers = [rows, len(kinds), len(content_types), len(lengths)]
     numbers += objects.ids
     numbers += kinds
@@ -231,7 +246,7 @@ def _write_rest(orders: Orders, texts: Sequence[str], builder: Builder) -> None:
         builder.texts = texts
 
 
-def _read_rest(reader: Reader) -> Rest:
+def _read_rest(reader: Reader) -> Rarely:
     get, has = reader._get_by_field, reader._has_by_field
     return (
         read_task_kinds(get(_TASK_KINDS)) if has(_TASK_KINDS) else [],

@@ -38,8 +38,8 @@ INLINE_BYTES = 32 * 1024 * 1024
 def _fits(*columns: list[bytes]) -> bool:
     rows = weight = 0
     for column in columns:
-        if column:
-            rows += len(column)
+        rows += len(column)
+        if any(column):
             weight += sum(map(len, column))
     return rows <= PART_ROWS and weight <= PART_BYTES
 
