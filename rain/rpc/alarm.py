@@ -28,6 +28,11 @@ class Alarm:
                 self._timer.cancel()
             self._sleep(due)
 
+    def advance(self, due: float) -> None:
+        """Moves it, to earlier only."""
+        if due < self._due:
+            self.set(due)
+
     def stop(self) -> None:
         """It will not ring again before it is set."""
         if self._timer is not None:

@@ -4,13 +4,13 @@ import asyncio
 
 import capnp
 
-from rain.base.wire import GovernorReport, Orders
+from rain.base.wire import GovernorReport, Orders, Update
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
 from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
 from rain.rpc.codec.orders import encode_orders
 from rain.rpc.codec.split import OrdersSplitter
-from rain.rpc.codec.update import decode_update
+from rain.rpc.codec.update import decode_update, encode_update
 from rain.rpc.connection import Connection, reason_of
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
 from rain.rpc.offer import offer
@@ -18,6 +18,9 @@ from rain.rpc.running import start
 
 STOP_GRACE = 2.0
 """Seconds that a governor has to say that it heard "stop", before its link is closed."""
+
+_ALIVE = encode_update(Update())
+"""What every governor says every other second when it has no news."""
 
 
 class GovernorEnd:
@@ -93,7 +96,7 @@ class ServedGovernor:
         )
 
     def _update(self, message: bytes) -> None:
-        self._handler.update(decode_update(message))
+        self._handler.update(Update() if message == _ALIVE else decode_update(message))
 
     async def _drained(self, context: CallContext) -> None:  # as all methods
         self._handler.drained()

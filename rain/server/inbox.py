@@ -1,4 +1,10 @@
-"""What has arrived since the last turn."""
+"""What has arrived since the last turn.
+
+Most of it asks for a turn at once. That a governor lives does not: with a hundred of them that have
+nothing to do, there would be a turn for it fifty times in a second. So it waits a little for others
+and for whatever else comes. Who has said so is never taken for silent meanwhile, because each turn
+begins with all that has arrived.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +12,25 @@ from collections.abc import Callable
 
 from attrs import Factory, define
 
-from rain.server.messages import ClientEvent, GovernorEvent, TurnInput
+from rain.server.messages import ClientEvent, GovernorEvent, GovernorUpdated, TurnInput
 
 
 @define(eq=False)
 class Inbox:
-    """Collects events and pokes the reactor's pulse with each."""
+    """Collects events and pokes the reactor's pulse with each, or a little later."""
 
     poke: Callable[[], None]
+    poke_soon: Callable[[], object]
     _next: TurnInput = Factory(lambda: TurnInput(0.0))
 
     def from_governor(self, event: GovernorEvent) -> None:
         self._next.from_governors.append(event)
         self.poke()
+
+    def alive(self, event: GovernorUpdated) -> None:
+        """A governor has told nothing but that it lives."""
+        self._next.from_governors.append(event)
+        self.poke_soon()
 
     def from_client(self, event: ClientEvent) -> None:
         self._next.from_clients.append(event)

@@ -56,6 +56,8 @@ from rain.server.messages import (
 from rain.server.reports import gather_reports
 from rain.server.spool import Spool
 
+_ALIVE = Update()
+
 
 @define(eq=False)
 class Links:
@@ -159,7 +161,11 @@ class ConnectedGovernor:
     address: str
 
     def update(self, update: Update) -> None:
-        self.links.inbox.from_governor(GovernorUpdated(self.id, update))
+        event = GovernorUpdated(self.id, update)
+        if not update.finished.ids and update == _ALIVE:
+            self.links.inbox.alive(event)
+        else:
+            self.links.inbox.from_governor(event)
 
     def drained(self) -> None:
         self._leave("it has stopped", on_purpose=True)

@@ -36,6 +36,9 @@ from rain.server.spool import Spool
 from rain.server.state import State
 from rain.stream.holder import Elsewhere, Held, InMemory
 
+SIGN_OF_LIFE_WAIT = 0.5
+"""Seconds for which the news that a governor lives wait for others."""
+
 
 class Service:
     """Implements `rain.rpc.handlers.ServerHandler` around one reactor."""
@@ -60,7 +63,7 @@ class Service:
         self._pulse = Pulse(self._turn, self._settle)
         self._alarm = Alarm(self._pulse.poke, clock.now)
         self._client_numbers = count(1)
-        self.inbox = Inbox(self._pulse.poke)
+        self.inbox = Inbox(self._pulse.poke, self._poke_soon)
         self.uploads = uploads
         self.links = Links(self.inbox, log, uploads)
 
@@ -108,6 +111,9 @@ class Service:
             governor.stop(reason)
         for client in self.links.clients.values():
             client.close(reason)
+
+    def _poke_soon(self) -> None:
+        self._alarm.advance(self.clock.now() + SIGN_OF_LIFE_WAIT)
 
     def _turn(self) -> None:
         recorder = self.recorder

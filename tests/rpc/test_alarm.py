@@ -104,3 +104,22 @@ def test_stopped_it_does_not_ring_until_it_is_set_again(night: Night) -> None:
     night.sleep_until(110)
 
     assert night.rings == [106]
+
+
+def test_it_is_advanced_and_never_put_off_by_that(night: Night) -> None:
+    night.alarm.set(105)
+    night.alarm.advance(103)
+    night.alarm.advance(104)
+
+    night.sleep_until(110)
+
+    assert night.rings == [103]
+    assert night.timers == []
+
+
+def test_an_alarm_that_nobody_has_set_can_be_advanced(night: Night) -> None:
+    night.alarm.advance(103)
+
+    night.sleep_until(110)
+
+    assert night.rings == [103]
