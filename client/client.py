@@ -16,11 +16,10 @@ from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
 from rain.client.failure import noting_failure
 from rain.client.housekeeper import Closable, Housekeeper
-from rain.client.items import asked_ids, note_report, note_unit_report
+from rain.client.items import asked_ids, note_reports
 from rain.client.local import LocalCluster
 from rain.client.numbers import SharedNumbers
-from rain.client.reports import governor_info, object_info
-from rain.client.rpc.common import DataObjectState
+from rain.client.reports import governor_info
 from rain.client.session import Session
 from rain.client.task import Task
 from rain.common.errors import RainException, SessionException
@@ -185,19 +184,9 @@ class Client:
             self._update(session, tasks, objects)
 
     def _update(self, session: Session, tasks: list[Task], objects: list[DataObject]) -> None:
-        shown = [obj for obj in objects if obj.unit is None]
-        hidden = [obj for obj in objects if obj.unit is not None]
         with noting_failure(tasks), session.asking():
-            asked = asked_ids(tasks, [*shown, *hidden])
-            task_reports, object_reports = self.connection.update(*asked)
-        for task, task_report in zip(tasks, task_reports, strict=False):
-            note_report(task, task_report)
-        for obj, task_report in zip(hidden, task_reports[len(tasks) :], strict=True):
-            note_unit_report(obj, task_report)
-        for obj, report in zip(shown, object_reports, strict=True):
-            obj.known_state = DataObjectState(report.state.value)
-            if obj.known_state is not DataObjectState.unfinished:
-                obj.known_info = object_info(report)
+            reports = self.connection.update(*asked_ids(tasks, objects))
+        note_reports(tasks, objects, *reports)
 
     def __repr__(self) -> str:
         return f"<Client{' closed' if self.housekeeper.closed else ''}>"

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from rain.base import states as base_states
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import TaskReport
+from rain.base.wire import ObjectReport, TaskReport
 from rain.client.data import DataObject, finished_state
-from rain.client.reports import task_info
+from rain.client.reports import object_info, task_info
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.task import Task
 from rain.common.errors import RainException
@@ -51,7 +51,7 @@ def expect_visible(tasks: Iterable[Task]) -> None:
 def asked_ids(
     tasks: Iterable[Task], objects: Iterable[DataObject]
 ) -> tuple[list[TaskId], list[ObjectId]]:
-    """What the server is asked about: for what is inside of a unit, for the unit."""
+    """What the server is asked about: for what is inside of a unit, once for the unit."""
     task_ids = [task.packed_id if task.unit is None else task.unit.task_id for task in tasks]
     object_ids: list[ObjectId] = []
     for obj in objects:
@@ -59,7 +59,7 @@ def asked_ids(
             object_ids.append(obj.packed_id)
         else:
             task_ids.append(obj.unit.task_id)
-    return task_ids, object_ids
+    return list(dict.fromkeys(task_ids)), object_ids
 
 
 def is_among(item: Task | DataObject, ids: Container[int]) -> bool:
@@ -71,7 +71,7 @@ def has_failed(obj: DataObject) -> bool:
     return obj.state is DataObjectState.failed
 
 
-def note_report(task: Task, report: TaskReport) -> None:
+def _note_task(task: Task, report: TaskReport) -> None:
     """What the server tells of a task or, for one that is inside of a unit, of the unit.
 
     What a unit's tasks have noted for the user comes together, by their places.
@@ -88,7 +88,31 @@ def note_report(task: Task, report: TaskReport) -> None:
     task.known_state, task.known_info = state, info
 
 
-def note_unit_report(obj: DataObject, report: TaskReport) -> None:
+def note_reports(
+    tasks: Iterable[Task],
+    objects: Iterable[DataObject],
+    task_reports: Iterable[TaskReport],
+    object_reports: Iterable[ObjectReport],
+) -> None:
+    """What the server tells of all that it was asked about."""
+    by_task = {report.id: report for report in task_reports}
+    by_object = {report.id: report for report in object_reports}
+    for task in tasks:
+        _note_task(task, by_task[task.packed_id if task.unit is None else task.unit.task_id])
+    for obj in objects:
+        if obj.unit is None:
+            _note_object(obj, by_object[obj.packed_id])
+        else:
+            _note_hidden(obj, by_task[obj.unit.task_id])
+
+
+def _note_object(obj: DataObject, report: ObjectReport) -> None:
+    obj.known_state = DataObjectState(report.state.value)
+    if obj.known_state is not DataObjectState.unfinished:
+        obj.known_info = object_info(report)
+
+
+def _note_hidden(obj: DataObject, report: TaskReport) -> None:
     """What the server tells of the unit that an object is inside of."""
     if report.state is base_states.TaskState.FAILED:
         obj.known_state = DataObjectState.failed

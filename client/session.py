@@ -239,10 +239,10 @@ class Session:
         both lists are empty then.
         """
         tasks, objects = submitted_items(self, items)
-        task_ids = {task.packed_id for task in tasks if task.state is TaskState.finished}
-        object_ids = {obj.packed_id for obj in objects if not is_unfinished(obj)}
+        ids: set[int] = {task.packed_id for task in tasks if task.state is TaskState.finished}
+        ids.update(obj.packed_id for obj in objects if not is_unfinished(obj))
         failed_ids: set[int] = set()
-        if len(task_ids) + len(object_ids) < len(tasks) + len(objects):
+        if len(ids) < len(tasks) + len(objects):
             # The finished ones are named too: with them the server answers at once, and tells
             # what else is finished by now.
             try:
@@ -251,12 +251,12 @@ class Session:
             except TimeoutError:
                 pass
             else:
-                task_ids.update(answer.tasks)
-                object_ids.update(answer.objects)
+                ids.update(answer.tasks)
+                ids.update(answer.objects)
                 failed_ids.update(answer.failed)
         done = (
-            [task for task in tasks if is_among(task, task_ids)],
-            [obj for obj in objects if is_among(obj, object_ids if obj.unit is None else task_ids)],
+            [task for task in tasks if is_among(task, ids)],
+            [obj for obj in objects if is_among(obj, ids)],
         )
         mark_done(*done, failed_ids)
         return done

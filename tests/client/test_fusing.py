@@ -287,6 +287,8 @@ def test_some_that_are_waited_for_may_be_inside(here: World) -> None:
         assert made[0].state is TaskState.finished
         assert made[1].output.state is DataObjectState.removed
         assert made[2].output.state is DataObjectState.finished
+        assert here.server.waits[-1][0] == [made[2].packed_id, other.packed_id]
+        assert here.session.wait_some([made[0].output]) == ([], [made[0].output])
 
 
 def test_after_all_is_finished_what_was_inside_is_gone(here: World) -> None:

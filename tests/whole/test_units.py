@@ -117,6 +117,8 @@ def test_units_read_what_other_units_have_made(session: Session) -> None:
     both = step(left, right)
     both.output.keep()
     session.submit()
+    session.wait([*first, left, right])
+    assert set(states(first)) == {"finished"}
     assert session.compute(both).load() == 13
     session.update([first[0], left, both])
     assert set(states((first[0], left, both))) == {"finished"}
@@ -178,6 +180,8 @@ def test_in_a_session_that_goes_on_the_rest_goes_on(client: Client) -> None:
         behind = [step(step(tasks[-1], 1), 2) for _ in range(2)]
         apart[-1].output.keep()
         session.submit()
+        assert session.wait_some([tasks[3]]) == ([tasks[3]], [])
+        assert states([tasks[3]]) == ["failed"]
         for task in (tasks[0], tasks[-1], behind[0]):
             with pytest.raises(TaskException) as caught:
                 task.wait()
