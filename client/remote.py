@@ -160,7 +160,10 @@ class Remote:
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """The arguments as Python itself shares them out among the parameters."""
-        bound = self._signature.bind(None, *args, **kwargs)
+        try:
+            bound = self._signature.bind(None, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.name}(): {error}") from None
         return bound.args[1:], bound.kwargs
 
     def _position(self, i: int) -> Position:

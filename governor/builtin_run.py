@@ -113,11 +113,10 @@ def _why(program: Program, folder: Path, status: int) -> str:
         ending = f"ended with exit code {status}"
     else:
         ending = f"was killed by {signal.Signals(-status).name}"
-    return (
-        f"the program {program.args[0]!r} {ending}\nIts stderr:\n{said}"
-        if said
-        else (f"the program {program.args[0]!r} {ending}; its stderr is empty")
-    )
+    if said:
+        return f"the program {program.args[0]!r} {ending}\nIts stderr:\n{said}"
+    full = "" if os.statvfs(folder).f_bavail else ", and the disk of its folder is full"
+    return f"the program {program.args[0]!r} {ending}; its stderr is empty{full}"
 
 
 def _outputs(job: Job, program: Program, folder: Path) -> Outputs:

@@ -76,7 +76,7 @@ class Exchange:
         return made
 
     def _output(self, call: Call, kind: ObjectKind, said: SaidOutput) -> bytes | Made:
-        what = f"the output {kind.label!r} (content type {kind.content_type!r})"
+        what = f"the output {kind.spelled}"
         if said.error:
             raise BuiltinError(f"{what} has failed: {said.error}")
         found = "" if said.content_type == kind.content_type else said.content_type

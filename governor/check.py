@@ -113,6 +113,8 @@ def _object(state: State, target: DataObject) -> Iterator[str]:
         yield f"{target!r} was lent, but is wanted, or not here"
     if row is ObjectRow.ABSENT and target.wanted:
         yield f"{target!r} is wanted, but nobody brings it"
+    if row is ObjectRow.UNSTORED and target.waiting:
+        yield f"{target!r} is waited for, but nobody brings it"
     if (row is ObjectRow.LINGERING) != (target in state.objects.lingering):
         yield f"{target!r}: the list of lingering objects does not fit"
     if (row is ObjectRow.PULLING) != (state.objects.fetches.get(target.fetch) is target):

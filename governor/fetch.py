@@ -16,7 +16,7 @@ from rain.base.errors import RefusedError
 from rain.base.ids import spell
 from rain.base.kinds import DataType
 from rain.governor.messages import Event, Fetch, FetchFailed, ObjectFetched, Stored
-from rain.governor.store import MEMORY_LIMIT, Store, StoreError
+from rain.governor.store import MEMORY_LIMIT, NoRoomError, Store, StoreError
 from rain.rpc.threads import in_thread
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.memory import receive_bytes
@@ -114,13 +114,13 @@ class Fetcher:
             return
         except (UnreachableError, NotHereError, StoreError, RefusedError) as error:
             if not transfer.stopped:
-                self._failed(fetch, str(error))
+                self._failed(fetch, str(error), here=isinstance(error, NoRoomError))
         else:
             # Also when it was stopped meanwhile: whoever stopped it throws it away.
             self._tell(ObjectFetched(fetch.fetch, content))
 
-    def _failed(self, fetch: Fetch, reason: str) -> None:
+    def _failed(self, fetch: Fetch, reason: str, *, here: bool) -> None:
         self._log.warning(
             "object not fetched", object=spell(fetch.object), source=fetch.source, reason=reason
         )
-        self._tell(FetchFailed(fetch.fetch, reason))
+        self._tell(FetchFailed(fetch.fetch, reason, here))

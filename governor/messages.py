@@ -130,6 +130,7 @@ class FetchFailed:
 
     fetch: int
     reason: str
+    here: bool = False  # the source has given it, but it cannot be stored here
 
 
 @frozen

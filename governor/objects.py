@@ -163,6 +163,16 @@ class Objects:
         self._outbox.update.unfetched.append(target.id)
         self.settle(target)
 
+    def shut_out(self, fetch: int) -> DataObject | None:
+        """What a transfer has brought could not be stored here; the server still counts on it.
+
+        Whoever waits for it is the caller's to end. Who reads it later lets it be fetched again.
+        """
+        target = self.fetches.pop(fetch, None)
+        if target is not None:
+            target.move(ObjectMove.SHUT_OUT)
+        return target
+
     def _end_fetch(self, target: DataObject) -> None:
         if target.row is ObjectRow.PULLING:
             del self.fetches[target.fetch]
@@ -256,6 +266,9 @@ class Objects:
         if target.row is ObjectRow.LINGERING:
             self.take_back(target)
         elif target.row is not ObjectRow.HELD:
+            if target.row is ObjectRow.UNSTORED:
+                target.move(ObjectMove.ORDER)
+                self.queue.append(target)
             task.missing += 1
             if target.waiting is None:
                 target.waiting = []
@@ -293,7 +306,7 @@ class Objects:
                 self.lingering[target] = time
             else:
                 self.forget(target)
-        elif row in (ObjectRow.REMOTE, ObjectRow.PULLING, ObjectRow.ABSENT):
+        elif row in (ObjectRow.REMOTE, ObjectRow.PULLING, ObjectRow.ABSENT, ObjectRow.UNSTORED):
             self._end_fetch(target)
             target.move(ObjectMove.UNWANT)
             del target.session.objects[target.id]

@@ -116,6 +116,8 @@ class Reactor:
                 state.on_executor_died(event)
             case ObjectFetched(fetch, content):
                 state.objects.fetched(fetch, content)
+            case FetchFailed(fetch, reason, here=True):
+                state.on_not_stored(fetch, reason)
             case FetchFailed(fetch):
                 state.objects.fetch_failed(fetch)
             case Sampled(monitoring):

@@ -58,7 +58,7 @@ def link_to(store: Store, source: BuiltinInput, target: Path) -> None:
 
 def collect(store: Store, path: Path, name: str, kind: ObjectKind) -> bytes | Stored:
     """Takes what a task has left at a path as an output of this kind."""
-    what = f"{kind.label!r} (content type {kind.content_type!r})"
+    what = kind.spelled
     if not path.exists():
         raise BuiltinError(f"the output {what} is missing: nothing is at the path {name!r}")
     is_folder = path.is_dir()

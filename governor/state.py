@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from rain.base.errors import InvariantError
 from rain.base.failures import FailureCause
-from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of
+from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.resources import Resources
 from rain.base.wire import GovernorReport, Orders
 from rain.governor.arrivals import Arrivals
@@ -177,6 +177,15 @@ class State:
             task = min(groups, key=lambda group: group.rank()).first()
             message = f"The executor unexpectedly terminated: {cause}"
             self._endings.fail(task, Failed(message, cause=FailureCause.EXECUTOR))
+
+    def on_not_stored(self, fetch: int, reason: str) -> None:
+        """There is no room for an object, whoever gives it: those that wait for it fail of that."""
+        target = self.objects.shut_out(fetch)
+        if target is None or target.waiting is None:
+            return
+        message = f"the input {spell(target.id)} cannot be stored on its governor: {reason}"
+        for task in dict.fromkeys(target.waiting):
+            self._endings.fail(task, Failed(message))
 
     # How tasks are stopped.
 

@@ -30,6 +30,10 @@ class StoreError(RainError):
     """Something cannot be stored; says what and why."""
 
 
+class NoRoomError(StoreError):
+    """What has come from elsewhere cannot be written here, whoever gives it."""
+
+
 class Store:
     """The folder data/ of one governor."""
 
@@ -106,7 +110,7 @@ class Store:
                 receive_file(connected, file.fileno(), length)
         except OSError as error:
             self.delete([number])
-            raise StoreError(f"cannot write into {self.folder}: {error.strerror}") from None
+            raise NoRoomError(f"cannot write into {self.folder}: {error.strerror}") from None
         except RainError:
             self.delete([number])
             raise
@@ -117,7 +121,10 @@ class Store:
         number = self.new_number()
         try:
             receive_folder(connected, self.path(number), length)
-        except (OSError, tarfile.TarError) as error:
+        except OSError as error:
+            self.delete([number])
+            raise NoRoomError(f"cannot write into {self.folder}: {error.strerror}") from None
+        except tarfile.TarError as error:
             self.delete([number])
             raise StoreError(f"cannot unpack an archive: {error}") from None
         except RainError:

@@ -49,7 +49,8 @@ class ObjectRow(enum.IntEnum):
     HELD = 3  # all of it is here, and somebody wants it
     LINGERING = 4  # all of it is here, nobody wants it; kept a while, in case that it comes back
     ABSENT = 5  # local tasks wait for it, and only the server can say where it comes from
-    GONE = 6  # not here, not known
+    UNSTORED = 6  # there was no room for it here; whoever reads it next lets it be fetched again
+    GONE = 7  # not here, not known
 
 
 class ObjectMove(enum.Enum):
@@ -61,6 +62,7 @@ class ObjectMove(enum.Enum):
     PULL = "pull"
     ARRIVE = "arrive"
     MISS = "miss"  # its source did not give it
+    SHUT_OUT = "shut out"  # its source did, but it could not be stored
     MAKE = "make"
     UNMAKE = "unmake"  # the task that should have made it will not
     UNWANT = "unwant"  # nobody wants it: what is here lingers, the rest goes
@@ -128,6 +130,7 @@ OBJECT_STEPS = (
     ObjectStep(ObjectRow.REMOTE, ObjectMove.FORGET, ObjectRow.GONE),
     ObjectStep(ObjectRow.PULLING, ObjectMove.ARRIVE, ObjectRow.HELD),
     ObjectStep(ObjectRow.PULLING, ObjectMove.MISS, ObjectRow.ABSENT),
+    ObjectStep(ObjectRow.PULLING, ObjectMove.SHUT_OUT, ObjectRow.UNSTORED),
     ObjectStep(ObjectRow.PULLING, ObjectMove.ORDER, ObjectRow.REMOTE),  # from somewhere else
     ObjectStep(ObjectRow.PULLING, ObjectMove.GIVE, ObjectRow.HELD),
     ObjectStep(ObjectRow.PULLING, ObjectMove.UNWANT, ObjectRow.GONE),
@@ -141,6 +144,11 @@ OBJECT_STEPS = (
     ObjectStep(ObjectRow.ABSENT, ObjectMove.GIVE, ObjectRow.HELD),
     ObjectStep(ObjectRow.ABSENT, ObjectMove.UNWANT, ObjectRow.GONE),
     ObjectStep(ObjectRow.ABSENT, ObjectMove.FORGET, ObjectRow.GONE),
+    ObjectStep(ObjectRow.UNSTORED, ObjectMove.ASSIGN, ObjectRow.MAKING),
+    ObjectStep(ObjectRow.UNSTORED, ObjectMove.ORDER, ObjectRow.REMOTE),
+    ObjectStep(ObjectRow.UNSTORED, ObjectMove.GIVE, ObjectRow.HELD),
+    ObjectStep(ObjectRow.UNSTORED, ObjectMove.UNWANT, ObjectRow.GONE),
+    ObjectStep(ObjectRow.UNSTORED, ObjectMove.FORGET, ObjectRow.GONE),
 )
 
 

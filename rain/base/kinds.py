@@ -33,6 +33,12 @@ class ObjectKind:
     user: str = ""  # JSON of the user's own attributes, "" for none
     size_hint: int = 0  # expected bytes, 0 for unknown
 
+    @property
+    def spelled(self) -> str:
+        """How messages name such an object."""
+        declared = f" (content type {self.content_type!r})" if self.content_type else ""
+        return f"{self.label!r}{declared}"
+
 
 @frozen
 class TaskKind:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgpack
 
 from rain.base import executor_protocol as protocol
+from rain.common.errors import RainException
 from rain.executor.context import Context
 from rain.executor.desk import Desk
 from rain.executor.gpus import visible_gpus
@@ -26,6 +27,8 @@ from rain.executor.task_folder import TaskFolder
 from rain.executor.values import Outputs, small_pickle, split
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from rain.common.data_instance import DataInstance
     from rain.executor.unit import Unit
 
@@ -173,11 +176,20 @@ class Executor:
 
 
 def _told(error: BaseException) -> str:
-    """The whole traceback, beginning in the function that the user wrote."""
+    """The whole traceback, beginning in the function that the user wrote.
+
+    What Rain itself finds wrong with its result needs none.
+    """
     from traceback import format_exception  # noqa: PLC0415 # most executors never need it
 
     traceback = error.__traceback__
     inner = traceback
     while inner is not None and inner.tb_frame.f_globals.get("__name__") == __name__:
         inner = inner.tb_next
+    if isinstance(error, RainException) and inner is not None and _is_ours(inner):
+        return str(error)
     return "".join(format_exception(type(error), error, inner or traceback))
+
+
+def _is_ours(trace: "TracebackType") -> bool:
+    return str(trace.tb_frame.f_globals.get("__name__")).startswith("rain.executor.")

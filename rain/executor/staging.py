@@ -24,8 +24,11 @@ def new_path(stage_folder: str) -> str:
 def stage_parts(stage_folder: str, parts: Sequence[bytes | memoryview]) -> str:
     """A file with these bytes, each of which is written once, from where it is."""
     path = new_path(stage_folder)
-    with open(path, "wb") as file:  # noqa: PTH123 # pathlib starts slowly
-        file.writelines(parts)
+    try:
+        with open(path, "wb") as file:  # noqa: PTH123 # pathlib starts slowly
+            file.writelines(parts)
+    except OSError as error:
+        raise RainException(f"cannot write into {stage_folder}: {error.strerror}") from None
     return path
 
 

@@ -148,7 +148,7 @@ class Outputs:
         else:
             raise RainException(
                 f"The output {kind.label!r} is {type(value)!r}: return bytes, str or a data"
-                " instance, or say how it is encoded"
+                ' instance, or say how it is encoded, as with auto_encode="pickle"'
             )
         _agree(_BLOB, kind)
         return self._told(parts, content_type, "", kind)

@@ -197,7 +197,7 @@ def test_auto_encode_encodes_what_says_nothing(session: Session) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (plain, "missing a required argument: 'a'"),
+        (plain, r"plain\(\): missing a required argument: 'a'"),
         (lambda: plain(1, 2, 3), "too many positional arguments"),
         (lambda: plain(1, c=3), "unexpected keyword argument 'c'"),
         (lambda: plain(1, a=2), "multiple values for argument 'a'"),

@@ -200,7 +200,17 @@ def test_no_output_is_none_or_an_empty_tuple(executor: Child) -> None:
 def test_a_wrong_result_fails_the_task_and_says_why(
     executor: Child, value: Any, outputs: tuple[int, ...], complaint: str
 ) -> None:
-    assert complaint in executor.failure(lambda ctx: value, outputs=outputs)
+    said = executor.failure(lambda ctx: value, outputs=outputs)
+    assert complaint in said
+    assert "Traceback" not in said  # nothing of it would be the user's
+
+
+def test_a_result_that_finds_no_room_fails_the_task_with_one_line(executor: Child) -> None:
+    stage = executor.folder / "stage"
+    stage.rmdir()
+    size = protocol.INLINE_RESULT + 1
+    said = executor.failure(lambda ctx: b"x" * size, outputs=(PLAIN,))
+    assert said == f"cannot write into {stage}: No such file or directory"
 
 
 def test_a_large_result_is_left_in_a_file(executor: Child) -> None:

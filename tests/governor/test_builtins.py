@@ -351,7 +351,7 @@ def test_an_output_that_is_a_linked_input_is_copied(tmp_path: Path) -> None:
         (shell("kill -s TERM $$"), "was killed by SIGTERM"),
         (program("/not/there"), "the program '/not/there' cannot be run: No such file"),
         (program("a\0b"), "cannot be run: embedded null byte"),
-        (program("true", outs=("made",)), "'blob' (content type '') is missing: nothing is at"),
+        (program("true", outs=("made",)), "'blob' is missing: nothing is at"),
         (program("true", outs=("../made",)), "the path '../made' does not stay inside"),
         (shell("mkdir made", (), ("made",)), "shall be a file, but a directory is at 'made'"),
     ],

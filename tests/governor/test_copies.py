@@ -207,7 +207,7 @@ def test_a_file_of_another_filesystem_is_copied_by_the_kernel(
     governed(tmp_path, scenario, machine=MACHINE)
 
 
-def test_a_disk_that_is_full_gives_up_the_copy_and_nothing_else(
+def test_a_disk_that_is_full_fails_those_who_need_room_and_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(descriptor: int, length: int) -> None:
@@ -223,8 +223,11 @@ def test_a_disk_that_is_full_gives_up_the_copy_and_nothing_else(
         there = listen_streams(Holding(contents))
         try:
             governor.place(500, BLOB, there.address)
-            await governor.until(lambda: governor.server.unfetched)
-            assert governor.server.unfetched == [object_id(500)]
+            reader = governor.builtin("buildin/concat", {}, (500,))
+            said = await governor.failure(reader)
+            assert said.startswith("the input 1/500 cannot be stored on its governor: cannot write")
+            assert said.endswith("No space left on device")
+            assert governor.server.unfetched == []
             assert list(governor.folder.data.iterdir()) == []
             governor.place(501, BLOB, there.address)
             await governor.until(lambda: governor.server.located)

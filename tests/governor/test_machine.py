@@ -289,12 +289,12 @@ class GovernorMachine(RuleBasedStateMachine):
         self.world.end_run(run, data.draw(self.result(len(effect.outputs), inputs)))
 
     @precondition(lambda self: self.world.fetches)
-    @rule(pick=st.integers(0, 100), how=st.sampled_from(("bytes", "file", "not at all")))
+    @rule(pick=st.integers(0, 100), how=st.sampled_from(("bytes", "file", "not at all", "no room")))
     def a_fetch_ends(self, pick: int, how: str) -> None:
         fetches = list(self.world.fetches)
         fetch = fetches[pick % len(fetches)]
-        if how == "not at all":
-            self.world.fetch_failed(fetch)
+        if how in ("not at all", "no room"):
+            self.world.fetch_failed(fetch, here=how == "no room")
         else:
             content = stored(self.world).content if how == "file" else b"data"
             assert not isinstance(content, PassedOn)

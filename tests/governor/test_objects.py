@@ -100,6 +100,43 @@ def test_a_task_whose_input_could_not_be_fetched_waits_for_another_source() -> N
     assert [run.inputs[0].content for run in world.runs.values()] == [b"data"]
 
 
+def test_a_task_whose_input_cannot_be_stored_fails_of_that_and_is_not_tried_again_and_again() -> (
+    None
+):
+    world = World()
+    world.place(10)
+    world.assign(builtin_kind(), 100, (10,), (200,))
+    world.fetch_failed(1, here=True)
+    (failure,) = world.updates[-1].failed
+    assert failure.task == task_id(100)
+    assert failure.message == "the input 1/10 cannot be stored on its governor: disk full"
+    # and: the source has it still, so the server need not look for another one
+    assert world.updates[-1].unfetched == []
+    assert not world.fetches
+
+
+def test_what_could_not_be_stored_is_fetched_again_for_who_reads_it_next() -> None:
+    # given
+    world = World()
+    world.place(10)
+    world.fetch_failed(1, here=True)
+    assert row_of(world, 10) is ObjectRow.UNSTORED
+    # when
+    world.assign(builtin_kind(), 100, (10,), (200,))
+    world.fetched(2, b"data")
+    # then
+    assert [run.inputs[0].content for run in world.runs.values()] == [b"data"]
+    assert world.updates[-1].located == [object_id(10)]
+
+
+def test_what_could_not_be_stored_goes_when_nobody_wants_it() -> None:
+    world = World()
+    world.place(10)
+    world.fetch_failed(1, here=True)
+    world.drop(10)
+    assert row_of(world, 10) is ObjectRow.GONE
+
+
 def test_a_copy_that_is_named_with_another_source_is_fetched_from_there() -> None:
     world = World()
     world.place(10, source="a:1")

@@ -140,7 +140,7 @@ def test_what_breaks_the_protocol_during_a_task_costs_the_task_and_the_process(
     ("lines", "outputs", "complaint"),
     [
         (("done(fields)",), (BLOB,), "the task made 0 outputs instead of 1"),
-        (("done(fields, None)",), (BLOB,), "the output 'blob' (content type '') is missing"),
+        (("done(fields, None)",), (BLOB,), "the output 'blob' is missing"),
         (("done(fields, ['path', FOLDER + '/no'])",), (BLOB,), "nothing is at the path"),
         (("os.mkdir('d')", "done(fields, ['path', FOLDER + '/d'])"), (BLOB,), "shall be a file"),
         (("done(fields, ['memory', b'x'])",), (FOLDER,), "not a tar archive"),

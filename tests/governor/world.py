@@ -250,9 +250,9 @@ class World(PlayedServer):
         self.fetches.pop(fetch, None)
         return self.turn(ObjectFetched(fetch, content))
 
-    def fetch_failed(self, fetch: int) -> list[Effect]:
+    def fetch_failed(self, fetch: int, *, here: bool = False) -> list[Effect]:
         self.fetches.pop(fetch, None)
-        return self.turn(FetchFailed(fetch, "not there"))
+        return self.turn(FetchFailed(fetch, "disk full" if here else "not there", here))
 
     def end_run(self, run: int, result: Outputs | Failed | None = None) -> list[Effect]:
         effect = self.runs.pop(run)
