@@ -11,36 +11,31 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import FIRST_NUMBER, ObjectId, SessionId, pack
-from rain.base.wire import Fetched, Submission, WaitAnswer
+from rain.base.wire import Submission
 from rain.client import active
 from rain.client.active import get_active_session
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject, submitted_object, to_dataobj
-from rain.client.download import download
 from rain.client.failure import failure_exception, noting_failure
+from rain.client.fetching import Fetching
 from rain.client.graph import Graph, graph_of
 from rain.client.items import (
-    asked_ids,
     expect_fetchable,
     expect_object,
-    has_failed,
-    is_among,
-    is_unfinished,
-    mark_done,
     mark_finished,
     not_computable,
     submitted_items,
 )
 from rain.client.numbers import SharedNumbers
 from rain.client.outgoing import Outgoing
-from rain.client.reports import object_info
 from rain.client.results import ResultStore
-from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import ObjectShape
 from rain.client.task import Task
+from rain.client.waiting import Waiting
 from rain.common.attributes import SessionSpec
 from rain.common.data_instance import DataInstance
-from rain.common.errors import RainException, TimeoutException
+from rain.common.errors import RainException
 
 if TYPE_CHECKING:
     from rain.client.client import Client
@@ -85,6 +80,8 @@ class Session:
         self._outgoing = Outgoing(session_id, numbers)
         self._results = ResultStore()
         self._asking = Asking(self._explain)
+        self._waiting = Waiting(session_id, self._outgoing, self._results, self._asking)
+        self._fetching = Fetching(self._waiting, self._results, self._asking)
         if default:
             self.set_as_default()
 
@@ -222,12 +219,7 @@ class Session:
     def wait(self, items: Iterable[Task | DataObject], timeout: float | None = None) -> None:
         """Waits until all items are finished; TimeoutException when that takes too long."""
         tasks, objects = submitted_items(self, items)
-        open_tasks = [task for task in tasks if task.state is not TaskState.finished]
-        open_objects = [obj for obj in objects if is_unfinished(obj) or has_failed(obj)]
-        if open_tasks or open_objects:
-            with noting_failure(open_tasks):
-                self._wait(open_tasks, open_objects, "all", timeout)
-            mark_finished(open_tasks, open_objects)
+        self._waiting.for_all(self._connection, tasks, objects, timeout)
 
     def wait_some(
         self, items: Iterable[Task | DataObject], timeout: float | None = None
@@ -239,60 +231,15 @@ class Session:
         both lists are empty then.
         """
         tasks, objects = submitted_items(self, items)
-        ids: set[int] = {task.packed_id for task in tasks if task.state is TaskState.finished}
-        ids.update(obj.packed_id for obj in objects if not is_unfinished(obj))
-        failed_ids: set[int] = set()
-        if len(ids) < len(tasks) + len(objects):
-            # The finished ones are named too: with them the server answers at once, and tells
-            # what else is finished by now.
-            try:
-                with noting_failure(tasks):
-                    answer = self._wait(tasks, objects, "some", timeout)
-            except TimeoutError:
-                pass
-            else:
-                ids.update(answer.tasks)
-                ids.update(answer.objects)
-                failed_ids.update(answer.failed)
-        done = (
-            [task for task in tasks if is_among(task, ids)],
-            [obj for obj in objects if is_among(obj, ids)],
-        )
-        mark_done(*done, failed_ids)
-        return done
+        return self._waiting.for_some(self._connection, tasks, objects, timeout)
 
     def wait_all(self, timeout: float | None = None) -> None:
         """Waits until every submitted task of the session is finished."""
-        self._connection()
+        connection = self._connection()
         submits = self._outgoing.submits
         if self.finished_submissions < submits:
-            self._wait((), (), "session", timeout)
+            self._waiting.ask(connection, (), (), "session", timeout)
             self.finished_submissions = max(self.finished_submissions, submits)
-
-    def _wait(
-        self,
-        tasks: Sequence[Task],
-        objects: Sequence[DataObject],
-        mode: str,
-        timeout: float | None,
-    ) -> WaitAnswer:
-        connection = self._connection()
-        if self._outgoing.has_units:
-            task_ids, object_ids = asked_ids(tasks, objects)
-        else:
-            task_ids = [task.packed_id for task in tasks]
-            object_ids = [obj.packed_id for obj in objects]
-        with self._asking:
-            try:
-                answer = connection.wait(
-                    SessionId(self.session_id), task_ids, object_ids, mode, timeout
-                )
-            except TimeoutError:
-                raise TimeoutException(
-                    f"What was waited for is not finished after {timeout} seconds"
-                ) from None
-        self._results.take_in(answer.delivery)
-        return answer
 
     # Results.
 
@@ -305,7 +252,7 @@ class Session:
         """The data of a kept object; waits until it is finished."""
         connection = self._connection()
         expect_fetchable(obj)
-        return self._results.delivered(obj) or self._bring(connection, [obj])[0]
+        return self._results.delivered(obj) or self._fetching.bring(connection, [obj])[0]
 
     def fetch_all(self, objects: Iterable[DataObject]) -> list[DataInstance]:
         """The data of several kept objects; waits until they are finished."""
@@ -313,7 +260,7 @@ class Session:
         wanted = list(objects)
         for obj in wanted:
             expect_fetchable(obj)
-        return self._bring(connection, wanted)
+        return self._fetching.bring(connection, wanted)
 
     def compute(self, item: Task | DataObject) -> DataInstance:
         """The data of an object, or of the single output of a task, from its description on.
@@ -352,40 +299,13 @@ class Session:
             delivered = results.all_delivered(wanted)
             if delivered is not None:
                 return delivered
-        return self._bring(connection, wanted)
-
-    def _bring(self, connection: Connection, objects: list[DataObject]) -> list[DataInstance]:
-        """Waits for what is not finished; fetches what did not come with the answer to that."""
-        held = self._results
-        delivered = held.all_delivered(objects)
-        if delivered is not None:
-            return delivered
-        unfinished = [obj for obj in objects if is_unfinished(obj)]
-        if any(held.get(obj.packed_id) is None for obj in unfinished):
-            self._wait((), unfinished, "all", None)
-        missing = [obj.packed_id for obj in objects if held.get(obj.packed_id) is None]
-        fetched: dict[ObjectId, Fetched] = {}
-        if missing:
-            with self._asking:
-                if len(missing) == 1:
-                    fetched[missing[0]] = connection.fetch(missing[0])
-                else:
-                    found = connection.fetch_many(missing)
-                    fetched.update(zip(missing, found, strict=True))
-        return [held.instance(obj, fetched.get(obj.packed_id)) for obj in objects]
+        return self._fetching.bring(connection, wanted)
 
     def download(self, obj: DataObject, path: Path | str) -> None:
         """Writes the data of a kept object to a path, without holding all of it in memory."""
         connection = self._connection()
         expect_fetchable(obj)
-
-        def fetch(into: Path) -> None:
-            with self._asking:
-                fetched = connection.fetch(obj.packed_id, into)
-            obj.known_info = object_info(fetched.report)
-            obj.known_state = DataObjectState.finished
-
-        download(Path(path), obj.data_type, fetch)
+        self._fetching.download(connection, obj, Path(path))
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
         """Refreshes states and infos of tasks and objects."""

@@ -1,0 +1,55 @@
+"""Fetching: the data of kept objects, which came with an answer or is asked for."""
+
+from pathlib import Path
+
+from rain.base.ids import ObjectId
+from rain.base.wire import Fetched
+from rain.client.connection import Asking, Connection
+from rain.client.data import DataObject
+from rain.client.download import download
+from rain.client.items import is_unfinished
+from rain.client.reports import object_info
+from rain.client.results import ResultStore
+from rain.client.rpc.common import DataObjectState
+from rain.client.waiting import Waiting
+from rain.common.data_instance import DataInstance
+
+
+class Fetching:
+    """The fetches of one session."""
+
+    def __init__(self, waiting: Waiting, results: ResultStore, asking: Asking) -> None:
+        self._waiting = waiting
+        self._results = results
+        self._asking = asking
+
+    def bring(self, connection: Connection, objects: list[DataObject]) -> list[DataInstance]:
+        """Waits for what is not finished; fetches what did not come with the answer to that."""
+        held = self._results
+        delivered = held.all_delivered(objects)
+        if delivered is not None:
+            return delivered
+        unfinished = [obj for obj in objects if is_unfinished(obj)]
+        if any(held.get(obj.packed_id) is None for obj in unfinished):
+            self._waiting.ask(connection, (), unfinished, "all", None)
+        missing = [obj.packed_id for obj in objects if held.get(obj.packed_id) is None]
+        fetched: dict[ObjectId, Fetched] = {}
+        if missing:
+            with self._asking:
+                if len(missing) == 1:
+                    fetched[missing[0]] = connection.fetch(missing[0])
+                else:
+                    found = connection.fetch_many(missing)
+                    fetched.update(zip(missing, found, strict=True))
+        return [held.instance(obj, fetched.get(obj.packed_id)) for obj in objects]
+
+    def download(self, connection: Connection, obj: DataObject, path: Path) -> None:
+        """Writes the data of an object to a path, as it comes."""
+
+        def fetch(into: Path) -> None:
+            with self._asking:
+                fetched = connection.fetch(obj.packed_id, into)
+            obj.known_info = object_info(fetched.report)
+            obj.known_state = DataObjectState.finished
+
+        download(path, obj.data_type, fetch)
