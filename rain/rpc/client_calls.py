@@ -71,10 +71,14 @@ class Calls:
         reason = f": {told}" if told else ""
         return ConnectionLostError(f"the server at {self.where} closed the connection{reason}")
 
-    def close(self) -> None:
+    def announce_close(self) -> None:
+        """From the thread that closes: whoever asks from now on is told that."""
         if self.connection.is_open:
             self._closed_here = True
-            self.connection.end("closed by the client")
+
+    def close(self) -> None:
+        self.announce_close()
+        self.connection.end("closed by the client")
 
     def _drop(self) -> None:
         self._service = None  # in the thread of the connection, whoever else holds this object

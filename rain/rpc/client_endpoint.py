@@ -316,6 +316,7 @@ class ClientConnection:
     def close(self) -> None:
         """Closes the connection, and with it its sessions; twice is once."""
         self._downloads.close()
+        self._calls.announce_close()
         self._thread.soon(self._calls.close)
 
     @property

@@ -130,6 +130,10 @@ class Requests:
         if not self._thread.soon(self._start, number, messages, prepare, may_lapse):
             raise ConnectionLostError(NOT_HERE)
 
+    def refuse_more(self) -> None:
+        """The connection is about to end: whoever asks from now on is told so at once."""
+        self._over = True
+
     def give_up(self, number: int) -> None:
         """Nobody waits for this answer any more."""
         self._thread.soon(self._forget, number)

@@ -48,6 +48,11 @@ class ClientSession:
         # concerns its session, in whatever thread.
         self.failed: dict[SessionId, Exception] = {}
 
+    def announce_close(self) -> None:
+        """From the thread that closes: nobody asks anything any more."""
+        self._calls.announce_close()
+        self.requests.refuse_more()
+
     def close(self) -> None:
         self._calls.close()
 

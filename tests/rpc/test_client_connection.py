@@ -22,6 +22,7 @@ from rain.base.ids import SessionId, TaskId
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import GovernorReport, Submission
 from rain.rpc import host
+from rain.rpc.background import background
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.client_requests import Box
 from rain.rpc.handlers import Reply
@@ -208,3 +209,19 @@ def test_a_session_that_nobody_waits_for_any_more_is_closed(
 
     closed = play(scene, prepare).journal.named("close_session")
     assert closed == [(SessionId(7 if late else 1),)]
+
+
+def test_who_asks_after_the_end_is_told_so_though_the_connection_has_not_heard_of_it() -> None:
+    def scene(client: ClientConnection) -> None:
+        heard = threading.Event()
+        background().soon(heard.wait)
+        try:
+            client.close()
+            with pytest.raises(ConnectionLostError, match="was closed"):
+                client.open_session("late")
+            with pytest.raises(ConnectionLostError, match="was closed"):
+                client.wait(SESSION, [], [], "session")
+        finally:
+            heard.set()
+
+    play(scene)
