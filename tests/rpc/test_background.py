@@ -93,6 +93,8 @@ def test_a_script_may_end_without_closing_anything() -> None:
 def test_a_client_works_beside_a_running_asyncio_loop() -> None:
     run_script("""
         async def notebook():
+            # In debug mode it would tell of each step that takes 0.1 s, as on a loaded machine.
+            asyncio.get_running_loop().slow_callback_duration = 60.0
             client = ClientConnection("127.0.0.1", port)
             assert client.open_session("x") == 1
             client.close()
