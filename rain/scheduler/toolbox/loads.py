@@ -142,16 +142,21 @@ class Loads:
         They go by blocks, since neighbours often have a consumer in common, and since it is one
         message that tells of a block. Empty if none fits.
         """
-        fitting = [found for found in self.governors if allows(task, found, self.governors)]
+        fitting = _all_that_fit(task, self.governors)
         if len(fitting) < 2:
             return [(governor, count) for governor in fitting]
-        heap = _by_load(fitting)
-        planned = {governor: len(governor.scheduled) for governor in fitting}
         even = min(count // (2 * len(fitting)), BLOCK)
         block = max(even, worth_a_message(task, all_of_them, estimates))
         if count > block:  # rather some more in each of them than a few that are left
             most = max(block, done_in_no_time(task, estimates))
             block = -(-count // ceil(max(count / block - STRETCH, count / most)))
+        idle = [governor for governor in fitting if not governor.scheduled]
+        if count <= block * len(idle):  # each gets one at most, in the order in which they came
+            first = [(governor, block) for governor in idle[: count // block]]
+            left = count % block
+            return [*first, (idle[len(first)], left)] if left else first
+        heap = _by_load(fitting)
+        planned = {governor: len(governor.scheduled) for governor in fitting}
         dealt: list[tuple[Governor, int]] = []
         while count:
             _, number, governor = heap[0]
@@ -196,6 +201,15 @@ class Loads:
             if load == noted:
                 return governor
             heapreplace(self._heap, (load, number, governor))
+
+
+def _all_that_fit(task: Task, governors: list[Governor]) -> list[Governor]:
+    """The governors that may run the task."""
+    kind = task.kind
+    if kind.constraints is None and not kind.resources.others:  # as nearly always
+        cpus = kind.resources.cpus
+        return [found for found in governors if cpus <= found.cpus]
+    return [found for found in governors if allows(task, found, governors)]
 
 
 def _by_load(governors: list[Governor]) -> list[Entry]:
