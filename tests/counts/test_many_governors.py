@@ -1,0 +1,143 @@
+"""A task costs the server about the same on one governor as on a hundred.
+
+Seconds are not asserted: what is counted are calls, of Python's functions and of C's, in the turns
+of the server and where messages are written and read. The governors answer before the next turn.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId
+from rain.base.resources import Resources
+from rain.base.wire import Orders, Update
+from rain.rpc.codec import from_bytes, to_bytes
+from rain.scheduler import DEFAULT
+from rain.scheduler.shipped import SCHEDULERS
+from rain.server.messages import (
+    AnswerSession,
+    ClientEvent,
+    ClientJoined,
+    GovernorEvent,
+    GovernorJoined,
+    GovernorUpdated,
+    OrderGovernor,
+    SessionClosed,
+    SessionOpened,
+    Submitted,
+    TurnInput,
+)
+from rain.server.reactor import Reactor
+from rain.server.state import ReactorSettings, State
+from tests.support.submissions import Draft
+
+TASKS = 1000
+CLIENT = ClientId(1)
+INSTANT = 0.0002
+
+MORE = {10: 1.09, 100: 1.11}
+"""So many times the calls that one governor takes, at most; today 1.071 and 1.091."""
+
+ORDERS = {1: 2, 10: 11, 100: 14}
+
+
+class Server:
+    """A reactor and governors that have finished everything as soon as they are told of it."""
+
+    def __init__(self, governors: int) -> None:
+        self.calls = self.orders = 0
+        self._now = 1000.0
+        self._state = State(ReactorSettings(governor_silence=1e9))
+        self._reactor = Reactor(SCHEDULERS[DEFAULT], self._state)
+        self._news: list[GovernorEvent] = [
+            GovernorJoined(GovernorId(number), f"host:{number}", Resources(2))
+            for number in range(1, governors + 1)
+        ]
+        self._turn(ClientJoined(CLIENT))
+
+    def merge(self) -> None:
+        """A session of its own: tasks that read nothing, and one that reads what they make."""
+        (answer,) = self._turn(SessionOpened(CLIENT, RequestId(1), "merge", ""))
+        draft = Draft(answer.session)
+        made: list[ObjectId] = [draft.task()[1][0] for _ in range(TASKS)]
+        draft.task(*made, keep=True)
+        self._turn(Submitted(CLIENT, RequestId(2), draft.take()))
+        session = self._state.graph.sessions[answer.session]
+        while session.unfinished:
+            self._turn()
+        self._turn(SessionClosed(CLIENT, RequestId(3), answer.session))
+
+    def _turn(self, *events: ClientEvent) -> list[AnswerSession]:
+        self._now += INSTANT
+        if not self._news and not events:
+            self._now = max(self._now, self._reactor.next_time())
+        given = TurnInput(self._now, self._news, list(events))
+        sys.setprofile(self._saw)
+        try:
+            output = self._reactor.turn(given)
+            encoded = [
+                (effect.governor, to_bytes(effect.orders))
+                for effect in output.effects
+                if isinstance(effect, OrderGovernor)
+            ]
+            self._reactor.settle()
+        finally:
+            sys.setprofile(None)
+        answered = [(number, _answer(from_bytes(Orders, orders))) for number, orders in encoded]
+        self.orders += len(encoded)
+        sys.setprofile(self._saw)
+        try:
+            self._news = [
+                GovernorUpdated(number, from_bytes(Update, update))
+                for number, update in answered
+                if update
+            ]
+        finally:
+            sys.setprofile(None)
+        return [effect for effect in output.effects if isinstance(effect, AnswerSession)]
+
+    def _saw(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event in {"call", "c_call"}:
+            self.calls += 1
+
+
+def _answer(orders: Orders) -> bytes:
+    tasks, update = orders.tasks, Update()
+    if not tasks.ids:
+        return b""
+    finished = update.finished
+    finished.ids, finished.attempts = tasks.ids, tasks.attempts
+    finished.durations = [0.0] * len(tasks.ids)
+    finished.output_counts = [1] * len(tasks.ids)
+    finished.sizes, finished.data = [0] * len(tasks.ids), [b""] * len(tasks.ids)
+    return to_bytes(update)
+
+
+def counted(governors: int) -> tuple[int, int]:
+    """Calls and orders of the second merge: what tasks of this name take is known then."""
+    server = Server(governors)
+    server.merge()
+    gc.collect()
+    gc.disable()
+    try:
+        calls, orders = server.calls, server.orders
+        server.merge()
+        return server.calls - calls, server.orders - orders
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("governors", MORE)
+def test_a_task_takes_hardly_more_calls_on_many_governors(governors: int) -> None:
+    one, orders_to_one = counted(1)
+    many, orders_to_many = counted(governors)
+
+    print(f"{governors} governors: {many / one:.3f} times, {orders_to_many} orders")  # noqa: T201 # -rP shows it
+    assert many <= MORE[governors] * one
+    assert orders_to_one <= ORDERS[1]
+    assert orders_to_many <= ORDERS[governors]
