@@ -29,7 +29,7 @@ def marked(ctx: Any, folder: str, number: int) -> int:
 
 
 @remote(outputs=[Output(encode="pickle")], auto_load=True)
-def held(ctx: Any, folder: str) -> int:
+def held(ctx: Any, folder: str, *read: int) -> int:
     """Says who runs it, and goes on when the test lets one run go."""
     descriptor = os.open(f"{folder}/started", os.O_WRONLY)
     os.write(descriptor, f"{os.getppid()}\n".encode())
@@ -37,7 +37,7 @@ def held(ctx: Any, folder: str) -> int:
     descriptor = os.open(f"{folder}/go", os.O_RDONLY)
     os.read(descriptor, 1)
     os.close(descriptor)
-    return 7
+    return 7 + sum(read)
 
 
 @remote()
@@ -140,6 +140,31 @@ def test_the_tasks_of_a_killed_governor_run_elsewhere(
     cluster.session.wait_all()
     assert holding.output.fetch().load() == 7
     assert [task.output.fetch().load() for task in others] == [n * n for n in range(40)]
+
+
+def test_small_inputs_that_were_lent_to_a_killed_governor_come_again(
+    cluster: Cluster, gate: Gate, tmp_path: Path
+) -> None:
+    # given: a task on one governor that reads what others have made, most likely on both
+    numbers = range(40)
+    made = [marked(str(tmp_path / "marks"), number) for number in numbers]
+    holding = held(str(gate.folder), *made)
+    made[1].output.keep()
+    holding.output.keep()
+    cluster.session.submit()
+    victim = gate.next_start()
+    # when
+    cluster.kill(victim)
+    # then: it reads them elsewhere, and so does somebody who comes later
+    assert gate.next_start() == cluster.other(victim)
+    late = held(str(gate.folder), made[1])
+    late.output.keep()
+    cluster.session.submit()
+    gate.let_go(runs=2)
+    assert holding.output.fetch().load() == 7 + sum(number * number for number in numbers)
+    assert late.output.fetch().load() == 8
+    # and: nothing was made again, since the server has the bytes
+    assert [len(runs(tmp_path / "marks" / str(number))) for number in numbers] == [1] * 40
 
 
 def test_a_large_object_whose_only_copy_is_lost_is_made_again(
