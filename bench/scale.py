@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.synchronize import Event
 
+SETTLING_TASKS = 50
 PAUSE_SECONDS = 0.01  # of the client that asks beside
 
 
@@ -86,12 +87,21 @@ def memory_of(tasks: int) -> Memory:
 
 
 def _settled(server: Daemon, client: Client) -> int:
-    """After one more task: to plan it, the scheduler has heard of the sessions that have ended."""
-    with client.new_session("settled") as session:
-        build(merge(1))
-        session.submit()
-        session.wait_all()
-        return server.resident_bytes()
+    """When more tasks have not made it less: what is left of ended sessions goes in parts.
+
+    To plan them, the scheduler has heard of these sessions, too.
+    """
+    least, tasks = server.resident_bytes(), 0
+    while tasks < SETTLING_TASKS:
+        with client.new_session("settled") as session:
+            build(merge(1))
+            session.submit()
+            session.wait_all()
+        tasks += 1
+        now = server.resident_bytes()
+        if now < least:
+            least, tasks = now, 0
+    return least
 
 
 def ask_beside(port: int, stop: "Event", results: "Connection[Any, Any]") -> None:

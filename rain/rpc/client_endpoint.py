@@ -241,7 +241,7 @@ class ClientConnection:
         except RainError:
             raise
         except BaseException:  # an interruption
-            if heir is not None and self._calls.requests.is_open(number):
+            if heir is not None:
                 box.leave_to(heir)
             else:
                 self._calls.requests.give_up(number)

@@ -29,31 +29,36 @@ class Box:
     def __init__(self) -> None:
         self._empty = threading.Lock()
         self._empty.acquire()
-        self._content: Answer | Exception = None
-        self._is_full = False  # whoever was about to take it may have been interrupted
+        self._content: list[Answer | Exception] = []  # none yet, or one
         self._heir: Put | None = None
 
     def put(self, content: Answer | Exception) -> None:
-        self._content = content
-        self._is_full = True
+        self._content.append(content)
         self._empty.release()
         if self._heir is not None:
-            self._heir(content)
+            self._pass_on(self._heir)
 
     def leave_to(self, heir: Put) -> None:
         """Nobody waits here any more: the answer goes there, even if it has come already."""
         self._heir = heir
-        if self._is_full:
-            heir(self._content)
+        self._pass_on(heir)
+
+    def _pass_on(self, heir: Put) -> None:
+        try:
+            content = self._content.pop()  # a single step, so that two threads pass it on once
+        except IndexError:  # it has not come, or is there already
+            return
+        heir(content)
 
     def take(self, timeout: float | None = None) -> Answer:
         """The answer, when it has come; TimeoutError after so many seconds. Raises refusals."""
         limit = -1 if timeout is None else min(max(timeout, 0), threading.TIMEOUT_MAX)
         if not self._empty.acquire(timeout=limit):
             raise TimeoutError
-        if isinstance(self._content, Exception):
-            raise self._content
-        return self._content
+        (content,) = self._content
+        if isinstance(content, Exception):
+            raise content
+        return content
 
 
 class Requests:
