@@ -144,7 +144,10 @@ class Client:
         return Session(self, session_id, False, joined.name, joined.on_failure, numbers, fuse=fuse)
 
     def end_session(self, session_id: SessionId) -> None:
-        """Tells the server that a session is closed; one that has failed or gone is so already."""
+        """Tells the server that a session is closed; one that has failed or gone is so already.
+
+        Nobody waits for that: whatever is asked next comes after it.
+        """
         self.housekeeper.open_sessions.discard(session_id)
         if not self.housekeeper.closed:
             with suppress(RainError):

@@ -136,7 +136,9 @@ class ClientConnection:
         self._thread.run(self._calls.terminate)
 
     def close_session(self, session: SessionId) -> None:
-        self._request(CloseSession(session))
+        """Does not wait until it is closed: whatever is asked next comes behind it."""
+        number = next(self._numbers)
+        self._calls.requests.ask(number, [write_request(number, CloseSession(session))], _nothing)
 
     def submit(self, submission: Submission) -> None:
         """Returns when the submission is accepted.
@@ -250,10 +252,8 @@ class ClientConnection:
     def _close_unwanted(self, session: Answer | Exception) -> None:
         """In the thread of the connection, or of whoever was interrupted."""
         if isinstance(session, int):
-            number = next(self._numbers)
-            message = write_request(number, CloseSession(session))
             with suppress(ConnectionLostError):
-                self._calls.requests.ask(number, [message], _nothing)
+                self.close_session(SessionId(session))
 
     def _leave(self, session: SessionId, number: int, box: Box) -> None:
         """Nobody waits for what was submitted; that it was refused is not to be lost."""

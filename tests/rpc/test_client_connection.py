@@ -61,7 +61,6 @@ def test_every_call_gets_its_answer() -> None:
 
 CALLS: dict[str, Callable[[ClientConnection], object]] = {
     "open_session": lambda client: client.open_session("name"),
-    "close_session": lambda client: client.close_session(SESSION),
     "submit": lambda client: client.submit(Submission(SESSION)),
     "unkeep": lambda client: client.unkeep([OBJECT]),
     "wait": lambda client: client.wait(SESSION, [], [], "session"),
@@ -90,6 +89,20 @@ def test_every_call_can_be_refused_and_told_that_its_session_failed(name: str) -
     play(scene, lambda server: server.rules.update({name: refuse}))
 
 
+def test_nobody_waits_for_the_end_of_a_session_and_what_is_asked_next_comes_behind_it() -> None:
+    closing: list[Reply[Any]] = []
+
+    def scene(client: ClientConnection) -> None:
+        client.close_session(SESSION)
+        client.open_session("next")
+        closing.pop().refuse("it is closed already")
+        client.server_info()
+        assert client.unanswered == 0
+
+    server = play(scene, lambda server: server.rules.update(close_session=closing.append))
+    assert [entry[0] for entry in server.journal.entries[1:3]] == ["close_session", "open_session"]
+
+
 def test_several_threads_share_a_connection() -> None:
     def scene(client: ClientConnection) -> None:
         def work(number: int) -> None:
@@ -112,7 +125,7 @@ def test_a_client_that_breaks_the_protocol_is_closed_alone_and_told_why() -> Non
         raise ProtocolError("that session is not yours")
 
     async def main() -> int:
-        server = FakeServer(rules={"close_session": judge})
+        server = FakeServer(rules={"unkeep": judge})
         listener = listen("127.0.0.1", 0, server)
 
         def script() -> None:
@@ -124,7 +137,7 @@ def test_a_client_that_breaks_the_protocol_is_closed_alone_and_told_why() -> Non
             )
             for _ in range(2):
                 with pytest.raises(ConnectionLostError, match=f"^{re.escape(expected)}$"):
-                    bad.close_session(SESSION)
+                    bad.unkeep([OBJECT])
             good.open_session("")
             good.close()
             bad.close()
