@@ -1,7 +1,6 @@
 """Chains that are submitted as one task: what is sent, what it computes, and what handles say."""
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,42 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rain.base.failures import OnFailure, SessionFailure
 from rain.base.kinds import TaskKind
-from rain.base.units import UNIT, failure_inside
+from rain.base.units import UNIT
 from rain.client import (
-    DataObject,
     Input,
-    Output,
     RainException,
-    Task,
-    TaskException,
     blob,
     fusing,
     pickled,
     remote,
     tasks,
 )
-from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.unit import LONGEST_NAME, unit_name
 from tests.client.fake import World, world
+from tests.client.fused import PICKLE, chain, inc
 from tests.support.chained import Node, described, step
 from tests.support.chained_graphs import graphs
 from tests.support.evaluated import evaluator
-
-PICKLE = [Output(encode="pickle")]
-
-
-@remote(outputs=PICKLE, auto_load=True, name="inc")
-def inc(ctx: Any, value: int) -> int:
-    return value + 1
-
-
-def chain(length: int) -> list[Task]:
-    made = [inc(0)]
-    while len(made) < length:
-        made.append(inc(made[-1]))
-    return made
 
 
 def told(here: World) -> tuple[list[TaskKind], list[int]]:
@@ -255,161 +235,6 @@ def test_the_name_of_a_unit_says_what_is_inside(names: list[str], expected: str)
 @given(st.lists(st.text(max_size=200), min_size=2, max_size=50))
 def test_names_are_short(names: list[str]) -> None:
     assert len(unit_name(names)) <= LONGEST_NAME
-
-
-# What handles say.
-
-
-def test_a_task_inside_is_waited_for_with_its_unit(here: World) -> None:
-    with here.session:
-        made = chain(4)
-        here.session.submit(fuse=True)
-        assert {task.state for task in made} == {TaskState.notAssigned}
-        made[1].wait()
-        made[0].output.wait()
-        unit = made[3].packed_id
-        assert [tasks for tasks, *_ in here.server.waits] == [[unit], [unit]]
-        assert made[1].state is TaskState.finished
-        assert made[0].output.state is DataObjectState.removed
-        assert made[1].unit is not None
-        assert made[1].unit.members == tuple(task.packed_id for task in made)
-
-
-def test_some_that_are_waited_for_may_be_inside(here: World) -> None:
-    with here.session:
-        made = chain(3)
-        other = inc(5)
-        here.session.submit(fuse=True)
-        here.server.unfinished.add(other.packed_id)
-        done, objects = here.session.wait_some([made[0], other, made[1].output, made[2].output])
-        assert done == [made[0]]
-        assert objects == [made[1].output, made[2].output]
-        assert made[0].state is TaskState.finished
-        assert made[1].output.state is DataObjectState.removed
-        assert made[2].output.state is DataObjectState.finished
-        assert here.server.waits[-1][0] == [made[2].packed_id, other.packed_id]
-        assert here.session.wait_some([made[0].output]) == ([], [made[0].output])
-
-
-def test_after_all_is_finished_what_was_inside_is_gone(here: World) -> None:
-    with here.session:
-        made = chain(2)
-        here.session.submit(fuse=True)
-        here.session.wait_all()
-        assert [task.state for task in made] == [TaskState.finished] * 2
-        assert made[0].output.state is DataObjectState.removed
-        assert made[1].output.state is DataObjectState.finished
-
-
-def test_an_update_tells_of_the_unit(here: World) -> None:
-    with here.session:
-        made = chain(3)
-        here.session.submit(fuse=True)
-        here.session.update([made[1], made[0].output, made[2].output])
-        assert made[1].state is TaskState.finished
-        assert made[1].info is not None
-        assert made[1].info.duration == 0.25
-        assert made[0].output.state is DataObjectState.removed
-        assert made[2].output.state is DataObjectState.finished
-
-
-USES: list[Callable[[DataObject], object]] = [
-    lambda obj: obj.fetch(),
-    lambda obj: obj.keep(),
-    lambda obj: obj.download("/nowhere"),
-    lambda obj: obj.session.compute(obj),
-    lambda obj: obj.session.fetch_all([obj]),
-]
-
-
-@pytest.mark.parametrize("use", USES)
-def test_what_is_inside_cannot_be_had(here: World, use: Callable[[DataObject], object]) -> None:
-    with here.session:
-        made = chain(3)
-        here.session.submit(fuse=True)
-        gone = r"<DataObject 1/.* has disappeared inside the unit 'inc x 3' \(task 1/.*keep\(\)"
-        with pytest.raises(RainException, match=gone):
-            use(made[1].output)
-
-
-def test_a_later_task_cannot_read_what_is_inside(here: World) -> None:
-    with here.session:
-        made = chain(3)
-        here.session.submit(fuse=True)
-        for fuse in (False, True):
-            inc(made[1])
-            with pytest.raises(RainException, match="has disappeared inside the unit 'inc x 3'"):
-                here.session.submit(fuse=fuse)
-        assert here.session.task_count == 2
-
-
-# Failures.
-
-
-def failing(here: World, made: list[Task], place: int) -> SessionFailure:
-    task = made[place - 1]
-    text = failure_inside(task.packed_id, task.name or "", place, len(made), "Traceback: bad")
-    return SessionFailure(text, "1 of 3 (inc): words", made[-1].packed_id)
-
-
-def test_a_failure_names_the_task_inside(here: World) -> None:
-    with here.session:
-        made = [inc(0), step(1)]
-        made = [made[0], step(made[0])]
-        made.append(inc(made[1]))
-        here.session.submit(fuse=True)
-        here.server.failures[1] = failing(here, made, 2)
-        with pytest.raises(TaskException) as caught:
-            made[2].wait()
-        lines = str(caught.value).splitlines()
-        assert lines[0] == f"Task {made[1]!r} failed"
-        assert lines[1] == "It is number 2 of 3 tasks in the unit 'inc + step + inc'"
-        assert lines[2].startswith("Message: Task 1/")
-        assert lines[3] == "Traceback: bad"
-        assert "made = [made[0], step(made[0])]" in str(caught.value)
-        assert lines[-1] == "1 of 3 (inc): words"
-        assert caught.value.task_id == made[1].id
-
-
-def test_after_a_failure_the_tasks_before_it_are_finished(here: World) -> None:
-    with here.session:
-        made = chain(4)
-        here.session.submit(fuse=True)
-        here.server.failures[1] = failing(here, made, 3)
-        with pytest.raises(TaskException):
-            here.session.wait(made)
-        assert [task.state for task in made] == [
-            TaskState.finished,
-            TaskState.finished,
-            TaskState.failed,
-            TaskState.notAssigned,
-        ]
-        assert made[2].info is not None
-        assert "Traceback: bad" in made[2].info.error
-        assert made[1].info is None
-
-
-def test_in_a_session_that_goes_on_those_behind_it_fail_with_it(here: World) -> None:
-    here.session.on_failure = OnFailure.CONTINUE
-    with here.session:
-        made = chain(3)
-        here.session.submit(fuse=True)
-        here.server.failures[1] = failing(here, made, 2)
-        for task, state in zip(made, ("finished", "failed", "failed"), strict=True):
-            with pytest.raises(TaskException):
-                task.wait()
-            assert task.state is TaskState[state]
-
-
-def test_when_the_executor_ended_nobody_knows_which_task_it_was(here: World) -> None:
-    with here.session:
-        made = chain(3)
-        here.session.submit(fuse=True)
-        here.server.failures[1] = SessionFailure("killed by signal 9", "", made[2].packed_id)
-        with pytest.raises(TaskException) as caught:
-            here.session.wait(made)
-        assert "for the unit 'inc x 3': one of its 3 tasks has failed" in str(caught.value)
-        assert {task.state for task in made} == {TaskState.failed}
 
 
 # What it computes.

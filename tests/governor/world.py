@@ -7,7 +7,7 @@ message of the server and to it goes through the wire.
 
 from collections import Counter
 
-from rain.base.ids import SessionId, TaskId, session_of
+from rain.base.ids import KindId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire import Orders
@@ -132,6 +132,14 @@ class World(PlayedServer):
             self.order(orders)
         return orders
 
+    def _plain_kind(self, orders: Orders, session: int) -> KindId:
+        """Told with these orders, if it was not before."""
+        kind = kind_id(PLAIN, session)
+        if kind not in self.told_kinds:
+            self.told_kinds.add(kind)
+            orders.object_kinds.append(ObjectKind(kind, data_type=DataType.BLOB))
+        return kind
+
     def place(
         self,
         number: int,
@@ -143,10 +151,7 @@ class World(PlayedServer):
         send: bool = True,
     ) -> Orders:
         orders = Orders() if orders is None else orders
-        kind = kind_id(PLAIN, session)
-        if kind not in self.told_kinds:
-            self.told_kinds.add(kind)
-            orders.object_kinds.append(ObjectKind(kind, data_type=DataType.BLOB))
+        kind = self._plain_kind(orders, session)
         placed = orders.objects
         placed.ids.append(object_id(number, session))
         placed.kinds.append(kind)
@@ -167,10 +172,7 @@ class World(PlayedServer):
         orders: Orders,
     ) -> None:
         """Bytes for a task that these orders assign, too."""
-        kind = kind_id(PLAIN, session)
-        if kind not in self.told_kinds:
-            self.told_kinds.add(kind)
-            orders.object_kinds.append(ObjectKind(kind, data_type=DataType.BLOB))
+        kind = self._plain_kind(orders, session)
         lent = orders.lent
         lent.ids.append(object_id(number, session))
         lent.kinds.append(kind)

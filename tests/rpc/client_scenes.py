@@ -1,6 +1,7 @@
 """Scripts of a client beside a server that does what a test says."""
 
 from collections.abc import Callable
+from typing import Never
 
 import trio
 
@@ -12,6 +13,11 @@ from tests.rpc.fakes import FakeServer
 
 SESSION = SessionId(1)
 OBJECT = ObjectId(pack(1, 10))
+
+
+def interrupted(*_: object) -> Never:
+    """In the place of what Ctrl-C interrupts."""
+    raise KeyboardInterrupt
 
 
 def play(

@@ -5,7 +5,7 @@ import re
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Never
+from typing import Any
 
 import pytest
 import trio
@@ -27,7 +27,7 @@ from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.client_requests import Box
 from rain.rpc.handlers import Reply
 from rain.rpc.server_endpoint import listen
-from tests.rpc.client_scenes import OBJECT, SESSION, play
+from tests.rpc.client_scenes import OBJECT, SESSION, interrupted, play
 from tests.rpc.fakes import FakeServer
 
 
@@ -197,9 +197,6 @@ def test_a_session_that_nobody_waits_for_any_more_is_closed(
     late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Reply[SessionId]] = []
-
-    def interrupted(*_: object) -> Never:
-        raise KeyboardInterrupt
 
     def open_when_asked_again(reply: Reply[Any]) -> None:
         while opened:

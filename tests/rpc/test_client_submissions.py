@@ -19,7 +19,7 @@ from rain.rpc import client_endpoint, client_submit
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.client_requests import Box, Requests
 from rain.rpc.codec.requests import SubmitPart
-from tests.rpc.client_scenes import OBJECT, SESSION, play
+from tests.rpc.client_scenes import OBJECT, SESSION, interrupted, play
 from tests.rpc.fakes import FakeServer
 
 
@@ -214,9 +214,6 @@ def test_nothing_is_sent_to_a_session_whose_last_submission_has_failed() -> None
 def test_nothing_remains_of_a_computation_that_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
     def scene(client: ClientConnection) -> None:
         waiting = client.submit_and_wait(Submission(SESSION), [OBJECT])
         with monkeypatch.context() as patch:
@@ -273,9 +270,6 @@ def test_a_submission_that_is_interrupted_has_left_when_it_was_sent(
         assert not client.has_left(SESSION)
         client.open_session("behind it")
 
-    def interrupted(*arguments: Any) -> Never:
-        raise KeyboardInterrupt
-
     def prepare(server: FakeServer) -> None:
         server.rules["submit"] = server.rules["compute"] = lambda reply: None
 
@@ -286,9 +280,6 @@ def test_a_submission_that_is_interrupted_has_left_when_it_was_sent(
 def test_the_refusal_of_an_interrupted_submission_is_told_by_the_next_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def interrupted(box: Box, timeout: float | None = None) -> Never:
-        raise KeyboardInterrupt
-
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
             patched.setattr(Box, "take", interrupted)
@@ -343,9 +334,6 @@ def test_the_refusal_of_an_interrupted_computation_is_told_by_the_next_call(
 def test_that_a_task_of_an_interrupted_computation_has_failed_is_no_refusal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def interrupted(box: Box, timeout: float | None = None) -> Never:
-        raise KeyboardInterrupt
-
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
             patched.setattr(Box, "take", interrupted)
@@ -369,9 +357,6 @@ def test_nothing_is_kept_of_an_interrupted_computation_when_somebody_behind_it_i
     def seen(requests: Requests, number: int) -> None:
         connections.append(requests)
         give_up(requests, number)
-
-    def interrupted(box: Box, timeout: float | None = None) -> Never:
-        raise KeyboardInterrupt
 
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
