@@ -292,7 +292,10 @@ class Draft:
 
 
 def _connect(task: Task, earlier: Iterable[DataObject]) -> int:
-    """Hangs a new task on inputs of earlier submits; how many of these it misses."""
+    """Hangs a new task on inputs of earlier submits; how many of these it misses.
+
+    `read_inputs` does the same to new ones, without a call for each task.
+    """
     missing = 0
     for data_object in earlier:
         consumers = data_object.consumers

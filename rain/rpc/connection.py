@@ -102,7 +102,7 @@ class Connection:
                 on_message(content)
             except ProtocolError as error:
                 self.end_with_reason(str(error))
-            except Exception:
+            except Exception:  # ours: the loop ends the program with it
                 self.end("the program failed")
                 raise
 
