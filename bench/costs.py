@@ -22,7 +22,7 @@ from rain.client import Client
 
 MILLION = 1_000_000
 
-TURN_TASKS = 5_000
+TURN_TASKS = 10_000
 """So many tasks at least in one turn: less would measure single moments."""
 
 

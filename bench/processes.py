@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import clock_gettime
+from time import clock_gettime, sleep
 
 import click
 from attrs import frozen
@@ -16,6 +16,12 @@ from attrs import frozen
 HOST = "127.0.0.1"
 START_LIMIT_SECONDS = 30
 STOP_LIMIT_SECONDS = 10
+
+QUIET_SECONDS = 0.6
+"""Longer than the end of a session waits for other orders (`ReactorSettings.end_wait`)."""
+
+QUIET_SHARE = 0.05
+"""Of a cpu that a daemon may use and still count as quiet: somebody lives in it."""
 
 
 def cpu_seconds(pid: int) -> float:
@@ -38,6 +44,16 @@ class Daemon:
 
     def cpu_seconds(self) -> float:
         return cpu_seconds(self.process.pid)
+
+    def quiet_cpu_seconds(self) -> float:
+        """The same when it has done all that it was left with, which nobody waits for."""
+        before = self.cpu_seconds()
+        while True:
+            sleep(QUIET_SECONDS)
+            now = self.cpu_seconds()
+            if now - before < QUIET_SHARE * QUIET_SECONDS:
+                return now
+            before = now
 
     def resident_bytes(self) -> int:
         return resident_bytes(self.process.pid)

@@ -31,7 +31,7 @@ class Sample:
 
     shape: Shape
     seconds: tuple[float, ...]  # submit to all finished, one for each round
-    server_cpu_seconds: float  # over all rounds, from submit to the closed session
+    server_cpu_seconds: float  # over all rounds, all that came of them
 
     @property
     def tasks_per_second(self) -> Summary:
@@ -60,9 +60,12 @@ def build(shape: Shape) -> None:
 
 
 def measure(shape: Shape, client: Client, server: Daemon, rounds: int) -> Sample:
-    """Runs the shape so often, each time in a session of its own."""
+    """Runs the shape so often, each time in a session of its own.
+
+    Sessions end behind the client's back, so the server is watched until it is quiet.
+    """
     seconds: list[float] = []
-    cpu_before = server.cpu_seconds()
+    cpu_before = server.quiet_cpu_seconds()
     for _ in range(rounds):
         with client.new_session("bench") as session:
             build(shape)
@@ -70,7 +73,7 @@ def measure(shape: Shape, client: Client, server: Daemon, rounds: int) -> Sample
             session.submit()
             session.wait_all()
             seconds.append(perf_counter() - start)
-    return Sample(shape, tuple(seconds), server.cpu_seconds() - cpu_before)
+    return Sample(shape, tuple(seconds), server.quiet_cpu_seconds() - cpu_before)
 
 
 def measure_all(

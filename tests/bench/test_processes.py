@@ -1,14 +1,25 @@
 """What the kernel says about a process is read right, and clusters start and end whole."""
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
 import click
 import pytest
 
-from bench.processes import HOST, cpu_seconds, recorded_cluster, resident_bytes, zero_cluster
+from bench import processes
+from bench.processes import (
+    HOST,
+    QUIET_SECONDS,
+    Daemon,
+    cpu_seconds,
+    recorded_cluster,
+    resident_bytes,
+    zero_cluster,
+)
 from rain.client import Client
+from rain.server.state import ReactorSettings
 
 
 def test_the_cpu_time_of_a_process_is_what_it_says_itself() -> None:
@@ -21,6 +32,22 @@ def test_the_cpu_time_of_a_process_is_what_it_says_itself() -> None:
 
 def test_a_process_has_some_memory() -> None:
     assert resident_bytes(os.getpid()) > 1_000_000
+
+
+def test_a_daemon_is_read_when_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = iter([1.0, 1.5, 1.6, 1.6001, 1.6002])
+    pauses: list[float] = []
+    monkeypatch.setattr(Daemon, "cpu_seconds", lambda _: next(readings))
+    monkeypatch.setattr(processes, "sleep", pauses.append)
+    daemon = Daemon("server", subprocess.Popen(["true"]), Path("unused"))
+
+    assert daemon.quiet_cpu_seconds() == 1.6001
+    assert pauses == [QUIET_SECONDS] * 3
+    daemon.stop()
+
+
+def test_what_waits_at_the_end_of_a_session_is_over_when_a_daemon_is_quiet() -> None:
+    assert ReactorSettings().end_wait < QUIET_SECONDS
 
 
 @pytest.mark.whole
