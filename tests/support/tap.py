@@ -80,6 +80,8 @@ class Tap:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._woken, self._waker = socket.socketpair()
         self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
         self._peers: dict[socket.socket, tuple[socket.socket, MessageCounter]] = {}
         self._there: list[MessageCounter] = []  # towards the address, one for each connection
         self._back: list[MessageCounter] = []
@@ -94,6 +96,11 @@ class Tap:
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def open_count(self) -> int:
+        """How many sockets are passed on from."""
+        return len(self._peers)
+
     def seen(self) -> Counter[str]:
         """Messages and bytes of both directions so far."""
         ways = {"there": self._there, "back": self._back}
@@ -103,8 +110,6 @@ class Tap:
         )
 
     def __enter__(self) -> Self:
-        self._selector.register(self._listener, selectors.EVENT_READ)
-        self._selector.register(self._woken, selectors.EVENT_READ)
         self._thread.start()
         return self
 
@@ -116,21 +121,30 @@ class Tap:
     ) -> None:
         self._waker.send(b"!")
         self._thread.join()
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of all sockets."""
         for one in (*self._peers, self._listener, self._woken, self._waker):
             one.close()
         self._selector.close()
 
     def _run(self) -> None:
-        while True:
-            for key, _ in self._selector.select():
-                ready = key.fileobj
-                assert isinstance(ready, socket.socket)
-                if ready is self._woken:
-                    return
-                if ready is self._listener:
-                    self._connect()
-                else:
-                    self._pass_on(ready)
+        while self.step():
+            pass
+
+    def step(self) -> bool:
+        """Passes on what is found with one look; whether there shall be another one."""
+        for key, _ in self._selector.select():
+            ready = key.fileobj
+            assert isinstance(ready, socket.socket)
+            if ready is self._woken:
+                return False
+            if ready is self._listener:
+                self._connect()
+            elif ready in self._peers:  # else it was closed with its peer, which was found before
+                self._pass_on(ready)
+        return True
 
     def _connect(self) -> None:
         caller, _ = self._listener.accept()
