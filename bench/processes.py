@@ -18,7 +18,7 @@ START_LIMIT_SECONDS = 30
 STOP_LIMIT_SECONDS = 10
 
 QUIET_SECONDS = 0.6
-"""Longer than the end of a session waits for other orders (`ReactorSettings.end_wait`)."""
+"""Longer than anything waits for other orders (`ReactorSettings.little_wait`)."""
 
 QUIET_SHARE = 0.05
 """Of a cpu that a daemon may use and still count as quiet: somebody lives in it."""

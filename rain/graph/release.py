@@ -26,9 +26,10 @@ _REMOVE = OBJECT_MOVES[ObjectMove.REMOVE]
 
 def release(
     graph: Graph, objects: Sequence[DataObject], most: int = maxsize
-) -> dict[Governor, list[ObjectId]]:
-    """Removes finished objects that nobody needs; returns what each governor must drop.
+) -> tuple[dict[Governor, list[ObjectId]], int]:
+    """Removes finished objects that nobody needs.
 
+    Returns what each governor must drop, and of how many bytes no governor holds more.
     Does nothing to objects that are unfinished or needed. Those after so many wait in the graph
     (`take_unneeded`).
     """
@@ -37,6 +38,7 @@ def release(
         objects = objects[:most]
     gone: list[DataObject] = []
     revived: list[DataObject] = []
+    size = 0
     for data_object in objects:
         if data_object.state is not _FINISHED or data_object.kept or data_object.needed_by:
             continue
@@ -51,6 +53,7 @@ def release(
         producer = data_object.producer
         if producer is None or producer.row in DONE:
             gone.append(data_object)
+            size += data_object.size
         else:
             revived.append(data_object)
     drops = forget_copies(gone)
@@ -59,7 +62,7 @@ def release(
         data_object.move(ObjectMove.REVIVE)
         for governor in planning.expect(data_object):
             drops.setdefault(governor, []).append(data_object.id)
-    return drops
+    return drops, size
 
 
 def take_unneeded(graph: Graph, most: int) -> list[DataObject]:

@@ -136,9 +136,9 @@ class ClientConnection:
         self._thread.run(self._calls.terminate)
 
     def close_session(self, session: SessionId) -> None:
-        """Does not wait until it is closed: whatever is asked next comes behind it."""
+        """Is not told when it is closed: whatever is asked next comes behind it."""
         number = next(self._numbers)
-        self._calls.requests.ask(number, [write_request(number, CloseSession(session))], _nothing)
+        self._calls.requests.tell(number, write_request(number, CloseSession(session)))
 
     def submit(self, submission: Submission) -> None:
         """Returns when the submission is accepted.
@@ -365,7 +365,3 @@ class ClientConnection:
             self._calls.upload_and_ask(number, messages, uploads, put)
         else:
             self._calls.requests.ask(number, messages, put)
-
-
-def _nothing(_answer: Answer | Exception) -> None:
-    """Takes an answer that changes nothing."""

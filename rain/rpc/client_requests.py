@@ -117,6 +117,17 @@ class Requests:
             raise self._lost()
         self._connection.say_now(messages[0])
 
+    def tell(self, number: int, message: bytes) -> None:
+        """Sends a request that has no answer. Raises `ConnectionLostError` if it cannot."""
+        if not self._thread.is_usable:
+            raise ConnectionLostError(NOT_HERE)
+        if self._over:
+            raise self._lost()
+        if self._indirect:
+            self._soon(number, [message], _nothing, may_lapse=False)
+        else:
+            self._connection.say_now(message)
+
     def ask_after(
         self,
         number: int,
@@ -130,6 +141,11 @@ class Requests:
         self._open[number] = put
         if self._over and self._open.pop(number, None) is not None:
             raise self._lost()
+        self._soon(number, messages, prepare, may_lapse=may_lapse)
+
+    def _soon(
+        self, number: int, messages: Sequence[bytes], prepare: Prepare, *, may_lapse: bool
+    ) -> None:
         with self._counting:
             self._indirect += 1
         if not self._thread.soon(self._start, number, messages, prepare, may_lapse):

@@ -56,6 +56,16 @@ class PlainReply(Generic[T]):
             self._connection.say(write(self._number, value))
 
 
+class UnsentReply(Generic[T]):
+    """Fulfils `rain.rpc.handlers.Reply` for one request whose answer nobody waits for."""
+
+    def answer(self, value: T, /) -> None:
+        """It is done, which changes nothing for anybody who could be told."""
+
+    def refuse(self, reason: str | SessionFailure, /) -> None:
+        """It was not to be done, which changes as little."""
+
+
 class CallReply(Generic[T]):
     """Fulfils `rain.rpc.handlers.Reply` for one call that is being served."""
 

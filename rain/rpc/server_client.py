@@ -44,7 +44,7 @@ from rain.rpc.connection import Connection
 from rain.rpc.handlers import ClientHandler, ServerHandler, Uploads
 from rain.rpc.offer import offer
 from rain.rpc.pending import PENDING_LIMIT, PendingSubmission
-from rain.rpc.replies import CallReply, PlainReply, Refused
+from rain.rpc.replies import CallReply, PlainReply, Refused, UnsentReply
 
 
 @contextmanager
@@ -131,7 +131,7 @@ class ServedClient:
                 opened = PlainReply(self._connection, number, write_opened)
                 self._handler.open_session(name, user, on_failure, opened)
             case CloseSession(session):
-                self._handler.close_session(session, self._done(number))
+                self._handler.close_session(session, UnsentReply())
             case Unkeep(objects):
                 self._handler.unkeep(objects, self._done(number))
             case _:

@@ -40,9 +40,9 @@ class ReactorSettings:
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
-    later_wait: float = 0.02  # seconds for which what is not urgent waits for other orders,
-    end_wait: float = 0.5  # and the end of a session of which a governor holds next to nothing:
-    little: int = 1024 * 1024  # no more bytes than so many
+    little: int = 1024 * 1024  # as many bytes and no more a governor may hold in vain for
+    little_wait: float = 0.5  # so many seconds, while news of them wait for other orders,
+    much_wait: float = 0.02  # and more bytes for so many
     crash_limit: int = 3  # governors that may be lost under a task until it is taken for the reason
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
     scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
@@ -68,6 +68,7 @@ class Later:
     """What a governor need not hold any more; it is told with whatever else it is told."""
 
     due: float = inf  # it waits no longer than that
+    held: float = 0  # bytes that the governor holds in vain, at the most
     drops: list[ObjectId] = Factory(list)
     forget_sessions: list[SessionId] = Factory(list)
 
@@ -157,18 +158,19 @@ class State:
         Of very many a part: the others go in the turns that follow.
         """
         most = self.settings.let_go_at_once
-        for governor, dropped in release(self.graph, objects, most).items():
+        drops, _ = release(self.graph, objects, most)
+        for governor, dropped in drops.items():
             self.orders(governor).drops += dropped
 
     def release_soon(self, objects: Sequence[DataObject]) -> None:
         """The same where nobody has asked for it.
 
-        It is not urgent, and a message of its own costs as much as ten tasks: so it waits a little
-        for whatever else these governors are told.
+        It is not urgent, and a message of its own costs as much as ten tasks: so it waits for
+        whatever else these governors are told, the longer the less they hold.
         """
-        most = self.settings.let_go_at_once
-        for governor, dropped in release(self.graph, objects, most).items():
-            self._later_for(governor, self.settings.later_wait).drops += dropped
+        drops, size = release(self.graph, objects, self.settings.let_go_at_once)
+        for governor, dropped in drops.items():
+            self._later_for(governor, size).drops += dropped
 
     def let_go(self) -> None:
         """One more part of what was too much for an earlier turn."""
@@ -187,20 +189,20 @@ class State:
         later = self.later.get(governor.id)
         if later is not None and later.drops:
             later.drops = [i for i in later.drops if i >> NUMBER_BITS != session.id]
-            if not later.drops and not later.forget_sessions:
-                del self.later[governor.id]
         if held == inf:
             self.orders(governor).forget_sessions.append(session.id)
             return
-        settings = self.settings
-        wait = settings.end_wait if held <= settings.little else settings.later_wait
-        self._later_for(governor, wait).forget_sessions.append(session.id)
+        self._later_for(governor, held).forget_sessions.append(session.id)
 
-    def _later_for(self, governor: Governor, wait: float) -> Later:
-        later = self.later.get(governor.id)
+    def _later_for(self, governor: Governor, held: float) -> Later:
+        """Where news wait for a governor, which holds so many bytes until it hears them."""
+        settings, later = self.settings, self.later.get(governor.id)
         if later is None:
             later = self.later[governor.id] = Later()
-        due = self.now + wait
+        later.held += held
+        due = self.now + (
+            settings.little_wait if later.held <= settings.little else settings.much_wait
+        )
         if due < later.due:
             later.due = due
             self.later_due = min(due, self.later_due)

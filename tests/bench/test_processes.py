@@ -47,7 +47,7 @@ def test_a_daemon_is_read_when_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_waits_at_the_end_of_a_session_is_over_when_a_daemon_is_quiet() -> None:
-    assert ReactorSettings().end_wait < QUIET_SECONDS
+    assert ReactorSettings().little_wait < QUIET_SECONDS
 
 
 @pytest.mark.whole

@@ -18,13 +18,15 @@ from rain.base.errors import (
     SessionFailedError,
 )
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import SessionId, TaskId
+from rain.base.ids import KindId, SessionId, TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import GovernorReport, Submission
+from rain.base.wire import GovernorReport, Submission, TaskColumns
 from rain.rpc import host
 from rain.rpc.background import background
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.client_requests import Box
+from rain.rpc.codec.split import PART_ROWS
+from rain.rpc.connection import Connection
 from rain.rpc.handlers import Reply
 from rain.rpc.server_endpoint import listen
 from tests.rpc.client_scenes import OBJECT, SESSION, interrupted, play
@@ -89,18 +91,29 @@ def test_every_call_can_be_refused_and_told_that_its_session_failed(name: str) -
     play(scene, lambda server: server.rules.update({name: refuse}))
 
 
-def test_nobody_waits_for_the_end_of_a_session_and_what_is_asked_next_comes_behind_it() -> None:
-    closing: list[Reply[Any]] = []
+@pytest.mark.parametrize("outcome", ["done", "refused"])
+def test_the_end_of_a_session_is_not_answered_and_what_is_asked_next_comes_behind_it(
+    outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[bytes] = []
+
+    def end(reply: Reply[Any]) -> None:
+        if outcome == "done":
+            reply.answer(None)
+        else:
+            reply.refuse("it is closed already")
 
     def scene(client: ClientConnection) -> None:
-        client.close_session(SESSION)
+        with monkeypatch.context() as patch:
+            patch.setattr(Connection, "say", lambda _, message: said.append(message))
+            client.close_session(SESSION)
+            assert client.unanswered == 0
+            client.server_info()
         client.open_session("next")
-        closing.pop().refuse("it is closed already")
-        client.server_info()
-        assert client.unanswered == 0
 
-    server = play(scene, lambda server: server.rules.update(close_session=closing.append))
-    assert [entry[0] for entry in server.journal.entries[1:3]] == ["close_session", "open_session"]
+    server = play(scene, lambda server: server.rules.update(close_session=end))
+    assert not said
+    assert [entry[0] for entry in server.journal.entries[1:3]] == ["close_session", "server_info"]
 
 
 def test_several_threads_share_a_connection() -> None:
@@ -190,6 +203,28 @@ def test_our_own_mistake_in_a_handler_ends_the_server() -> None:
 
     with pytest.raises(InvariantError, match="two owners"):
         play(scene, lambda server: server.rules.update(open_session=broken))
+
+
+def test_the_end_of_a_session_does_not_overtake_what_was_submitted_before() -> None:
+    count = PART_ROWS + 1  # in two messages, which leave behind the caller's back
+    tasks = TaskColumns(
+        ids=[TaskId(number) for number in range(count)],
+        kinds=[KindId(1)] * count,
+        configs=[b""] * count,
+        input_counts=[0] * count,
+    )
+
+    def scene(client: ClientConnection) -> None:
+        told = threading.Event()
+        background().soon(told.wait)  # until then nothing leaves behind the caller's back
+        client.submit_soon(Submission(SESSION, tasks=tasks))
+        client.close_session(SESSION)
+        told.set()
+        client.server_info()
+        assert client.unanswered == 0
+
+    entries = play(scene).journal.entries[1:3]
+    assert [entry[0] for entry in entries] == ["submit", "close_session"]
 
 
 @pytest.mark.parametrize("late", [False, True])

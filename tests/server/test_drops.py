@@ -9,7 +9,11 @@ from rain.server.state import ReactorSettings
 from tests.support.scenes import SELDOM, Scene, orders_in, scene
 
 WAIT = 10.0
-PATIENT = ReactorSettings(debug=True, governor_silence=1e9, later_wait=WAIT, end_wait=WAIT)
+PATIENT = ReactorSettings(debug=True, governor_silence=1e9, much_wait=WAIT, little_wait=WAIT)
+LITTLE = 1000
+SPARING = ReactorSettings(
+    debug=True, governor_silence=1e9, little=LITTLE, little_wait=WAIT, much_wait=WAIT / 10
+)
 
 
 def unneeded(*cpus: int) -> tuple[Scene, ObjectId, list[TaskId]]:
@@ -54,6 +58,47 @@ def test_drops_go_alone_in_a_turn_that_is_due_when_they_have_waited_long_enough(
     output = s.world.reactor.turn(TurnInput(since + WAIT))
     assert output.effects == [OrderGovernor(GovernorId(1), Orders(drops=[a]))]
     assert s.world.reactor.next_time() > since + WAIT
+
+
+def test_the_more_a_governor_holds_in_vain_the_sooner_it_hears_of_it() -> None:
+    # given: two objects that nobody needs, which together are more than little
+    s = scene(2, settings=SPARING)
+    (governor,) = s.governors
+    tasks = [s.draft.task()[0] for _ in range(2)]
+    s.submit()
+    s.assign(*tasks)
+
+    # when / then
+    governor.finish(tasks[0], size=LITTLE)
+    assert s.world.state.later_due == s.world.now + WAIT
+    governor.finish(tasks[1], size=1)
+    assert s.world.state.later_due == s.world.now + WAIT / 10
+
+    # when: it has heard of both
+    s.world.turn(after=WAIT / 10)
+    # then: nothing is left of what it held
+    assert not s.world.state.later
+    assert not governor.held
+
+
+def test_a_session_that_ends_leaves_no_turn_that_has_nothing_to_tell() -> None:
+    # given: what was to be dropped soon goes with its session, which holds next to nothing
+    s = scene(1, settings=SPARING)
+    task, _ = s.draft.task()
+    s.submit()
+    s.run(task, size=10)
+    s.world.state.throttle.thresholds = SELDOM.thresholds
+    since = s.world.now
+
+    # when
+    s.client.close(s.draft.session)
+
+    # then
+    due = s.world.reactor.next_time()
+    assert due == since + WAIT
+    forget = Orders(forget_sessions=[s.draft.session])
+    output = s.world.reactor.turn(TurnInput(due))
+    assert output.effects == [OrderGovernor(GovernorId(1), forget)]
 
 
 def test_what_a_client_has_let_go_is_dropped_at_once() -> None:

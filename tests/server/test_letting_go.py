@@ -20,7 +20,7 @@ from tests.support.scenes import Scene, scene, scene_with
 PART = 10
 PARTS = 5
 SETTINGS = ReactorSettings(
-    let_go_at_once=PART, debug=True, governor_silence=1e9, later_wait=0.5, overbooking=1000
+    let_go_at_once=PART, debug=True, governor_silence=1e9, much_wait=0.5, overbooking=1000
 )
 
 

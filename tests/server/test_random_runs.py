@@ -224,7 +224,7 @@ class RandomRuns(ComingAndGoing):
             client.leave()
         while state.graph.unneeded or state.graph.remains:
             self.world.turn()
-        self.world.turn(after=state.settings.end_wait)
+        self.world.turn(after=state.settings.little_wait)
         assert not state.later
         assert not state.graph.tasks
         assert not state.graph.objects

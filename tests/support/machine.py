@@ -77,8 +77,8 @@ class ComingAndGoing(RuleBasedStateMachine):
             governor_silence=SILENCE,
             fetch_tries=tries,
             crash_limit=4 - tries,
-            later_wait=2.5,  # some turns
-            end_wait=4.5,
+            much_wait=2.5,  # some turns
+            little_wait=4.5,
             infeasible_grace=1e9,  # else most sessions would end by that
             delivery_limit=20,
             debug=True,

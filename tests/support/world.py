@@ -150,6 +150,6 @@ def new_world(
 ) -> World:
     """An empty world; unless told otherwise the checker is on, and drops wait for nothing."""
     settings = settings or ReactorSettings(
-        debug=True, governor_silence=1e9, later_wait=0.0, end_wait=0.0
+        debug=True, governor_silence=1e9, much_wait=0.0, little_wait=0.0
     )
     return World(Reactor(make, State(settings)))

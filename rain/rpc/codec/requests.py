@@ -71,7 +71,7 @@ class OpenSession:
 
 @frozen
 class CloseSession:
-    """Answered when it is over, or was left."""
+    """Never answered."""
 
     session: SessionId
 
