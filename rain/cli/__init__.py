@@ -15,9 +15,9 @@ import click
 import rain
 from rain.base.errors import RainError
 from rain.cli.governor_command import governor
-from rain.cli.governors_command import governors
 from rain.cli.lab_command import lab
 from rain.cli.server_command import server
+from rain.cli.template_command import template
 from rain.cli.token_command import token
 from rain.start.commands import start, status, stop
 
@@ -32,7 +32,7 @@ def cli() -> None:
     """
 
 
-for _command in (server, governor, governors, start, stop, status, token, lab):
+for _command in (server, governor, template, start, stop, status, token, lab):
     cli.add_command(_command)
 
 

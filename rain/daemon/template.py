@@ -26,8 +26,8 @@ from attrs import define
 
 from rain.daemon.copies import Order, parse_birth, spell_order
 
-COMMAND = "governors"
-"""The command of `rain` that becomes what it is asked for (`rain.cli.governors_command`)."""
+COMMAND = "template"
+"""The command of `rain` that becomes what it is asked for (`rain.cli.template_command`)."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37

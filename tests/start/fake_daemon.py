@@ -7,7 +7,7 @@ does not end when asked; "mute" closes the descriptor of its readiness without a
 ready and has a child in its process group; "interrupts" sends a signal to the process that the
 environment variable STARTER names, and never gets ready.
 
-It also plays the process that governors are copies of, under the name "governors".
+It also plays the process that governors are copies of, under the name "template".
 """
 
 import json
@@ -32,7 +32,7 @@ def interrupt() -> None:
 
 
 def play_template() -> None:
-    does = json.loads(sys.argv[1]).get("governors")
+    does = json.loads(sys.argv[1]).get("template")
     if does == "dies":
         die()
     if does == "interrupts":
@@ -48,7 +48,7 @@ def play_template() -> None:
 
 
 def main() -> None:
-    if sys.argv[2] == "governors":
+    if sys.argv[2] == "template":
         play_template()
     folder = Path(option("--logdir"))
     does = json.loads(sys.argv[1]).get(folder.name, "ready")

@@ -53,7 +53,7 @@ def _children() -> set[int]:
 
 def test_a_process_that_dies_before_it_was_copied_is_told_with_its_log(world: World) -> None:
     with pytest.raises(StartError) as caught:
-        world.start(2, governors="dies")
+        world.start(2, template="dies")
 
     assert str(caught.value) == (
         "governors ended with status 3 before any was started; the log"
@@ -68,7 +68,7 @@ def test_a_signal_before_the_first_copy_ends_all(
     monkeypatch.setenv("STARTER", str(os.getpid()))
 
     with pytest.raises(InterruptedStartError):
-        world.start(2, governors="interrupts")
+        world.start(2, template="interrupts")
 
     assert world.left() == []
     assert not reaps_orphans()

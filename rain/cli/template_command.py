@@ -1,4 +1,4 @@
-"""The hidden command `rain governors`: the process of which governors of one machine are copies."""
+"""The hidden command `rain template`: the process of which governors of one machine are copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEEDED = (
 
 
 @click.command(hidden=True)
-def governors() -> int:
+def template() -> int:
     """Become the governors that are asked for on standard input; see rain/daemon/template.py."""
     from rain.daemon import garbage, lean
 
