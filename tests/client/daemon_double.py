@@ -22,7 +22,7 @@ def option(name: str) -> str:
 
 def main() -> int:
     behaviour = os.environ.get("DOUBLE", "")
-    if sys.argv[1] == "governors":
+    if sys.argv[1] == "template":
         if behaviour == "none":
             sys.stderr.write("pycapnp is not installed\n")
             return 1
