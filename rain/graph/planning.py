@@ -141,7 +141,9 @@ def _note_told(task: Task, governor: Governor) -> None:
                 output.assigned = governor.alone
         for consumer in output.consumers:
             if consumer.row is TaskRow.PLANNED and consumer.scheduled is governor:
-                governor.followers.append(consumer)
+                followers = governor.followers
+                if not followers or followers[-1] is not consumer:  # as told with its last input
+                    followers.append(consumer)
 
 
 def withdraw(task: Task, why: TaskMove = TaskMove.TAKE_BACK) -> None:

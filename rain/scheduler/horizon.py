@@ -96,9 +96,7 @@ class HorizonScheduler:
         freed: dict[Site, None] = {}
         for task in finished:
             note = task.sched
-            if not isinstance(note, Note):
-                note = note_of(task)
-            if not note.listed:
+            if isinstance(note, Note) and not note.listed:  # none is kept when a session has ended
                 if note.site is not None:
                     freed[note.site] = None
                 self._leave_site(task, note)

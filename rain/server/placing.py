@@ -7,7 +7,7 @@ governor says when they have come.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from rain.base.ids import KindId
 from rain.base.wire import INLINE_LIMIT, SERVER, Orders
@@ -24,25 +24,22 @@ def bring(
     _place(state, orders, objects, governor)
 
 
-def lend(orders: Orders, objects: Iterable[DataObject], governor: Governor) -> None:
+def lend(orders: Orders, objects: Collection[DataObject], governor: Governor) -> None:
     """Sends objects along with the tasks that come with them, which alone read them.
 
     They are small, and the governor lets them go with these tasks. So nobody keeps an account of
     such copies: for the server they are nowhere else than before.
     """
     told, lent = governor.kinds_told, orders.lent
-    ids, kinds, content_types, contents = lent.ids, lent.kinds, lent.content_types, lent.data
-    known: KindId | None = None  # neighbours mostly are of one kind
-    for data_object in objects:
-        kind = data_object.kind.id
-        if kind is not known:
-            if kind not in told:
-                tell_object_kind(orders, governor, data_object.session, kind)
-            known = kind
-        ids.append(data_object.id)
-        kinds.append(kind)
-        content_types.append(data_object.content_type)
-        contents.append(data_object.data or b"")
+    kinds = [one.kind.id for one in objects]
+    if not told.issuperset(kinds):
+        for one in objects:
+            if one.kind.id not in told:
+                tell_object_kind(orders, governor, one.session, one.kind.id)
+    lent.kinds += kinds
+    lent.ids += [one.id for one in objects]
+    lent.content_types += [one.content_type for one in objects]
+    lent.data += [one.data or b"" for one in objects]
 
 
 def place_again(state: State, data_object: DataObject, governor: Governor, tries: int) -> None:

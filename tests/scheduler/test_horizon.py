@@ -9,7 +9,7 @@ from rain.scheduler.api import Scheduler
 from rain.scheduler.blevel import BlevelScheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.toolbox.express import AT_ONCE
-from rain.server.messages import GovernorUpdated
+from rain.server.messages import GovernorUpdated, SessionClosed
 from tests.support.scenes import Scene, scene_with
 from tests.support.submissions import timed
 
@@ -65,6 +65,25 @@ def test_small_tasks_are_planned_by_the_thousand() -> None:
         timed(s.draft, 0.004)
     s.submit()
     assert planned(s) == AT_ONCE
+
+
+def test_nothing_is_kept_of_tasks_whose_session_has_ended_before_the_scheduler_heard_of_them() -> (
+    None
+):
+    # given
+    s = scene_with(HorizonScheduler(), 2)
+    ids = [timed(s.draft, 0.004)[0] for _ in range(5)]
+    s.submit()
+    (governor,) = s.governors
+    tasks = [s.world.task(task) for task in ids]
+
+    # when: both come in one turn
+    end = SessionClosed(s.client.id, s.world.request(), s.draft.session)
+    s.world.turn(GovernorUpdated(governor.id, governor.finished(*ids)), end)
+
+    # then
+    assert [task.row for task in tasks] == [TaskRow.FINISHED] * 5
+    assert [task.sched for task in tasks] == [None] * 5
 
 
 def test_the_longest_chain_goes_first() -> None:

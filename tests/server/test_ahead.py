@@ -46,6 +46,21 @@ def test_one_update_finishes_a_chain_whose_tasks_have_followed_each_other() -> N
     assert {s.world.task(task).row for task in tasks} == {TaskRow.FINISHED}
 
 
+def test_who_reads_what_many_make_is_looked_at_once_when_all_are_told() -> None:
+    # given: a governor that is told of nobody ahead, so that those who might follow stay listed
+    settings = ReactorSettings(debug=True, governor_silence=1e9, overbooking_ahead=0)
+    s = scene(1, settings=settings)
+    made = [s.draft.task() for _ in range(5)]
+    merge, _ = s.draft.task(*[output for _, (output,) in made])
+    s.submit()
+
+    # when
+    s.assign(merge, *[task for task, _ in made])
+
+    # then
+    assert list(s.node(0).followers) == [s.world.task(merge)]
+
+
 def test_the_start_of_a_follower_is_noted_though_it_is_told_with_the_end_before_it() -> None:
     s = scene_with(RainScheduler(), 1)
     first, second = chain(s, 2)
