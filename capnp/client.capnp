@@ -10,7 +10,7 @@ interface ClientService {
 
   update @1 (tasks :List(Int64), objects :List(Int64))
       -> (tasks :List(Common.TaskReport), objects :List(Common.ObjectReport), refusal :Common.Refusal,
-          described :List(Common.ObjectKind));
+          described :List(Common.DescribedObject));
 
   serverInfo @2 () -> (governors :List(Common.GovernorReport), refusal :Common.Refusal);
 

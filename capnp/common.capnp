@@ -6,6 +6,9 @@
 # each number first. They begin with how long each column is, and the columns follow each other.
 # The data is all bytes of configs and objects, one behind the other; columns have their lengths.
 # Columns of texts have places in the texts of the message, from 1 on; 0 is the empty text.
+# Kinds are in the data, too, each of them an array of msgpack (docs/wire.md). The numbers about kinds
+# are absent when there are none; else they say how many are of tasks, and then how long each one is:
+# first those of tasks, then those of objects.
 using Numbers = Data;           # whole numbers of 64 bits, with a sign
 
 struct Resource {
@@ -18,28 +21,11 @@ enum DataType {
   directory @1;
 }
 
-struct ObjectKind {
-  id @0 :Int64;
-  label @1 :Text;
-  contentType @2 :Text;
-  dataType @3 :DataType;
-  user @4 :Text;          # JSON, empty for none
-  sizeHint @5 :Int64;
-}
-
-struct TaskKind {
-  id @0 :Int64;
-  taskType @1 :Text;
-  name @2 :Text;
-  resources @3 :List(Resource);
-  inputLabels @4 :List(Text);   # empty, or one per input
-  outputs @5 :Numbers;          # object kinds
-  user @6 :Text;
-  durationHint @7 :Float64;     # seconds, 0 for unknown
-  pin @8 :List(Text);           # constraints: only on these governors
-  spread @9 :Text;              # groups of tasks, empty for none
-  apart @10 :Text;
-  tries @11 :UInt32;             # how often it may be tried before it has failed
+# What a data object was asked to be.
+struct DescribedObject {
+  label @0 :Text;
+  contentType @1 :Text;
+  dataType @2 :DataType;
 }
 
 struct Orders {
@@ -48,8 +34,9 @@ struct Orders {
   #     outputs of all these, numbers about placed objects.
   # Sessions to forget. Tasks to stop: ids, attempts. Drops: ids.
   # Assigned tasks: ids, attempts, kinds, priorities, lengths of their configs, numbers of inputs.
-  # Inputs of all. Outputs of all. Numbers about placed objects, if there are any. Whatever is left
-  #     are numbers about lent objects.
+  # Inputs of all. Outputs of all. Numbers about placed objects, if there are any.
+  # Whatever is left, if anything: how many numbers about kinds, these, and numbers about lent
+  #     objects, if there are any.
   #
   # How many: objects, content types, sources, lengths of data. The last three columns are absent
   #     when all of theirs are empty.
@@ -59,10 +46,9 @@ struct Orders {
   # How many: lent objects, kinds, content types, lengths of data. One kind or one length stands for
   #     all; content types are absent when all are empty.
   # Lent objects: ids, kinds, content types, lengths of data.
-  data @1 :Data;                # the configs of the tasks, what placed and what lent objects hold
-  taskKinds @2 :List(TaskKind);
-  objectKinds @3 :List(ObjectKind);
-  texts @4 :List(Text);
+  data @1 :Data;
+  # The configs of the tasks, what placed and what lent objects hold, the kinds.
+  texts @2 :List(Text);
 }
 
 enum FailureCause {

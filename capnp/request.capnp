@@ -16,16 +16,16 @@ struct Request {
   #     tasks, inputs of all tasks, outputs of all tasks, constants, uploaded and kept objects.
   # Wanted: ids. Tasks: ids, kinds, lengths of their configs, numbers of inputs.
   # Inputs of all. Outputs of all. Constants: ids, kinds, lengths of their data.
-  # Uploaded: ids of constants whose bytes came over a stream. Kept: ids.
+  # Uploaded: ids of constants whose bytes came over a stream. Kept: ids. Whatever is left are
+  #     numbers about kinds.
   #
   # Of a wait, how many: tasks, objects. Ids of the tasks, ids of the objects.
   # Of a new session: what a failure means to it (as Common.OnFailure), the lengths of its name and
   #     of its user's notes (JSON).
   # Of what need not be kept: ids.
-  data @1 :Data;                # the configs of the tasks, then the data of the constants; or the
-                                # name and the notes of a new session
-  taskKinds @2 :List(Common.TaskKind);
-  objectKinds @3 :List(Common.ObjectKind);
+  data @1 :Data;
+  # The configs of the tasks, the data of the constants, the kinds; or the name and the notes of a
+  # new session.
 }
 
 struct Answer {

@@ -11,9 +11,9 @@ from rain.base.ids import GovernorId
 from rain.base.resources import Resources
 from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Update
 from rain.rpc import schema
+from rain.rpc.codec.amounts import write_amounts
 from rain.rpc.codec.answers import write_governor_report
 from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
-from rain.rpc.codec.kinds import write_amounts
 from rain.rpc.codec.orders import decode_orders
 from rain.rpc.codec.split import INLINE_BYTES, slim_update
 from rain.rpc.codec.update import encode_update

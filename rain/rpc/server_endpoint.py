@@ -13,8 +13,8 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import schema
+from rain.rpc.codec.amounts import read_resources
 from rain.rpc.codec.border import CallContext, OfferedServer, reading
-from rain.rpc.codec.kinds import read_resources
 from rain.rpc.connection import Connection
 from rain.rpc.handlers import GovernorHello, ServerHandler
 from rain.rpc.listener import Listener

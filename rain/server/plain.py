@@ -2,7 +2,8 @@
 
 A value of an attrs class becomes the list of its fields; one of several classes is preceded by its
 name. What needs no change is passed on as it is: the columns of ten thousand tasks are copied by
-msgpack alone. The type of every field is read once, when its class is first seen.
+msgpack alone. The type of every field is read once, when its class is first seen. A field that no
+value is made with says nothing that the others do not say.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _of_union(kinds: tuple[Any, ...]) -> Form:
 
 def _of_class(kind: type) -> Form:
     attrs.resolve_types(kind)
-    fields = attrs.fields(kind)
+    fields = [field for field in attrs.fields(kind) if field.init]
     names = [field.name for field in fields]
     return _of_fields(
         [form_of(field.type) for field in fields],

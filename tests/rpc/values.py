@@ -71,6 +71,7 @@ task_kinds = st.builds(
     | st.builds(Constraints, st.lists(texts, max_size=2).map(tuple), texts, texts).filter(
         lambda wishes: wishes != Constraints()
     ),
+    numbers,
 )
 
 

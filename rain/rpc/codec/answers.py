@@ -6,13 +6,16 @@ from attrs import evolve
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, TaskId
+from rain.base.kinds import DataType
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import GovernorReport, ObjectReport, TaskReport
+from rain.rpc.codec.amounts import read_amounts, write_amounts
 from rain.rpc.codec.border import Builder, Reader, clean, shown
 from rain.rpc.codec.failures import read_attempts, write_attempts
-from rain.rpc.codec.kinds import data_type_name, read_amounts, read_data_type, write_amounts
 
 _NO_TASK = -1  # session failures that no task is to blame for
+_DATA_TYPES = (DataType.BLOB, DataType.DIRECTORY)  # in the order of the schema's numbers
+_DATA_TYPE_NAMES = {DataType.BLOB: "blob", DataType.DIRECTORY: "directory"}
 
 
 def write_session_failure(builder: Builder, failure: SessionFailure) -> None:
@@ -116,7 +119,7 @@ def write_described_objects(builder: Builder, reports: Sequence[ObjectReport]) -
         write_object_report(row, report)
         kind.label = report.label
         kind.contentType = report.declared_type
-        kind.dataType = data_type_name(report.data_type)
+        kind.dataType = _DATA_TYPE_NAMES[report.data_type]
 
 
 def read_described_objects(rows: Reader, described: Reader) -> list[ObjectReport]:
@@ -125,10 +128,16 @@ def read_described_objects(rows: Reader, described: Reader) -> list[ObjectReport
             read_object_report(row),
             label=kind.label,
             declared_type=kind.contentType,
-            data_type=read_data_type(kind.dataType.raw),
+            data_type=_read_data_type(kind.dataType.raw),
         )
         for row, kind in zip(rows, described, strict=True)
     ]
+
+
+def _read_data_type(number: int) -> DataType:
+    if number >= len(_DATA_TYPES):
+        raise ValueError(f"there is no data type number {number}")
+    return _DATA_TYPES[number]
 
 
 def write_governor_report(builder: Builder, report: GovernorReport) -> None:

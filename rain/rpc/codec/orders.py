@@ -1,8 +1,7 @@
 """What the server tells a governor, as a message."""
 
-from collections.abc import Sequence
-from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 from rain.base.errors import ProtocolError
 from rain.base.kinds import ObjectKind, TaskKind
@@ -28,24 +27,14 @@ from rain.rpc.codec.columns import (
     short,
     write_numbers,
 )
-from rain.rpc.codec.kinds import (
-    read_object_kinds,
-    read_task_kinds,
-    write_object_kinds,
-    write_task_kinds,
-)
+from rain.rpc.codec.kinds import read_kinds, write_kinds
 from rain.rpc.codec.plain import opened, packed, wrong_of_ours
-from rain.rpc.codec.words import Rest, rest_of, write_words, write_words_and
+from rain.rpc.codec.words import write_words
 
-_TASK_KINDS, _OBJECT_KINDS, _TEXTS = fields(
-    schema.common.Orders, "taskKinds", "objectKinds", "texts"
-)
+(_TEXTS,) = fields(schema.common.Orders, "texts")
 _HEADS = 7
 _PLACED_HEADS = 4
 _LENT_HEADS = 4
-
-Rarely: TypeAlias = tuple[list[TaskKind], list[ObjectKind], list[str]]
-"""Kinds of tasks and objects, and the texts of columns."""
 
 
 def encode_orders(orders: Orders) -> bytes:
@@ -73,6 +62,13 @@ def encode_orders(orders: Orders) -> bytes:
         for contents in (objects.data, other.data):
             if any(contents):
                 data = [*data, *contents]
+    left: list[int] = []
+    if orders.task_kinds or orders.object_kinds:
+        about_kinds, kinds = write_kinds(orders.task_kinds, orders.object_kinds)
+        left = [len(about_kinds), *about_kinds, *lent]
+        data = [*data, *kinds]
+    elif lent:
+        left = [0, *lent]
     numbers = [
         *(len(forgotten), len(stopped), len(dropped)),
         *(assigned, inputs, outputs, len(placed)),
@@ -91,25 +87,11 @@ def encode_orders(orders: Orders) -> bytes:
         numbers += tasks.inputs
         numbers += tasks.outputs
     numbers += placed
-    numbers += lent
+    numbers += left
     content = write_numbers(numbers)
-    if orders.task_kinds or orders.object_kinds:
-        kinds = _written_kinds(tuple(orders.task_kinds), tuple(orders.object_kinds))
-        if kinds is not None and not texts:
-            return write_words_and(kinds, content, data)
-    elif not texts:
-        return write_words(content, data)
-    return packed(schema.common.Orders, content, data, partial(_write_rest, orders, texts))
-
-
-@lru_cache(maxsize=64)
-def _written_kinds(
-    task_kinds: tuple[TaskKind, ...], object_kinds: tuple[ObjectKind, ...]
-) -> Rest | None:
-    """Written once for all governors that are told of them."""
-    builder = schema.common.Orders.new_message()
-    _write_rest(Orders(task_kinds=[*task_kinds], object_kinds=[*object_kinds]), (), builder)
-    return rest_of(builder.to_bytes())
+    if texts:
+        return packed(schema.common.Orders, content, data, partial(_write_texts, texts))
+    return write_words(content, data)
 
 
 def _number_objects(
@@ -155,30 +137,39 @@ def _number_lent(objects: LentObjects, content_types: list[int]) -> list[int]:
 
 
 def decode_orders(content: bytes) -> Orders:
-    numbers, data, start, end, rest = opened("orders", schema.common.Orders, content, _read_rest)
+    numbers, data, start, end, told = opened("orders", schema.common.Orders, content, _read_texts)
     if len(numbers) < _HEADS:
         raise no_lengths("orders")
-    task_kinds, object_kinds, texts = rest or ([], [], [])
+    texts = told or []
     forgotten, stopped, dropped, assigned, inputs, outputs, placed = numbers[:_HEADS]
     lengths = (
         *(forgotten, stopped, stopped, dropped),
         *(assigned, assigned, assigned, assigned, assigned, assigned),
         *(inputs, outputs, placed),
     )
-    lent = len(numbers) - _HEADS - sum(lengths)  # all that is left
-    columns = cut_columns("orders", numbers, _HEADS, (*lengths, lent))
+    left = len(numbers) - _HEADS - sum(lengths)  # about kinds and lent objects
+    columns = cut_columns("orders", numbers, _HEADS, (*lengths, left))
     data_lengths = columns[8]  # of the configs
     objects, lent_objects = PlacedObjects(), LentObjects()
     if placed:
         objects, lengths_of_placed = _read_placed(columns[12], texts)
         data_lengths += lengths_of_placed
-    if lent:
-        lent_objects, lengths_of_lent = _read_lent(columns[13], texts)
-        data_lengths += lengths_of_lent
+    about_kinds: list[int] = []
+    if left:
+        about_kinds, about_lent = _part(columns[13])
+        if about_lent:
+            lent_objects, lengths_of_lent = _read_lent(about_lent, texts)
+            data_lengths += lengths_of_lent
+        data_lengths += about_kinds[1:]
     pieces = cut_bytes("orders", data, start, end, data_lengths)
-    if placed or lent:
+    task_kinds: list[TaskKind] = []
+    object_kinds: list[ObjectKind] = []
+    if placed or left:
         lent_from = assigned + len(objects.ids)
-        objects.data, lent_objects.data = pieces[assigned:lent_from], pieces[lent_from:]
+        kinds_from = lent_from + len(lent_objects.ids)
+        objects.data, lent_objects.data = pieces[assigned:lent_from], pieces[lent_from:kinds_from]
+        if about_kinds:
+            task_kinds, object_kinds = read_kinds("orders", about_kinds, pieces[kinds_from:])
     forget_sessions, stop_ids, stop_attempts, drops = columns[:4]
     return Orders(
         forget_sessions,
@@ -191,6 +182,14 @@ def decode_orders(content: bytes) -> Orders:
         lent_objects,
         _read_assigned(columns, pieces) if assigned or inputs or outputs else AssignedTasks(),
     )
+
+
+def _part(numbers: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The numbers about kinds and those about lent objects."""
+    about_kinds = numbers[0]
+    if not 0 <= about_kinds < len(numbers):
+        raise no_lengths("orders: the kinds")
+    return numbers[1 : 1 + about_kinds], numbers[1 + about_kinds :]
 
 
 def _read_placed(numbers: list[Any], texts: list[str]) -> tuple[PlacedObjects, list[int]]:
@@ -237,19 +236,9 @@ def _read_assigned(columns: list[list[Any]], data: list[bytes]) -> AssignedTasks
     return AssignedTasks(ids, attempts, kinds, priorities, configs, input_counts, inputs, outputs)
 
 
-def _write_rest(orders: Orders, texts: Sequence[str], builder: Builder) -> None:
-    if orders.task_kinds:
-        write_task_kinds(builder, "taskKinds", orders.task_kinds)
-    if orders.object_kinds:
-        write_object_kinds(builder, "objectKinds", orders.object_kinds)
-    if texts:
-        builder.texts = texts
+def _write_texts(texts: list[str], builder: Builder) -> None:
+    builder.texts = texts
 
 
-def _read_rest(reader: Reader) -> Rarely:
-    get, has = reader._get_by_field, reader._has_by_field
-    return (
-        read_task_kinds(get(_TASK_KINDS)) if has(_TASK_KINDS) else [],
-        read_object_kinds(get(_OBJECT_KINDS)) if has(_OBJECT_KINDS) else [],
-        entries(get(_TEXTS)) if has(_TEXTS) else [],
-    )
+def _read_texts(reader: Reader) -> list[str]:
+    return entries(reader._get_by_field(_TEXTS)) if reader._has_by_field(_TEXTS) else []

@@ -1,7 +1,6 @@
 """What clients ask for every task and every session, as plain messages."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, TypeAlias, assert_never
 
 from attrs import frozen
@@ -11,16 +10,12 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import Submission
 from rain.rpc import schema
+from rain.rpc.codec.border import Reader
 from rain.rpc.codec.columns import cut_bytes, cut_columns, no_lengths, write_numbers
 from rain.rpc.codec.failures import on_failure_number, read_on_failure
-from rain.rpc.codec.plain import check_size, opened, packed
-from rain.rpc.codec.submission import (
-    data_of,
-    read_kinds,
-    read_submission,
-    submission_numbers,
-    write_kinds,
-)
+from rain.rpc.codec.kinds import write_kinds
+from rain.rpc.codec.plain import check_size, opened
+from rain.rpc.codec.submission import data_of, read_submission, submission_numbers
 from rain.rpc.codec.words import write_words
 
 WAIT_MODES = ("all", "some", "session")
@@ -121,27 +116,24 @@ def _write_part(
     wanted: Sequence[ObjectId],
 ) -> bytes:
     asked = _LAST if last else _MORE
-    numbers = write_numbers([number, asked, *submission_numbers(part, uploaded, wanted)])
+    numbers = [number, asked, *submission_numbers(part, uploaded, wanted)]
     data = part.tasks.configs
     if part.constants.ids:
         data = [*data, *data_of(part.constants, uploaded)]
     if part.task_kinds or part.object_kinds:
-        write = partial(write_kinds, part)
-        content = packed(schema.request.Request, numbers, data, write)
-    else:
-        content = write_words(numbers, data)
-    return check_size("a part of the submission", content)
+        about_kinds, kinds = write_kinds(part.task_kinds, part.object_kinds)
+        numbers += about_kinds
+        data = [*data, *kinds]
+    return check_size("a part of the submission", write_words(write_numbers(numbers), data))
 
 
 def read_request(content: bytes) -> tuple[int, Request]:
-    numbers, data, start, end, kinds = opened(
-        "a request", schema.request.Request, content, read_kinds
-    )
+    numbers, data, start, end, _ = opened("a request", schema.request.Request, content, _read_rest)
     if len(numbers) < _HEADS:
         raise no_lengths("a request")
     number, asked = numbers[:_HEADS]
     if _MORE <= asked <= _LAST:
-        part, uploaded, wanted = read_submission(numbers, _HEADS, data, start, end, kinds)
+        part, uploaded, wanted = read_submission(numbers, _HEADS, data, start, end)
         return number, SubmitPart(part, uploaded, asked == _LAST, wanted)
     if _WAIT <= asked < _ABANDON:
         return number, _read_wait(numbers, WAIT_MODES[asked - _WAIT])
@@ -156,6 +148,10 @@ def read_request(content: bytes) -> tuple[int, Request]:
     if asked == _UNKEEP:
         return number, Unkeep([ObjectId(one) for one in numbers[_HEADS:]])
     raise ProtocolError(f"a request: nobody can ask for number {asked}")
+
+
+def _read_rest(reader: Reader) -> None:
+    """There is none: requests are numbers and data."""
 
 
 def _read_wait(numbers: list[Any], mode: str) -> Wait:

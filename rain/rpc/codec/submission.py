@@ -1,27 +1,17 @@
 """A submission, or one part of it, in the columns of a request."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from rain.base.ids import ObjectId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import ConstantColumns, Submission, TaskColumns, check_counts, outputs_of_nobody
-from rain.rpc import schema
-from rain.rpc.codec.border import Builder, Reader
-from rain.rpc.codec.columns import cut_bytes, cut_columns, fields, no_lengths
-from rain.rpc.codec.kinds import (
-    read_object_kinds,
-    read_task_kinds,
-    write_object_kinds,
-    write_task_kinds,
-)
+from rain.rpc.codec.columns import cut_bytes, cut_columns, no_lengths
+from rain.rpc.codec.kinds import read_kinds
 from rain.rpc.codec.plain import wrong_of_ours
 
-_TASK_KINDS, _OBJECT_KINDS = fields(schema.request.Request, "taskKinds", "objectKinds")
 _HEADS = 8
 _WHAT = "a submission"
-
-Kinds: TypeAlias = tuple[list[TaskKind], list[ObjectKind]]
 
 
 def submission_numbers(
@@ -69,23 +59,8 @@ def data_of(constants: ConstantColumns, uploaded: Sequence[ObjectId]) -> list[by
     ]
 
 
-def write_kinds(submission: Submission, builder: Builder) -> None:
-    if submission.task_kinds:
-        write_task_kinds(builder, "taskKinds", submission.task_kinds)
-    if submission.object_kinds:
-        write_object_kinds(builder, "objectKinds", submission.object_kinds)
-
-
-def read_kinds(reader: Reader) -> Kinds:
-    get, has = reader._get_by_field, reader._has_by_field
-    return (
-        read_task_kinds(get(_TASK_KINDS)) if has(_TASK_KINDS) else [],
-        read_object_kinds(get(_OBJECT_KINDS)) if has(_OBJECT_KINDS) else [],
-    )
-
-
 def read_submission(
-    numbers: list[Any], first: int, content: bytes, start: int, end: int, kinds: Kinds | None
+    numbers: list[Any], first: int, content: bytes, start: int, end: int
 ) -> tuple[Submission, list[ObjectId], list[ObjectId]]:
     """The submission, the constants whose bytes went ahead, and what is wanted.
 
@@ -93,25 +68,31 @@ def read_submission(
     """
     if len(numbers) < first + _HEADS:
         raise no_lengths(_WHAT)
-    task_kinds, object_kinds = kinds or ([], [])
     session, wants, count, inputs, outputs, placed, ahead, kept = numbers[first : first + _HEADS]
     lengths = (
         *(wants, count, count, count, count, inputs, outputs),
         *(placed, placed, placed, ahead, kept),
     )
-    columns = cut_columns(_WHAT, numbers, first + _HEADS, lengths)
+    left = len(numbers) - first - _HEADS - sum(lengths)  # about kinds
+    columns = cut_columns(_WHAT, numbers, first + _HEADS, (*lengths, left))
     wanted, ids, kind_ids, _, input_counts, all_inputs, all_outputs = columns[:7]
-    constant_ids, constant_kinds, _, uploaded, kept_ids = columns[7:]
+    constant_ids, constant_kinds, _, uploaded, kept_ids, about_kinds = columns[7:]
     check_counts("submitted tasks: the input counts", input_counts, all_inputs)
     if outputs and not count:
         raise outputs_of_nobody("submitted tasks")
-    pieces = cut_bytes(_WHAT, content, start, end, columns[3] + columns[9])
+    lengths_of_data = columns[3] + columns[9] + about_kinds[1:]
+    pieces = cut_bytes(_WHAT, content, start, end, lengths_of_data)
+    kinds_from = count + placed
+    task_kinds: list[TaskKind] = []
+    object_kinds: list[ObjectKind] = []
+    if about_kinds:
+        task_kinds, object_kinds = read_kinds(_WHAT, about_kinds, pieces[kinds_from:])
     submission = Submission(
         session,
         task_kinds,
         object_kinds,
         TaskColumns(ids, kind_ids, pieces[:count], input_counts, all_inputs, all_outputs),
-        ConstantColumns(constant_ids, constant_kinds, pieces[count:]),
+        ConstantColumns(constant_ids, constant_kinds, pieces[count:kinds_from]),
         kept_ids,
     )
     return submission, uploaded, wanted
