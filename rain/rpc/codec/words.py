@@ -11,35 +11,19 @@ known here:
     word 3      the second list of bytes, behind the first one
     then        both lists, the second one filled up to whole words
 
-Any reader of Cap'n Proto reads it. What is laid out in another way is for pycapnp to read.
-
-What is rarely said is written by pycapnp. When many are told the same, it is written once: as the
-second segment of each message, into which the other pointers of the root point.
+Any reader of Cap'n Proto reads it. What is laid out in another way is for pycapnp to read, and what
+has other fields, too, for pycapnp to write.
 """
 
 from collections.abc import Sequence
-from struct import Struct, unpack_from
-from typing import NamedTuple
+from struct import Struct
 
 _HEAD = Struct("<IIQIIII")
-_HEAD_OF_TWO = Struct("<IIIIQIIII")
-_SEGMENT = Struct("<IIQ")  # what a message of one segment begins with, and its root
 _POINTERS = 2
-_NO_NUMBERS = (1 << 48) - 1  # the bits of a root that say more than how many pointers it has
 _ROOT = _POINTERS << 48
 _LIST = 1  # the lowest bits of a pointer to a list; those behind say how many words are between
 _BYTES = 2  # the lowest bits of its other half; those behind say how many bytes there are
-_FAR = 2  # the lowest bits of a pointer to a pointer; those behind say which word that is
-_SECOND_SEGMENT = 1 << 32  # and its other half says in which segment
 _WORD = 8
-
-
-class Rest(NamedTuple):
-    """What a message says beside its two fields of bytes, ready to go with any such fields."""
-
-    root: int
-    pointers: bytes  # to the pointers in the segment
-    segment: bytes
 
 
 def write_words(first: bytes, second: Sequence[bytes]) -> bytes:
@@ -56,44 +40,6 @@ def write_words(first: bytes, second: Sequence[bytes]) -> bytes:
         _BYTES | more << 3,
     )
     return b"".join((head, first, *second, bytes(padding)))
-
-
-def rest_of(message: bytes) -> Rest | None:
-    """The rest of a message, which has neither of the two fields.
-
-    None when it is laid out in a way that is not known here.
-    """
-    more_segments, words, root = _SEGMENT.unpack_from(message)
-    count = root >> 48
-    if more_segments or root & _NO_NUMBERS or len(message) != _WORD + words * _WORD:
-        return None
-    fields: tuple[int, ...] = unpack_from(f"<{count}Q", message, _SEGMENT.size)
-    if any(fields[:_POINTERS]):
-        return None
-    pointers = [
-        _FAR | (1 + place) << 3 | _SECOND_SEGMENT if fields[place] else 0
-        for place in range(_POINTERS, count)
-    ]
-    return Rest(root, Struct(f"<{len(pointers)}Q").pack(*pointers), message[_WORD:])
-
-
-def write_words_and(rest: Rest, first: bytes, second: Sequence[bytes]) -> bytes:
-    """The same as `write_words`, with the rest behind it."""
-    length, more = len(first), sum(map(len, second))
-    padding = -more % _WORD
-    count = rest.root >> 48
-    head = _HEAD_OF_TWO.pack(
-        1,
-        1 + count + (length + more + padding) // _WORD,
-        len(rest.segment) // _WORD,
-        0,
-        rest.root,
-        _LIST | count - 1 << 2,
-        _BYTES | length << 3,
-        _LIST | count - _POINTERS + length // _WORD << 2,
-        _BYTES | more << 3,
-    )
-    return b"".join((head, rest.pointers, first, *second, bytes(padding), rest.segment))
 
 
 def read_words(content: bytes) -> tuple[int, int, int] | None:

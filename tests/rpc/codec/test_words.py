@@ -10,7 +10,7 @@ from rain.base.errors import ProtocolError
 from rain.rpc import schema
 from rain.rpc.codec.columns import read_numbers, write_numbers
 from rain.rpc.codec.plain import opened, packed
-from rain.rpc.codec.words import read_words, rest_of, write_words, write_words_and
+from rain.rpc.codec.words import read_words, write_words
 
 numbers = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5)
 pieces = st.lists(st.binary(max_size=20), max_size=4)
@@ -59,36 +59,6 @@ def test_another_layout_is_read_by_pycapnp(
     assert read == few
     assert data_content[start:end] == b"".join(data)
     assert rest == texts
-
-
-@given(numbers, pieces, st.lists(st.text(max_size=5), max_size=3), st.booleans())
-def test_a_rest_that_was_written_once_goes_with_any_numbers_and_data(
-    few: list[int], data: list[bytes], texts: list[str], refused: bool
-) -> None:
-    builder = Answer.new_message()
-    if texts:
-        builder.texts = texts
-    if refused:
-        builder.init("refusal").refused = "no"
-    rest = rest_of(builder.to_bytes())
-    assert rest is not None
-
-    content = write_words_and(rest, write_numbers(few), data)
-
-    (message,) = Answer.read_multiple_bytes(content)
-    assert list(message.texts) == texts
-    assert message._has("refusal") == refused
-    assert not refused or message.refusal.refused == "no"
-    read, data_content, start, end, found = opened("it", Answer, content, texts_of)
-    assert read == few
-    assert data_content[start:end] == b"".join(data)
-    assert found == texts
-
-
-def test_only_a_rest_of_one_segment_without_numbers_and_data_is_known() -> None:
-    assert rest_of(write_words(write_numbers([1]), [])) is None
-    assert rest_of(write_words(b"", [b"x"])) is None
-    assert rest_of(Answer.new_message(texts=["x" * 100_000, "y" * 100_000]).to_bytes()) is None
 
 
 @given(numbers, pieces, st.data())
