@@ -31,8 +31,8 @@ def encode_submission(
     if gone_ahead:
         submission, wanted = _without(submission, gone_ahead), ()
     messages: list[bytes] = []
-    parts = split_submission(submission)
     try:
+        parts = split_submission(submission)
         for part in parts:
             is_last = part is parts[-1]
             uploaded: Sequence[ObjectId] = ()

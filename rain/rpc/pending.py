@@ -38,6 +38,9 @@ class PendingSubmission:
         cost = sum(map(len, tasks.configs)) + TASK_COST * len(tasks.ids)
         if constants.ids or uploaded:
             cost += sum(map(len, constants.data))
+        if part.task_kinds or part.object_kinds:
+            cost += sum(len(kind.packed) for kind in part.task_kinds)
+            cost += sum(len(kind.packed) for kind in part.object_kinds)
         if self.refusal or self.held + cost > self.limit:
             return self._refuse()
         self.held += cost

@@ -89,6 +89,33 @@ def test_text_that_cannot_be_sent_is_refused_and_leaves_nothing_behind() -> None
     assert play(scene).journal.named("submit") == [(Submission(SESSION),)]
 
 
+def test_a_kind_that_no_server_would_take_is_refused_by_name_and_leaves_nothing_behind() -> None:
+    def scene(client: ClientConnection) -> None:
+        bad = large_submission()
+        bad.object_kinds = [ObjectKind(KindId(1), size_hint=-1)]
+        with pytest.raises(RefusedError, match="cannot be sent: its size hint: -1 is not from 0"):
+            client.submit(bad)
+        client.submit(Submission(SESSION))
+
+    assert play(scene).journal.named("submit") == [(Submission(SESSION),)]
+
+
+def test_a_kind_over_the_limit_of_a_message_is_refused_by_name() -> None:
+    kind = ObjectKind(KindId(1), user="x" * 70_000_000)
+
+    def scene(client: ClientConnection) -> None:
+        with pytest.raises(RefusedError, match="bytes in one message; the limit is 67108864"):
+            client.submit(Submission(SESSION, object_kinds=[kind]))
+
+    play(scene)
+
+
+def test_many_megabytes_of_kinds_arrive_whole() -> None:
+    kinds = [ObjectKind(KindId(pack(1, n)), user="x" * 1_000_000) for n in range(80)]
+    submission = Submission(SESSION, object_kinds=kinds)
+    assert play(lambda client: client.submit(submission)).journal.named("submit") == [(submission,)]
+
+
 def test_a_config_over_the_limit_of_a_message_is_refused_by_name() -> None:
     tasks = TaskColumns([TaskId(OBJECT)], [KindId(1)], [bytes(70_000_000)], [0], [], [])
 

@@ -4,7 +4,9 @@ import pytest
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import ConstantColumns, Submission, TaskColumns
+from rain.rpc.codec import through_the_wire
 from rain.rpc.pending import TASK_COST, PendingSubmission
 
 S = SessionId(1)
@@ -52,6 +54,20 @@ def test_an_upload_that_fits_to_nothing_is_the_clients_fault(
     pending = a_pending({A: 3})
     with pytest.raises(ProtocolError, match="nothing fits"):
         pending.add(part, [uploaded])
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Submission(S, object_kinds=[ObjectKind(KindId(1), user="x" * 600)]),
+        Submission(S, task_kinds=[TaskKind(KindId(1), "py/", user="x" * 600)]),
+    ],
+)
+def test_kinds_count_as_much_as_they_are_long(part: Submission) -> None:
+    pending = a_pending({}, limit=1000)
+    assert pending.add(through_the_wire(part), []) == ""
+    assert 600 < pending.held < 700
+    assert "larger than 1000 bytes" in pending.add(through_the_wire(part), [])
 
 
 def test_parts_of_different_sessions_are_the_clients_fault() -> None:

@@ -23,13 +23,14 @@ from rain.base.wire import (
     TaskColumns,
     Update,
 )
+from rain.rpc.codec.kinds import K, packed_kinds
 from rain.rpc.codec.plain import check_ours
 
 PART_BYTES = 8 * 1024 * 1024
-"""How many bytes of data one message shall hold; a single longer entry travels alone."""
+"""How many bytes of data, and of kinds, one message shall hold; a longer entry travels alone."""
 
 PART_ROWS = 16 * 1024
-"""How many tasks or objects one message shall hold: their turn takes some milliseconds."""
+"""How many tasks, objects or kinds one message shall hold: their turn takes some milliseconds."""
 
 INLINE_BYTES = 32 * 1024 * 1024
 """How many bytes of inline data one message shall hold; what is beyond it is fetched."""
@@ -42,6 +43,18 @@ def _fits(*columns: list[bytes]) -> bool:
         if any(column):
             weight += sum(map(len, column))
     return rows <= PART_ROWS and weight <= PART_BYTES
+
+
+def _kinds_fit(value: Submission | Orders) -> bool:
+    """Whether its kinds may go with the first of its other parts, as nearly always."""
+    if not (value.task_kinds or value.object_kinds):
+        return True
+    return _fits(packed_kinds(value.task_kinds), packed_kinds(value.object_kinds))
+
+
+def _some_kinds(kinds: list[K]) -> Iterator[list[K]]:
+    for start, end in ranges(map(len, packed_kinds(kinds))):
+        yield kinds[start:end]
 
 
 def ranges(weights: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -70,10 +83,18 @@ def _starts(counts: Iterable[int]) -> list[int]:
 def split_submission(submission: Submission) -> list[Submission]:
     """Parts of a submission, at least one; joined in their order they are the whole."""
     tasks, constants = submission.tasks, submission.constants
-    if _fits(tasks.configs, constants.data):
+    kinds_fit = _kinds_fit(submission)
+    if kinds_fit and _fits(tasks.configs, constants.data):
         return [submission]
     check_ours(submission)
-    parts = [evolve(submission, tasks=TaskColumns(), constants=ConstantColumns())]
+    first = evolve(submission, tasks=TaskColumns(), constants=ConstantColumns())
+    parts = [first]
+    if not kinds_fit:
+        first.task_kinds, first.object_kinds = [], []
+        session = submission.session
+        of_objects, of_tasks = submission.object_kinds, submission.task_kinds
+        parts += [Submission(session, object_kinds=some) for some in _some_kinds(of_objects)]
+        parts += [Submission(session, task_kinds=some) for some in _some_kinds(of_tasks)]
     for start, end in ranges(map(len, constants.data)):
         some_constants = ConstantColumns(
             constants.ids[start:end], constants.kinds[start:end], constants.data[start:end]
@@ -112,11 +133,16 @@ class OrdersSplitter:
         if orders.task_kinds or orders.forget_sessions:
             self._learn(orders)
         objects, tasks, lent = orders.objects, orders.tasks, orders.lent
-        if _fits(objects.data, tasks.configs, lent.data):
+        kinds_fit = _kinds_fit(orders)
+        if kinds_fit and _fits(objects.data, tasks.configs, lent.data):
             return [orders]
         check_ours(orders)
         first = evolve(orders, objects=PlacedObjects(), tasks=AssignedTasks(), lent=LentObjects())
         parts = [first]
+        if not kinds_fit:  # those of objects go first: kinds of tasks name them
+            first.task_kinds, first.object_kinds = [], []
+            parts += [Orders(object_kinds=some) for some in _some_kinds(orders.object_kinds)]
+            parts += [Orders(task_kinds=some) for some in _some_kinds(orders.task_kinds)]
         for start, end in ranges(map(len, objects.data)):
             parts.append(Orders(objects=_some_objects(objects, start, end)))
         for start, end in ranges(map(len, lent.data)):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
-from rain.base.kinds import TaskKind
+from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import (
     AssignedTasks,
     Delivery,
@@ -15,7 +15,8 @@ from rain.base.wire import (
     Submission,
     Update,
 )
-from rain.rpc.codec import split
+from rain.rpc.codec import split, to_bytes
+from rain.rpc.codec.kinds import packed_kinds
 from rain.rpc.pending import PendingSubmission
 from tests.rpc.values import some_orders, submissions
 
@@ -83,6 +84,50 @@ def test_split_orders_say_the_same_in_the_same_order(orders: Orders) -> None:
         assert part.tasks.outputs == [
             ObjectId(kind) for kind in part.tasks.kinds for _ in range(kind)
         ]
+
+
+def test_kinds_that_are_long_travel_as_parts_of_their_own() -> None:
+    """Those of objects before those of tasks, which name them; and all before their first use."""
+    kinds = [ObjectKind(KindId(pack(1, number)), "x" * 12) for number in range(3)]
+    task_kind = TaskKind(KindId(pack(1, 9)), "py/", outputs=tuple(kind.id for kind in kinds))
+    tasks = AssignedTasks([TaskId(1)], [1], [task_kind.id], [0], [b""], [0], [], [ObjectId(1)] * 3)
+    orders = Orders(drops=[ObjectId(5)], task_kinds=[task_kind], object_kinds=[*kinds], tasks=tasks)
+    submission = Submission(SessionId(1), [task_kind], [*kinds], kept=[ObjectId(5)])
+
+    parts = split.OrdersSplitter().split(orders)
+    parts_of_submission = split.split_submission(submission)
+
+    assert [part.object_kinds for part in parts] == [[], *[[kind] for kind in kinds], [], []]
+    assert [part.task_kinds for part in parts] == [[], [], [], [], [task_kind], []]
+    assert [len(part.tasks.ids) for part in parts] == [0, 0, 0, 0, 0, 1]
+    assert joined(parts) == orders
+    assert [len(part.object_kinds) for part in parts_of_submission] == [0, 1, 1, 1, 0]
+    assert parts_of_submission[-1].task_kinds == [task_kind]
+
+
+def test_short_kinds_stay_with_the_first_part() -> None:
+    kind = ObjectKind(KindId(pack(1, 9)))
+    assert len(packed_kinds([kind])[0]) < split.PART_BYTES
+    ids = [ObjectId(number) for number in range(3)]
+    data = [bytes(20)] * 3
+    objects = PlacedObjects(ids, [kind.id] * 3, [""] * 3, [20] * 3, [""] * 3, data)
+    parts = split.OrdersSplitter().split(Orders(object_kinds=[kind], objects=objects))
+    assert [part.object_kinds for part in parts] == [[kind], [], [], []]
+
+
+def test_many_megabytes_of_kinds_are_cut_into_messages_that_may_be_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()  # the limits are the real ones
+    kinds = [ObjectKind(KindId(pack(1, n)), user="x" * 1_000_000) for n in range(100)]
+
+    parts = split.split_submission(Submission(SessionId(1), object_kinds=kinds))
+    orders = split.OrdersSplitter().split(Orders(object_kinds=kinds))
+
+    for part in (*parts, *orders):
+        assert len(to_bytes(part)) <= split.PART_BYTES + 1000
+    assert [kind for part in parts for kind in part.object_kinds] == kinds
+    assert [kind for part in orders for kind in part.object_kinds] == kinds
 
 
 def test_kinds_are_remembered_until_their_session_is_forgotten() -> None:
