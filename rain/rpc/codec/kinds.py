@@ -26,7 +26,11 @@ Kind: TypeAlias = TaskKind | ObjectKind
 K = TypeVar("K", TaskKind, ObjectKind)
 
 MOST_ENTRIES = 1 << 20
-"""So many labels or outputs of one kind, at most: who claims more takes memory before it sends."""
+"""So many labels or outputs of one kind, at most.
+
+An array takes its memory when it says how long it is, and others may begin inside of it. So none
+may claim more entries than this, nor than there are bytes.
+"""
 
 LARGEST = 2**63 - 1
 """Of ids, sizes and amounts; all other numbers of a message have no room for more, either."""
@@ -62,8 +66,8 @@ _ONE_CPU: Final = [CPUS, 1]
 _NO_CONSTRAINTS: Final = Constraints()
 
 _pack: Callable[[object], bytes] = msgpack.Packer().pack  # a new packer for each call is slower
-_unpack: Callable[[bytes], object] = partial(
-    msgpack.unpackb, max_array_len=MOST_ENTRIES, max_map_len=0, max_bin_len=0, max_ext_len=0
+_unpack: Callable[..., object] = partial(
+    msgpack.unpackb, max_map_len=0, max_bin_len=0, max_ext_len=0
 )
 
 
@@ -199,7 +203,7 @@ def read_object_kind(content: bytes) -> ObjectKind:
 def _row(content: bytes, names: dict[str, type], types: list[type]) -> list[Any]:
     """The fields of a kind, each of its very type: True is no number here."""
     try:
-        unpacked = _unpack(content)
+        unpacked = _unpack(content, max_array_len=min(len(content), MOST_ENTRIES))
     except msgpack.UnpackException as error:  # which says nothing but its type
         raise ValueError(f"it is no msgpack: {type(error).__name__}") from error
     if not isinstance(unpacked, list):

@@ -107,7 +107,8 @@ WRONG_BYTES: list[tuple[bytes, str]] = [
     (pack(TASK).replace(b"py/", b"p\xff/"), "'utf-8' codec can't decode byte 0xff"),
     (b"\xc1", "it is no msgpack: FormatError"),
     (DEEP, "it is no msgpack: StackError"),
-    (b"\xdd" + MANY.to_bytes(4, "big"), "exceeds max_array_len"),
+    (b"\xdd" + (6).to_bytes(4, "big"), r"6 exceeds max_array_len\(5\)"),  # than there are bytes
+    (b"\xdd" + MANY.to_bytes(4, "big") + bytes(MANY), "1048577 exceeds max_array_len"),
     (b"\xdb" + b"\xff" * 4, "incomplete input"),
 ]
 
