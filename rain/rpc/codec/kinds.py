@@ -66,8 +66,12 @@ _ONE_CPU: Final = [CPUS, 1]
 _NO_CONSTRAINTS: Final = Constraints()
 
 _pack: Callable[[object], bytes] = msgpack.Packer().pack  # a new packer for each call is slower
-_unpack: Callable[..., object] = partial(
+# Without a limit of ours, an array has no more entries than there are bytes.
+_unpack: Callable[[bytes], object] = partial(
     msgpack.unpackb, max_map_len=0, max_bin_len=0, max_ext_len=0
+)
+_unpack_long: Callable[[bytes], object] = partial(
+    msgpack.unpackb, max_array_len=MOST_ENTRIES, max_map_len=0, max_bin_len=0, max_ext_len=0
 )
 
 
@@ -203,7 +207,7 @@ def read_object_kind(content: bytes) -> ObjectKind:
 def _row(content: bytes, names: dict[str, type], types: list[type]) -> list[Any]:
     """The fields of a kind, each of its very type: True is no number here."""
     try:
-        unpacked = _unpack(content, max_array_len=min(len(content), MOST_ENTRIES))
+        unpacked = _unpack(content) if len(content) < MOST_ENTRIES else _unpack_long(content)
     except msgpack.UnpackException as error:  # which says nothing but its type
         raise ValueError(f"it is no msgpack: {type(error).__name__}") from error
     if not isinstance(unpacked, list):
