@@ -65,7 +65,7 @@ _DATA_TYPES: Final = {data_type.value: data_type for data_type in DataType}
 _ONE_CPU: Final = [CPUS, 1]
 _NO_CONSTRAINTS: Final = Constraints()
 
-_pack: Callable[[object], bytes] = msgpack.Packer().pack  # a new packer for each call is slower
+_pack: Callable[[object], bytes] = msgpack.packb  # one packer for all would serve one thread
 # Without a limit of ours, an array has no more entries than there are bytes.
 _unpack: Callable[[bytes], object] = partial(
     msgpack.unpackb, max_map_len=0, max_bin_len=0, max_ext_len=0
