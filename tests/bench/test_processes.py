@@ -37,7 +37,11 @@ def test_a_process_has_some_memory() -> None:
 def test_a_daemon_is_read_when_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = iter([1.0, 1.5, 1.6, 1.6001, 1.6002])
     pauses: list[float] = []
-    monkeypatch.setattr(Daemon, "cpu_seconds", lambda _: next(readings))
+
+    def read(_: Daemon) -> float:
+        return next(readings)
+
+    monkeypatch.setattr(Daemon, "cpu_seconds", read)
     monkeypatch.setattr(processes, "sleep", pauses.append)
     daemon = Daemon("server", subprocess.Popen(["true"]), Path("unused"))
 

@@ -97,6 +97,9 @@ def test_the_end_of_a_session_is_not_answered_and_what_is_asked_next_comes_behin
 ) -> None:
     said: list[bytes] = []
 
+    def say(_: Connection, message: bytes) -> None:
+        said.append(message)
+
     def end(reply: Reply[Any]) -> None:
         if outcome == "done":
             reply.answer(None)
@@ -105,7 +108,7 @@ def test_the_end_of_a_session_is_not_answered_and_what_is_asked_next_comes_behin
 
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(Connection, "say", lambda _, message: said.append(message))
+            patch.setattr(Connection, "say", say)
             client.close_session(SESSION)
             assert client.unanswered == 0
             client.server_info()
