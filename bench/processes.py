@@ -20,8 +20,10 @@ STOP_LIMIT_SECONDS = 10
 QUIET_SECONDS = 0.6
 """Longer than anything waits for other orders (`ReactorSettings.little_wait`)."""
 
-QUIET_SHARE = 0.05
+QUIET_SHARE = 0.01
 """Of a cpu that a daemon may use and still count as quiet: somebody lives in it."""
+
+QUIET_LIMIT_SECONDS = 60
 
 
 def cpu_seconds(pid: int) -> float:
@@ -48,12 +50,13 @@ class Daemon:
     def quiet_cpu_seconds(self) -> float:
         """The same when it has done all that it was left with, which nobody waits for."""
         before = self.cpu_seconds()
-        while True:
+        for _ in range(int(QUIET_LIMIT_SECONDS / QUIET_SECONDS)):
             sleep(QUIET_SECONDS)
             now = self.cpu_seconds()
             if now - before < QUIET_SHARE * QUIET_SECONDS:
                 return now
             before = now
+        raise click.ClickException(f"{self.name} is not quiet after {QUIET_LIMIT_SECONDS} seconds")
 
     def resident_bytes(self) -> int:
         return resident_bytes(self.process.pid)

@@ -5,7 +5,8 @@ using Common = import "common.capnp";
 
 struct Request {
   numbers @0 :Common.Numbers;
-  # The number of the request: the client counts, and the answer has the same one.
+  # The number of the request: the client counts, and the answer has the same one. The end of a
+  #     session (7) and 5 have none.
   # What it asks: 0 a part of a submission, 1 its last part, with which it is applied whole,
   #     2 a wait for all that it names, 3 for at least one, 4 for every task of the session,
   #     5 nothing: nobody waits for the answer to this number any more, 6 a new session, 7 the end

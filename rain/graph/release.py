@@ -43,6 +43,7 @@ def release(
         if data_object.state is not _FINISHED or data_object.kept or data_object.needed_by:
             continue
         data_object.state = _REMOVE[data_object.state]
+        size += data_object.size
         if data_object.data is not None:
             data_object.data = None
             undelivered = data_object.session.undelivered
@@ -53,7 +54,6 @@ def release(
         producer = data_object.producer
         if producer is None or producer.row in DONE:
             gone.append(data_object)
-            size += data_object.size
         else:
             revived.append(data_object)
     drops = forget_copies(gone)

@@ -62,7 +62,9 @@ class ClientHandler(Protocol):
 
     def join_session(self, session: SessionId, name: str, reply: Reply[JoinedSession]) -> None: ...
 
-    def close_session(self, session: SessionId, reply: Reply[None]) -> None: ...
+    def close_session(self, session: SessionId, reply: Reply[None]) -> None:
+        """The reply is given as any other; the client does not hear of it."""
+        ...
 
     def submit(self, submission: Submission, reply: Reply[None]) -> None:
         """A whole submission: parts joined, uploaded bytes put in, columns checked."""

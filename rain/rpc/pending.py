@@ -20,6 +20,9 @@ PENDING_LIMIT = 4 * 1024**3
 TASK_COST = 64
 """Bytes that a task counts beside its config."""
 
+KIND_COST = 500
+"""And a kind beside those in which it came."""
+
 
 @define(eq=False)
 class PendingSubmission:
@@ -39,8 +42,9 @@ class PendingSubmission:
         if constants.ids or uploaded:
             cost += sum(map(len, constants.data))
         if part.task_kinds or part.object_kinds:
-            cost += sum(len(kind.packed) for kind in part.task_kinds)
-            cost += sum(len(kind.packed) for kind in part.object_kinds)
+            kinds = [kind.packed for kind in part.task_kinds]
+            kinds += [kind.packed for kind in part.object_kinds]
+            cost += sum(map(len, kinds)) + KIND_COST * len(kinds)
         if self.refusal or self.held + cost > self.limit:
             return self._refuse()
         self.held += cost

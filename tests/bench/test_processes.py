@@ -3,6 +3,7 @@
 import os
 import subprocess
 import time
+from itertools import count
 from pathlib import Path
 
 import click
@@ -47,6 +48,24 @@ def test_a_daemon_is_read_when_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert daemon.quiet_cpu_seconds() == 1.6001
     assert pauses == [QUIET_SECONDS] * 3
+    daemon.stop()
+
+
+def test_a_daemon_that_is_never_quiet_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = count(1.0)
+
+    def read(_: Daemon) -> float:
+        return next(seconds)
+
+    def go_on(_: float) -> None:
+        pass
+
+    monkeypatch.setattr(Daemon, "cpu_seconds", read)
+    monkeypatch.setattr(processes, "sleep", go_on)
+    daemon = Daemon("server", subprocess.Popen(["true"]), Path("unused"))
+
+    with pytest.raises(click.ClickException, match=r"^server is not quiet"):
+        daemon.quiet_cpu_seconds()
     daemon.stop()
 
 

@@ -16,10 +16,6 @@ def told(word: str) -> str:
     return result.output
 
 
-def test_a_command_is_suggested_that_is_nearly_the_same() -> None:
-    assert "Did you mean 'governor'?" in told("governer")
-
-
 def test_no_hidden_command_is_suggested() -> None:
     assert HIDDEN
     for name in SHOWN:

@@ -7,7 +7,7 @@ from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import ConstantColumns, Submission, TaskColumns
 from rain.rpc.codec import through_the_wire
-from rain.rpc.pending import TASK_COST, PendingSubmission
+from rain.rpc.pending import KIND_COST, TASK_COST, PendingSubmission
 
 S = SessionId(1)
 A, B = ObjectId(1), ObjectId(2)
@@ -63,11 +63,11 @@ def test_an_upload_that_fits_to_nothing_is_the_clients_fault(
         Submission(S, task_kinds=[TaskKind(KindId(1), "py/", user="x" * 600)]),
     ],
 )
-def test_kinds_count_as_much_as_they_are_long(part: Submission) -> None:
-    pending = a_pending({}, limit=1000)
+def test_kinds_count_as_much_as_they_are_long_and_what_each_takes_beside(part: Submission) -> None:
+    pending = a_pending({}, limit=2000)
     assert pending.add(through_the_wire(part), []) == ""
-    assert 600 < pending.held < 700
-    assert "larger than 1000 bytes" in pending.add(through_the_wire(part), [])
+    assert KIND_COST + 600 < pending.held < KIND_COST + 700
+    assert "larger than 2000 bytes" in pending.add(through_the_wire(part), [])
 
 
 def test_parts_of_different_sessions_are_the_clients_fault() -> None:

@@ -171,3 +171,24 @@ def test_a_governor_that_has_left_is_told_nothing() -> None:
     s.governors[0].leave()
     assert not any(isinstance(effect, OrderGovernor) for effect in s.world.turn(after=2 * WAIT))
     assert not s.world.state.later
+
+
+def test_the_copy_of_a_sibling_that_is_being_made_again_counts_as_held_in_vain() -> None:
+    # given: one output is kept and lost, a copy of the other one is read on the second governor
+    s = scene(1, 1, 1, settings=SPARING)
+    maker, (a, b) = s.draft.task(outputs=2)
+    s.draft.submission.kept.append(b)
+    reader, _ = s.draft.task(a)
+    s.submit()
+    s.run(maker, size=2 * LITTLE)
+    s.assign(reader, to=1)
+    s.governors[1].locate(a)
+    s.governors[0].leave()
+    s.assign(maker, to=2)
+
+    # when: nobody needs the copy any more
+    s.governors[1].finish(reader, size=1)
+
+    # then
+    assert s.world.state.later[GovernorId(2)].held > LITTLE
+    assert s.world.state.later_due == s.world.now + WAIT / 10

@@ -19,7 +19,7 @@ import msgpack
 from rain.base.constraints import Constraints
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.kinds import DataType, ObjectKind, TaskKind, keep_packed
-from rain.base.resources import CPUS, ONE_CPU, Resources
+from rain.base.resources import CPUS, LARGEST, ONE_CPU, Resources
 from rain.rpc.codec.columns import no_lengths
 
 Kind: TypeAlias = TaskKind | ObjectKind
@@ -31,9 +31,6 @@ MOST_ENTRIES = 1 << 20
 An array takes its memory when it says how long it is, and others may begin inside of it. So none
 may claim more entries than this, nor than there are bytes.
 """
-
-LARGEST = 2**63 - 1
-"""Of ids, sizes and amounts; all other numbers of a message have no room for more, either."""
 
 _MOST_TRIES = 2**32 - 1
 
@@ -67,10 +64,10 @@ _NO_CONSTRAINTS: Final = Constraints()
 
 _pack: Callable[[object], bytes] = msgpack.packb  # one packer for all would serve one thread
 # Without a limit of ours, an array has no more entries than there are bytes.
-_unpack: Callable[[bytes], object] = partial(
+_unpack: Callable[..., object] = partial(
     msgpack.unpackb, max_map_len=0, max_bin_len=0, max_ext_len=0
 )
-_unpack_long: Callable[[bytes], object] = partial(
+_unpack_long: Callable[..., object] = partial(
     msgpack.unpackb, max_array_len=MOST_ENTRIES, max_map_len=0, max_bin_len=0, max_ext_len=0
 )
 
@@ -207,7 +204,8 @@ def read_object_kind(content: bytes) -> ObjectKind:
 def _row(content: bytes, names: dict[str, type], types: list[type]) -> list[Any]:
     """The fields of a kind, each of its very type: True is no number here."""
     try:
-        unpacked = _unpack(content) if len(content) < MOST_ENTRIES else _unpack_long(content)
+        unpack = _unpack if len(content) < MOST_ENTRIES else _unpack_long
+        unpacked = unpack(content, list_hook=_Arrays(1 + len(types)))
     except msgpack.UnpackException as error:  # which says nothing but its type
         raise ValueError(f"it is no msgpack: {type(error).__name__}") from error
     if not isinstance(unpacked, list):
@@ -223,6 +221,19 @@ def _row(content: bytes, names: dict[str, type], types: list[type]) -> list[Any]
         for (name, expected), one in zip(names.items(), found, strict=True)
         if one is not expected
     )
+
+
+class _Arrays:
+    """Counts arrays while they are read: very many small ones would take gigabytes until then."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def __call__(self, array: list[Any]) -> list[Any]:
+        if not self._left:
+            raise ValueError("it has more arrays than fields")
+        self._left -= 1
+        return array
 
 
 def _wrong_type(name: str, found: type, expected: type) -> ValueError:

@@ -27,7 +27,7 @@ from rain.rpc.codec.kinds import K, packed_kinds
 from rain.rpc.codec.plain import check_ours
 
 PART_BYTES = 8 * 1024 * 1024
-"""How many bytes of data, and of kinds, one message shall hold; a longer entry travels alone."""
+"""How many bytes of data one message shall hold, and of kinds as many; longer ones travel alone."""
 
 PART_ROWS = 16 * 1024
 """How many tasks, objects or kinds one message shall hold: their turn takes some milliseconds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from math import inf, nan
 from typing import Any
 
@@ -12,7 +13,8 @@ from rain.base.constraints import Constraints
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import KindId
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.rpc.codec.kinds import LARGEST, MOST_ENTRIES, packed_kinds, read_kinds
+from rain.base.resources import LARGEST
+from rain.rpc.codec.kinds import MOST_ENTRIES, packed_kinds, read_kinds
 from tests.rpc.codec.kind_bytes import (
     OBJECT,
     TASK,
@@ -110,6 +112,7 @@ WRONG_BYTES: list[tuple[bytes, str]] = [
     (b"\xdd" + (6).to_bytes(4, "big"), r"6 exceeds max_array_len\(5\)"),  # than there are bytes
     (b"\xdd" + MANY.to_bytes(4, "big") + bytes(MANY), "1048577 exceeds max_array_len"),
     (b"\xdb" + b"\xff" * 4, "incomplete input"),
+    (changed(TASK, 5, [[]] * 20), "it has more arrays than fields"),
 ]
 
 
@@ -117,6 +120,19 @@ WRONG_BYTES: list[tuple[bytes, str]] = [
 def test_bytes_that_are_no_kind_are_the_senders_fault(content: bytes, reason: str) -> None:
     with pytest.raises(ProtocolError, match=reason):
         read_task(content)
+
+
+def test_very_many_small_arrays_are_refused_before_they_are_there() -> None:
+    """They would take a hundred times as much as the message."""
+    content = b"\xdd" + (MOST_ENTRIES - 1).to_bytes(4, "big") + b"\x90" * (MOST_ENTRIES - 1)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProtocolError, match="it has more arrays than fields"):
+            read_task(content)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 16 * len(content)
 
 
 def test_it_is_said_which_of_the_kinds_is_wrong() -> None:
