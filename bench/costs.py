@@ -1,10 +1,11 @@
 """What a task costs the server: so many at a time, on so many governors, compared round by round.
 
 A machine may be twice as fast in one second as in the next. So nothing is compared that was not
-measured close together: each round measures every size on one number of governors after the other,
-in short turns, and says how much more the one took than the other; every second round goes the
-other way round, so that a machine that gets slower tells nothing against those who come last. What
-counts is the median of these ratios over all rounds. The times themselves are those of the moment.
+measured close together: each round measures one size after the other, in short turns, and in such a
+turn all numbers of governors take turns themselves, ten times in a second. The round says how much
+more the one took than the other; every second one goes the other way round, so that a machine that
+gets slower tells nothing against those who come last. What counts is the median of these ratios
+over all rounds. The times themselves are those of the moment.
 """
 
 from collections.abc import Sequence
@@ -14,16 +15,19 @@ from statistics import median, quantiles
 from attrs import Factory, frozen
 from rich.console import Console
 
-from bench.processes import HOST, Daemon, zero_cluster
-from bench.server_alone import Sample, measure, rounds_for
-from bench.shapes import merge
+from bench.processes import HOST, Daemon, quiet_cpu_seconds, zero_cluster
+from bench.server_alone import Sample, run
+from bench.shapes import Shape, merge
 from bench.sheet import Sheet
 from rain.client import Client
 
 MILLION = 1_000_000
 
-TURN_TASKS = 10_000
-"""So many tasks at least in one turn: less would measure single moments."""
+TURN_TASKS = 20_000
+"""So many tasks at least on each cluster in one turn: less would measure single moments."""
+
+PIECE_TASKS = 4_000
+"""So many of them, or one session, on one cluster before it is another one's turn: some 50 ms."""
 
 
 @frozen
@@ -48,6 +52,15 @@ class Cost:
         return min(self.microseconds)
 
 
+@frozen
+class Place:
+    """A cluster with so many governors, whose server is watched."""
+
+    governors: int
+    client: Client
+    server: Daemon
+
+
 def costs_of(
     sizes: Sequence[int], governors: Sequence[int], repeat: int, console: Console
 ) -> list[Cost]:
@@ -56,24 +69,52 @@ def costs_of(
     It would say the same of the others.
     """
     with ExitStack() as stack:
-        clusters: list[tuple[int, Client, Daemon]] = []
+        places: list[Place] = []
         for count in governors:
             cluster = stack.enter_context(zero_cluster(count))
             client = stack.enter_context(Client(HOST, cluster.port))
-            measure(merge(200), client, cluster.server, rounds_for(201, 1))  # warm-up
-            clusters.append((count, client, cluster.server))
-        places = [
-            (Cost(count, size + 1), client, server)
+            places.append(Place(count, client, cluster.server))
+        _turns(merge(200), places)  # warm-up
+        costs = {
+            size: [Cost(place.governors, size + 1) for place in _places_of(size, places)]
             for size in sizes
-            for count, client, server in (clusters if size < MILLION else clusters[:1])
-        ]
+        }
         for number in range(repeat):
-            for cost, client, server in reversed(places) if number % 2 else places:
-                told = f"{cost.tasks:,} tasks, {cost.governors} governors, round {number + 1}"
-                with console.status(told):
-                    often = -(-TURN_TASKS // cost.tasks)
-                    cost.turns.append(measure(merge(cost.tasks - 1), client, server, often))
-        return [cost for cost, _, _ in places]
+            for size in reversed(sizes) if number % 2 else sizes:
+                with console.status(f"{size + 1:,} tasks, round {number + 1}"):
+                    turns = _turns(merge(size), _places_of(size, places))
+                for cost, turn in zip(costs[size], turns, strict=True):
+                    cost.turns.append(turn)
+        return [cost for of_size in costs.values() for cost in of_size]
+
+
+def _places_of(size: int, places: list[Place]) -> list[Place]:
+    return places if size < MILLION else places[:1]
+
+
+def _turns(shape: Shape, places: Sequence[Place]) -> list[Sample]:
+    """The shape on all of these, by turns; every second time the other way round.
+
+    Sessions end behind the client's back, so the servers are watched until all are quiet.
+    """
+    servers = [place.server for place in places]
+    before = quiet_cpu_seconds(servers)
+    seconds: list[list[float]] = [[] for _ in places]
+    for number, sessions in enumerate(pieces_of(shape.task_count)):
+        those = [*zip(places, seconds, strict=True)]
+        for place, told in reversed(those) if number % 2 else those:
+            told.extend(run(shape, place.client, sessions))
+    after = quiet_cpu_seconds(servers)
+    return [
+        Sample(shape, tuple(taken), end - start)
+        for taken, start, end in zip(seconds, before, after, strict=True)
+    ]
+
+
+def pieces_of(tasks: int) -> list[int]:
+    """How many sessions of so many tasks follow each other in each piece of a turn."""
+    sessions, most = -(-TURN_TASKS // tasks), max(PIECE_TASKS // tasks, 1)
+    return [min(most, sessions - start) for start in range(0, sessions, most)]
 
 
 def ratios(cost: Cost, other: Cost) -> list[float]:

@@ -47,17 +47,6 @@ class Daemon:
     def cpu_seconds(self) -> float:
         return cpu_seconds(self.process.pid)
 
-    def quiet_cpu_seconds(self) -> float:
-        """The same when it has done all that it was left with, which nobody waits for."""
-        before = self.cpu_seconds()
-        for _ in range(int(QUIET_LIMIT_SECONDS / QUIET_SECONDS)):
-            sleep(QUIET_SECONDS)
-            now = self.cpu_seconds()
-            if now - before < QUIET_SHARE * QUIET_SECONDS:
-                return now
-            before = now
-        raise click.ClickException(f"{self.name} is not quiet after {QUIET_LIMIT_SECONDS} seconds")
-
     def resident_bytes(self) -> int:
         return resident_bytes(self.process.pid)
 
@@ -77,6 +66,23 @@ class Daemon:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+def quiet_cpu_seconds(daemons: Sequence[Daemon]) -> list[float]:
+    """Their CPU time when all have done all that they were left with, which nobody waits for."""
+    before, busy = [daemon.cpu_seconds() for daemon in daemons], [*daemons]
+    for _ in range(int(QUIET_LIMIT_SECONDS / QUIET_SECONDS)):
+        sleep(QUIET_SECONDS)
+        now = [daemon.cpu_seconds() for daemon in daemons]
+        busy = [
+            daemon
+            for daemon, sooner, later in zip(daemons, before, now, strict=True)
+            if later - sooner >= QUIET_SHARE * QUIET_SECONDS
+        ]
+        if not busy:
+            return now
+        before = now
+    raise click.ClickException(f"{busy[0].name} is not quiet after {QUIET_LIMIT_SECONDS} seconds")
 
 
 @frozen

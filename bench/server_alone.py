@@ -14,7 +14,7 @@ from attrs import frozen
 from rich.console import Console
 
 from bench.options import Delivery, delivery_options, new_console, numbers_option, repeat_option
-from bench.processes import Daemon, zero_cluster
+from bench.processes import Daemon, quiet_cpu_seconds, zero_cluster
 from bench.runners import OURS
 from bench.shapes import Shape, deepest_tree, merge, tree
 from bench.sheet import Sheet
@@ -59,13 +59,9 @@ def build(shape: Shape) -> None:
             built.append(tasks.Concat([built[i] for i in call.needs]))
 
 
-def measure(shape: Shape, client: Client, server: Daemon, rounds: int) -> Sample:
-    """Runs the shape so often, each time in a session of its own.
-
-    Sessions end behind the client's back, so the server is watched until it is quiet.
-    """
+def run(shape: Shape, client: Client, rounds: int) -> list[float]:
+    """Runs the shape so often, each time in a session of its own; how long each took."""
     seconds: list[float] = []
-    cpu_before = server.quiet_cpu_seconds()
     for _ in range(rounds):
         with client.new_session("bench") as session:
             build(shape)
@@ -73,7 +69,16 @@ def measure(shape: Shape, client: Client, server: Daemon, rounds: int) -> Sample
             session.submit()
             session.wait_all()
             seconds.append(perf_counter() - start)
-    return Sample(shape, tuple(seconds), server.quiet_cpu_seconds() - cpu_before)
+    return seconds
+
+
+def measure(shape: Shape, client: Client, server: Daemon, rounds: int) -> Sample:
+    """Runs the shape so often. Sessions end behind the client's back, so the server is watched
+    until it is quiet."""
+    (before,) = quiet_cpu_seconds([server])
+    seconds = run(shape, client, rounds)
+    (after,) = quiet_cpu_seconds([server])
+    return Sample(shape, tuple(seconds), after - before)
 
 
 def measure_all(

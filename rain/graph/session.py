@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define
@@ -36,9 +36,17 @@ class Learned:
         """Their mean duration, None before the first one."""
         return self.seconds / self.finished if self.finished else None
 
-    def note(self, seconds: Iterable[float], sizes: Iterable[int]) -> None:
-        """More have finished. A task that hung for once must not change the mean by much."""
+    def note(self, seconds: Sequence[float], longest: float, made: int) -> None:
+        """More have finished, which took so long each, and made so many bytes together.
+
+        A task that hung for once must not change the mean by much.
+        """
         finished, total = self.finished, self.seconds
+        self.bytes += made
+        if finished >= TRUSTED and longest * finished <= OUTLIER * total:  # as nearly always
+            self.finished += len(seconds)
+            self.seconds += sum(seconds)
+            return
         for taken in seconds:
             if finished >= TRUSTED and taken * finished > OUTLIER * total:
                 total += OUTLIER * total / finished
@@ -46,7 +54,6 @@ class Learned:
                 total += taken
             finished += 1
         self.finished, self.seconds = finished, total
-        self.bytes += sum(sizes)
 
 
 @define(eq=False, repr=False)

@@ -113,8 +113,9 @@ class Estimates:
 
     def finished(self, learned: Learned, seconds: Sequence[float], sizes: Sequence[int]) -> None:
         """Tasks of one name have taken so long each, and made so many bytes."""
-        learned.note(seconds, sizes)
-        self.all_tasks.note(seconds, sizes)
+        longest, made = max(seconds), sum(sizes)
+        learned.note(seconds, longest, made)
+        self.all_tasks.note(seconds, longest, made)
 
     def ordered(self, governor: Governor, data_object: DataObject, now: float) -> None:
         """A governor is told to fetch a copy."""

@@ -8,10 +8,11 @@ are.
 
 from __future__ import annotations
 
-from rain.base.kinds import TaskKind
+from collections.abc import Collection
+
 from rain.base.states import TaskRow
 from rain.base.wire import Orders
-from rain.graph import DataObject, Governor, Session, Task, planning
+from rain.graph import DataObject, Governor, Task, planning
 from rain.scheduler.api import Plan
 from rain.server.placing import bring, lend, place_again, tell_object_kind
 from rain.server.state import State
@@ -112,50 +113,58 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     """Tells a governor of tasks that were assigned to it, and of what it needs for them."""
     orders = state.orders(governor)
     columns = orders.tasks
-    ids, attempts, kinds = columns.ids, columns.attempts, columns.kinds
-    priorities, configs, outputs = columns.priorities, columns.configs, columns.outputs
-    counts, inputs = columns.input_counts, columns.inputs
-    told = governor.kinds_told
-    new: list[DataObject] = []
-    lent: dict[DataObject, None] = {}
-    for task in tasks:
-        kind = task.kind
-        if kind.id not in told:
-            _tell_kind(orders, governor, task.session, kind)
-        ids.append(task.id)
-        attempts.append(task.attempt)
-        kinds.append(kind.id)
-        priorities.append(task.priority)
-        configs.append(task.config)
-        read, made = task.inputs, task.outputs
-        counts.append(len(read))
-        for data_object in read:
-            if governor not in data_object.assigned:
-                maker = data_object.producer
-                if (
-                    data_object.data is not None
-                    and len(data_object.consumers) == 1
-                    and maker is not None  # else more will read it soon: functions are constants
-                    and maker.assigned is not governor
-                ):
-                    lent[data_object] = None
-                else:
-                    new.append(data_object)
-            inputs.append(data_object.id)
-        if new:
-            bring(state, orders, new if len(new) == 1 else dict.fromkeys(new), governor)
-            new.clear()
-        if len(made) == 1:  # as nearly always
-            outputs.append(made[0].id)
-        else:
-            outputs += [output.id for output in made]
+    kinds = [task.kind.id for task in tasks]
+    if not governor.kinds_told.issuperset(kinds):
+        _tell_kinds(orders, governor, tasks)
+    columns.ids += [task.id for task in tasks]
+    columns.attempts += [task.attempt for task in tasks]
+    columns.kinds += kinds
+    columns.priorities += [task.priority for task in tasks]
+    columns.configs += [task.config for task in tasks]
+    columns.input_counts += [len(task.inputs) for task in tasks]
+    columns.outputs += [output.id for task in tasks for output in task.outputs]
+    read = [one for task in tasks for one in task.inputs]
+    if read:
+        columns.inputs += [one.id for one in read]
+        missing = [one for one in read if governor not in one.assigned]
+        if missing:
+            _send(state, orders, dict.fromkeys(missing), governor)
+
+
+def _send(
+    state: State, orders: Orders, objects: Collection[DataObject], governor: Governor
+) -> None:
+    """Sends along what tasks read and their governor was not told of, each object once.
+
+    What only one task reads is lent; functions are constants, which more will read soon.
+    """
+    lent = [
+        one
+        for one in objects
+        if one.data is not None
+        and len(one.consumers) == 1
+        and one.producer is not None
+        and one.producer.assigned is not governor
+    ]
     if lent:
         lend(orders, lent, governor)
+        if len(lent) == len(objects):
+            return
+        others = dict.fromkeys(objects)
+        for one in lent:
+            del others[one]
+        objects = others
+    bring(state, orders, objects, governor)
 
 
-def _tell_kind(orders: Orders, governor: Governor, session: Session, kind: TaskKind) -> None:
-    for output_kind in kind.outputs:
-        if output_kind not in governor.kinds_told:
-            tell_object_kind(orders, governor, session, output_kind)
-    governor.kinds_told.add(kind.id)
-    orders.task_kinds.append(kind)
+def _tell_kinds(orders: Orders, governor: Governor, tasks: list[Task]) -> None:
+    told = governor.kinds_told
+    for task in tasks:
+        kind = task.kind
+        if kind.id in told:
+            continue
+        for output_kind in kind.outputs:
+            if output_kind not in told:
+                tell_object_kind(orders, governor, task.session, output_kind)
+        told.add(kind.id)
+        orders.task_kinds.append(kind)

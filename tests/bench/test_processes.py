@@ -15,6 +15,7 @@ from bench.processes import (
     QUIET_SECONDS,
     Daemon,
     cpu_seconds,
+    quiet_cpu_seconds,
     recorded_cluster,
     resident_bytes,
     zero_cluster,
@@ -46,7 +47,7 @@ def test_a_daemon_is_read_when_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(processes, "sleep", pauses.append)
     daemon = Daemon("server", subprocess.Popen(["true"]), Path("unused"))
 
-    assert daemon.quiet_cpu_seconds() == 1.6001
+    assert quiet_cpu_seconds([daemon]) == [1.6001]
     assert pauses == [QUIET_SECONDS] * 3
     daemon.stop()
 
@@ -65,8 +66,26 @@ def test_a_daemon_that_is_never_quiet_is_named(monkeypatch: pytest.MonkeyPatch) 
     daemon = Daemon("server", subprocess.Popen(["true"]), Path("unused"))
 
     with pytest.raises(click.ClickException, match=r"^server is not quiet"):
-        daemon.quiet_cpu_seconds()
+        quiet_cpu_seconds([daemon])
     daemon.stop()
+
+
+def test_all_daemons_are_quiet_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = {"one": iter([1.0, 1.1, 1.1, 1.2, 1.2]), "other": iter([2.0, 2.0, 2.1, 2.1, 2.1])}
+
+    def read(daemon: Daemon) -> float:
+        return next(readings[daemon.name])
+
+    def go_on(_: float) -> None:
+        pass
+
+    monkeypatch.setattr(Daemon, "cpu_seconds", read)
+    monkeypatch.setattr(processes, "sleep", go_on)
+    daemons = [Daemon(name, subprocess.Popen(["true"]), Path("unused")) for name in readings]
+
+    assert quiet_cpu_seconds(daemons) == [1.2, 2.1]
+    for daemon in daemons:
+        daemon.stop()
 
 
 def test_what_waits_at_the_end_of_a_session_is_over_when_a_daemon_is_quiet() -> None:

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from bench.costs import Cost, costs_sheet, curves, fewest_governors, fewest_tasks, ratios
+from bench.costs import (
+    Cost,
+    costs_sheet,
+    curves,
+    fewest_governors,
+    fewest_tasks,
+    pieces_of,
+    ratios,
+)
 from bench.scale import Interruption, Memory, interruption_sheet, memory_sheet, scale_values
 from bench.server_alone import Sample
 from bench.shapes import merge
@@ -37,6 +45,16 @@ def test_the_middle_of_the_rounds_is_told_and_how_far_its_neighbours_are() -> No
         ("12.0 µs", "12.0 µs", "+20% (-10% to +20%)", ""),
         ("11.0 µs", "11.0 µs", "", "+10% (-17% to +10%)"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "pieces"),
+    [(1_001, [3] * 6 + [2]), (10_001, [1, 1]), (100_001, [1])],
+)
+def test_clusters_take_turns_with_a_few_thousand_tasks_or_a_session(
+    tasks: int, pieces: list[int]
+) -> None:
+    assert pieces_of(tasks) == pieces
 
 
 def test_a_single_round_has_no_range() -> None:

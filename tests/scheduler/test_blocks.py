@@ -49,8 +49,8 @@ def test_the_more_there_are_that_are_over_in_no_time_the_larger_are_the_blocks()
         governor.finish(*governor.tasks)
     submit(s, 256)
     many = shares(s)
-    assert (few[0], few[-1]) == (22, 0)
-    assert (many[0], many[-1]) == (37, 0)
+    assert (few[0], few[-1]) == (32, 0)
+    assert (many[0], many[-1]) == (64, 0)
 
 
 def test_a_block_is_never_larger_than_what_is_over_in_no_time() -> None:
@@ -81,20 +81,20 @@ def test_as_long_as_few_have_shown_how_long_they_take_all_are_shared_out_evenly(
 def test_governors_without_work_come_first() -> None:
     # given
     s = learned(0.000001)
-    submit(s, 16)
-    assert shares(s)[:3] == [8, 8, 0]
+    submit(s, 64)
+    assert shares(s)[:3] == [32, 32, 0]
     # when
     for _ in range(3):
-        submit(s, 16)
+        submit(s, 64)
     # then
-    assert shares(s) == [8] * 8
+    assert shares(s) == [32] * 8
 
 
 def test_a_block_is_not_taken_apart_for_governors_without_work() -> None:
     s = learned(0.000001)
-    submit(s, 16)
+    submit(s, 64)
     s.world.turn(after=2.0)
-    assert shares(s)[:3] == [8, 8, 0]
+    assert shares(s)[:3] == [32, 32, 0]
 
 
 def test_a_block_is_shared_when_one_of_its_tasks_still_runs() -> None:

@@ -55,8 +55,8 @@ def test_what_was_learned_of_a_name_helps_later_sessions() -> None:
 def test_a_task_that_hung_once_hardly_changes_the_mean() -> None:
     learned = Learned()
     for _ in range(TRUSTED):
-        learned.note([1.0], [0])
-    learned.note([1e6], [0])
+        learned.note([1.0], 1.0, 0)
+    learned.note([1e6], 1e6, 0)
     assert learned.seconds == TRUSTED + OUTLIER
 
 

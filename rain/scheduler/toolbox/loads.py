@@ -21,7 +21,7 @@ WORTH = 5000
 BLOCK = 64
 """So many neighbours at most go to one governor before it is another one's turn,"""
 
-LARGEST = 256
+LARGEST = 512
 """and at most so many of those that are over in no time,"""
 
 NO_TIME = 0.01
@@ -30,7 +30,7 @@ NO_TIME = 0.01
 STRETCH = 0.25
 """They may be larger by as much as this part of one needs to go with the others."""
 
-MESSAGES = 0.00025
+MESSAGES = 0.0004
 """Seconds that the messages about one block cost the server and a governor."""
 
 SURE = 32
