@@ -15,7 +15,7 @@ from statistics import median, quantiles
 from attrs import Factory, frozen
 from rich.console import Console
 
-from bench.processes import HOST, Daemon, quiet_cpu_seconds, zero_cluster
+from bench.processes import HOST, Daemon, wait_quiet, zero_cluster
 from bench.server_alone import Sample, run
 from bench.shapes import Shape, merge
 from bench.sheet import Sheet
@@ -98,15 +98,15 @@ def _turns(shape: Shape, places: Sequence[Place]) -> list[Sample]:
     Sessions end behind the client's back, so the servers are watched until all are quiet.
     """
     servers = [place.server for place in places]
-    before = quiet_cpu_seconds(servers)
+    before = wait_quiet(servers)
     seconds: list[list[float]] = [[] for _ in places]
     for number, sessions in enumerate(pieces_of(shape.task_count)):
         those = [*zip(places, seconds, strict=True)]
         for place, told in reversed(those) if number % 2 else those:
             told.extend(run(shape, place.client, sessions))
-    after = quiet_cpu_seconds(servers)
+    after = wait_quiet(servers)
     return [
-        Sample(shape, tuple(taken), end - start)
+        Sample(shape, tuple(taken), start.worked(end))
         for taken, start, end in zip(seconds, before, after, strict=True)
     ]
 
@@ -171,7 +171,8 @@ def costs_sheet(costs: Sequence[Cost]) -> Sheet:
             )
             for cost in costs
         ),
-        caption="Zero governors; CPU of the server's process, the end of the session included."
+        caption="Zero governors; CPU of the server's process, the end of the session included, the"
+        " signs of life of idle governors not."
         " Compared within each round: the median of the rounds, and the middle half of them.",
         words=0,
     )

@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import clock_gettime, sleep
+from time import clock_gettime, perf_counter, sleep
 
 import click
 from attrs import frozen
@@ -68,20 +68,32 @@ class Daemon:
             self.process.wait()
 
 
-def quiet_cpu_seconds(daemons: Sequence[Daemon]) -> list[float]:
-    """Their CPU time when all have done all that they were left with, which nobody waits for."""
-    before, busy = [daemon.cpu_seconds() for daemon in daemons], [*daemons]
+@frozen
+class Quiet:
+    """A daemon that has done all that it was left with, which nobody waits for."""
+
+    time: float
+    cpu_seconds: float
+    idle_share: float  # of a cpu, which it uses for nothing but that everybody lives
+
+    def worked(self, later: "Quiet") -> float:
+        """The CPU time of what it has done meanwhile, beside that."""
+        idle = (self.idle_share + later.idle_share) / 2 * (later.time - self.time)
+        return later.cpu_seconds - self.cpu_seconds - idle
+
+
+def wait_quiet(daemons: Sequence[Daemon]) -> list[Quiet]:
+    """Waits until all of them have nothing to do."""
+    start, before = perf_counter(), [daemon.cpu_seconds() for daemon in daemons]
+    busy = [*daemons]
     for _ in range(int(QUIET_LIMIT_SECONDS / QUIET_SECONDS)):
         sleep(QUIET_SECONDS)
-        now = [daemon.cpu_seconds() for daemon in daemons]
-        busy = [
-            daemon
-            for daemon, sooner, later in zip(daemons, before, now, strict=True)
-            if later - sooner >= QUIET_SHARE * QUIET_SECONDS
-        ]
+        end, now = perf_counter(), [daemon.cpu_seconds() for daemon in daemons]
+        idle = [(later - sooner) / (end - start) for sooner, later in zip(before, now, strict=True)]
+        busy = [daemon for daemon, share in zip(daemons, idle, strict=True) if share >= QUIET_SHARE]
         if not busy:
-            return now
-        before = now
+            return [Quiet(end, used, share) for used, share in zip(now, idle, strict=True)]
+        start, before = end, now
     raise click.ClickException(f"{busy[0].name} is not quiet after {QUIET_LIMIT_SECONDS} seconds")
 
 

@@ -3,7 +3,8 @@
 import os
 import subprocess
 import time
-from itertools import count
+from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import count, repeat
 from pathlib import Path
 
 import click
@@ -14,10 +15,11 @@ from bench.processes import (
     HOST,
     QUIET_SECONDS,
     Daemon,
+    Quiet,
     cpu_seconds,
-    quiet_cpu_seconds,
     recorded_cluster,
     resident_bytes,
+    wait_quiet,
     zero_cluster,
 )
 from rain.client import Client
@@ -36,56 +38,62 @@ def test_a_process_has_some_memory() -> None:
     assert resident_bytes(os.getpid()) > 1_000_000
 
 
-def test_a_daemon_is_read_when_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = iter([1.0, 1.5, 1.6, 1.6001, 1.6002])
-    pauses: list[float] = []
-
-    def read(_: Daemon) -> float:
-        return next(readings)
-
-    monkeypatch.setattr(Daemon, "cpu_seconds", read)
-    monkeypatch.setattr(processes, "sleep", pauses.append)
-    daemon = Daemon("server", subprocess.Popen(["true"]), Path("unused"))
-
-    assert quiet_cpu_seconds([daemon]) == [1.6001]
-    assert pauses == [QUIET_SECONDS] * 3
-    daemon.stop()
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Of a clock that goes on in pauses only."""
+    taken: list[float] = []
+    monkeypatch.setattr(processes, "sleep", taken.append)
+    monkeypatch.setattr(processes, "perf_counter", lambda: sum(taken))
+    return taken
 
 
-def test_a_daemon_that_is_never_quiet_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = count(1.0)
-
-    def read(_: Daemon) -> float:
-        return next(seconds)
-
-    def go_on(_: float) -> None:
-        pass
-
-    monkeypatch.setattr(Daemon, "cpu_seconds", read)
-    monkeypatch.setattr(processes, "sleep", go_on)
-    daemon = Daemon("server", subprocess.Popen(["true"]), Path("unused"))
-
-    with pytest.raises(click.ClickException, match=r"^server is not quiet"):
-        quiet_cpu_seconds([daemon])
-    daemon.stop()
-
-
-def test_all_daemons_are_quiet_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = {"one": iter([1.0, 1.1, 1.1, 1.2, 1.2]), "other": iter([2.0, 2.0, 2.1, 2.1, 2.1])}
+@pytest.fixture
+def daemons(monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[..., list[Daemon]]]:
+    """Daemons that have used as much when they are asked one time after the other."""
+    made: list[Daemon] = []
+    readings: dict[str, Iterator[float]] = {}
 
     def read(daemon: Daemon) -> float:
         return next(readings[daemon.name])
 
-    def go_on(_: float) -> None:
-        pass
+    def make(**used: Iterable[float]) -> list[Daemon]:
+        readings.update({name: iter(column) for name, column in used.items()})
+        made.extend(Daemon(name, subprocess.Popen(["true"]), Path("unused")) for name in used)
+        return made
 
     monkeypatch.setattr(Daemon, "cpu_seconds", read)
-    monkeypatch.setattr(processes, "sleep", go_on)
-    daemons = [Daemon(name, subprocess.Popen(["true"]), Path("unused")) for name in readings]
-
-    assert quiet_cpu_seconds(daemons) == [1.2, 2.1]
-    for daemon in daemons:
+    yield make
+    for daemon in made:
         daemon.stop()
+
+
+def test_a_daemon_is_read_when_it_is_quiet(
+    pauses: list[float], daemons: Callable[..., list[Daemon]]
+) -> None:
+    (quiet,) = wait_quiet(daemons(server=[1.0, 1.5, 1.6, 1.6003]))
+
+    assert (quiet.time, quiet.cpu_seconds) == (sum(pauses), 1.6003)
+    assert quiet.idle_share == pytest.approx(0.0003 / QUIET_SECONDS)
+    assert pauses == [QUIET_SECONDS] * 3
+
+
+@pytest.mark.usefixtures("pauses")
+def test_a_daemon_that_is_never_quiet_is_named(daemons: Callable[..., list[Daemon]]) -> None:
+    with pytest.raises(click.ClickException, match=r"^busy is not quiet"):
+        wait_quiet(daemons(idle=repeat(1.0), busy=count(1.0)))
+
+
+@pytest.mark.usefixtures("pauses")
+def test_all_daemons_are_quiet_at_the_same_time(daemons: Callable[..., list[Daemon]]) -> None:
+    one, other = [1.0, 1.1, 1.1, 1.2, 1.2], [2.0, 2.0, 2.1, 2.1, 2.1]
+
+    assert [quiet.cpu_seconds for quiet in wait_quiet(daemons(one=one, other=other))] == [1.2, 2.1]
+
+
+def test_signs_of_life_are_no_work() -> None:
+    before = Quiet(time=10.0, cpu_seconds=1.0, idle_share=0.004)
+    after = Quiet(time=15.0, cpu_seconds=1.125, idle_share=0.006)
+    assert before.worked(after) == pytest.approx(0.1)
 
 
 def test_what_waits_at_the_end_of_a_session_is_over_when_a_daemon_is_quiet() -> None:

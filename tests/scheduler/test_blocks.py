@@ -61,7 +61,7 @@ def test_a_block_is_never_larger_than_what_is_over_in_no_time() -> None:
 
 def test_messages_and_the_last_block_take_as_long_as_each_other() -> None:
     s = learned(0.000001)
-    submit(s, 256)
+    submit(s, 1000)
     messages = sum(share > 0 for share in shares(s))
     assert messages * MESSAGES == pytest.approx(shares(s)[0] * NO_TIME / LARGEST, rel=0.25)
 
