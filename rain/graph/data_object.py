@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import Factory, define
+from attrs import define
 
 from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId, spell
@@ -24,7 +24,8 @@ class DataObject:
     """A node of the graph.
 
     The three governor sets are small tuples, because most objects are on one governor: every
-    governor lends the tuple of itself alone (`Governor.alone`), so a set costs no memory here.
+    governor lends the tuple of itself alone (`Governor.alone`), so a set costs no memory here. So
+    does a task that reads many objects which nobody else reads.
     `data` holds the bytes when the server has them in memory: small constants and results. Large
     constants are `spooled`: the server has them in a file.
     """
@@ -36,7 +37,7 @@ class DataObject:
     state: ObjectState = ObjectState.UNFINISHED
     kept: bool = False  # a client wants it
     needed_by: int = 0  # consumers that are not done
-    consumers: list[Task] = Factory(list)  # every task that reads it, once
+    consumers: Sequence[Task] = ()  # every task that reads it, once; changed by `read_by` only
 
     scheduled: tuple[Governor, ...] = ()  # where it shall be
     assigned: tuple[Governor, ...] = ()  # who was told to make or to fetch it
@@ -95,6 +96,16 @@ class DataObject:
             governor in self.located,
         )
         return _COPY_ROWS.get(facts)
+
+    def read_by(self, alone: tuple[Task]) -> None:
+        """One more task reads it, which lends the tuple of itself alone."""
+        consumers = self.consumers
+        if not consumers:
+            self.consumers = alone
+        elif isinstance(consumers, list):
+            consumers.append(alone[0])
+        else:
+            self.consumers = [*consumers, *alone]
 
     def schedule_on(self, governor: Governor) -> None:
         """Adds a governor to those that shall have it."""

@@ -132,7 +132,8 @@ class Draft:
         self.objects |= {new.id: new for new in made}
         return tuple(made)
 
-    def read_inputs(self, size: int) -> Generator[None]:
+    # One loop, since a call for each task or input would cost as much as what it does.
+    def read_inputs(self, size: int) -> Generator[None]:  # noqa: C901
         """Gives tasks what they read, with a pause after so many tasks and inputs."""
         columns, mine = self.submission.tasks, self.objects
         inputs, start, left = columns.inputs, 0, size
@@ -144,12 +145,13 @@ class Draft:
             if not count:
                 continue
             found: list[DataObject] = []
+            alone = (task,)
             order, missing, end = task.order, 0, start + count
             while start < end:
                 if left <= 0:  # also between the inputs of a task that reads very many
                     yield
                     left = size
-                stop = end if end - start <= left else start + left
+                stop = min(end, start + left)
                 for object_id in inputs[start:stop]:
                     data_object = mine.get(object_id)
                     if data_object is None:
@@ -162,10 +164,14 @@ class Draft:
                             self.creation_order = False
                         consumers = data_object.consumers
                         if not consumers or consumers[-1] is not task:  # else it is named again
-                            consumers.append(task)
+                            if not consumers:
+                                data_object.consumers = alone
+                            elif isinstance(consumers, list):  # of a function that many call
+                                consumers.append(task)
+                            else:
+                                data_object.read_by(alone)
                             data_object.needed_by += 1
-                            if data_object.state is not _FINISHED:
-                                missing += 1
+                            missing += data_object.state is not _FINISHED
                     found.append(data_object)
                 left -= stop - start
                 start = stop
@@ -296,11 +302,11 @@ def _connect(task: Task, earlier: Iterable[DataObject]) -> int:
 
     `read_inputs` does the same to new ones, without a call for each task.
     """
-    missing = 0
+    missing, alone = 0, (task,)
     for data_object in earlier:
         consumers = data_object.consumers
         if not consumers or consumers[-1] is not task:  # else it is named again
-            consumers.append(task)
+            data_object.read_by(alone)
             data_object.needed_by += 1
             if data_object.state is not _FINISHED:
                 missing += 1

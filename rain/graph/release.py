@@ -150,7 +150,7 @@ def take_apart(graph: Graph, most: int = maxsize) -> None:
             node.inputs = node.outputs = ()
         else:
             node.data = node.waits = node.sched = node.producer = None
-            node.consumers.clear()
+            node.consumers = ()
 
 
 def _leave(task: Task, governor: Governor) -> None:

@@ -117,7 +117,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         "is of another session",
     ),
     "a reader that its input does not know": (
-        (lambda s: s.coming.consumers.remove(s.waiting)),
+        _set(of("coming"), "consumers", ()),
         "does not list it as a consumer",
     ),
     "a reader of what was removed": (

@@ -287,7 +287,7 @@ class _Run:
             end = start + some
             share = shares.setdefault(governor, ([], []))
             share[0].extend(tasks[start:end])
-            share[1].extend([int(ready - step * place) for place in range(start, end)])
+            share[1].extend(_priorities(ready, step, range(start, end)))
             start = end
         line.ready = ready - step * count
         for governor, (share_tasks, priorities) in shares.items():
@@ -298,6 +298,13 @@ class _Run:
     def _room(self, governor: Governor) -> int:
         """For how many cpus' worth of tasks of unknown duration there is room."""
         return max(FIRST * governor.cpus - governor.active_cpus, 0)
+
+
+def _priorities(ready: float, step: float, places: range) -> list[int]:
+    """Each a step lower than the one before; in whole milliseconds many are the same."""
+    if int(ready - step * places[0]) == (last := int(ready - step * places[-1])):
+        return [last] * len(places)
+    return [int(ready - step * place) for place in places]
 
 
 def _is_light(task: Task) -> bool:
