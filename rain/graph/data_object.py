@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rain.graph.wait import Wait
 
 
-@define(eq=False, repr=False)
+@define(eq=False, repr=False, weakref_slot=False)
 class DataObject:
     """A node of the graph.
 
