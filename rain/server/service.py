@@ -14,6 +14,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import ClientId, ObjectId
+from rain.daemon.garbage import Nursery
 from rain.rpc.alarm import Alarm
 from rain.rpc.handlers import (
     ClientHandler,
@@ -59,6 +60,7 @@ class Service:
         self.log = log
         self.recorder = recorder
         self._expectation = Expectation(awake)
+        self._nursery = Nursery()
         self._spoke = False  # in the last turn
         self._pulse = Pulse(self._turn, self._settle)
         self._alarm = Alarm(self._pulse.poke, clock.now)
@@ -130,6 +132,7 @@ class Service:
     def _settle(self) -> None:
         """What can wait until the messages of a turn have left."""
         self.reactor.settle()
+        self._nursery.after_turn(growing=bool(self.reactor.state.growing))
         self._alarm.set(self.reactor.next_time())
         if self._spoke and self._expectation.after_turn(self.reactor.state):
             stay_awake(self._expectation.seconds)
