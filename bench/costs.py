@@ -11,11 +11,12 @@ over all rounds. The times themselves are those of the moment.
 from collections.abc import Sequence
 from contextlib import ExitStack
 from statistics import median, quantiles
+from time import perf_counter
 
 from attrs import Factory, frozen
 from rich.console import Console
 
-from bench.processes import HOST, Daemon, wait_quiet, zero_cluster
+from bench.processes import HOST, Daemon, idle_shares, quiet_cpu_seconds, zero_cluster
 from bench.server_alone import Sample, run
 from bench.shapes import Shape, merge
 from bench.sheet import Sheet
@@ -59,6 +60,7 @@ class Place:
     governors: int
     client: Client
     server: Daemon
+    idle_share: float  # of a cpu that the server uses when nothing is asked of it
 
 
 def costs_of(
@@ -69,11 +71,12 @@ def costs_of(
     It would say the same of the others.
     """
     with ExitStack() as stack:
-        places: list[Place] = []
-        for count in governors:
-            cluster = stack.enter_context(zero_cluster(count))
-            client = stack.enter_context(Client(HOST, cluster.port))
-            places.append(Place(count, client, cluster.server))
+        clusters = [stack.enter_context(zero_cluster(count)) for count in governors]
+        idle = idle_shares([cluster.server for cluster in clusters])
+        places = [
+            Place(count, stack.enter_context(Client(HOST, found.port)), found.server, share)
+            for count, found, share in zip(governors, clusters, idle, strict=True)
+        ]
         _turns(merge(200), places)  # warm-up
         costs = {
             size: [Cost(place.governors, size + 1) for place in _places_of(size, places)]
@@ -95,19 +98,26 @@ def _places_of(size: int, places: list[Place]) -> list[Place]:
 def _turns(shape: Shape, places: Sequence[Place]) -> list[Sample]:
     """The shape on all of these, by turns; every second time the other way round.
 
-    Sessions end behind the client's back, so the servers are watched until all are quiet.
+    Sessions end behind the client's back, so the servers are watched until all are quiet. What idle
+    governors cost while others have their turn is not counted.
     """
     servers = [place.server for place in places]
-    before = wait_quiet(servers)
+    before, begun = quiet_cpu_seconds(servers), perf_counter()
     seconds: list[list[float]] = [[] for _ in places]
+    own = [0.0 for _ in places]
     for number, sessions in enumerate(pieces_of(shape.task_count)):
-        those = [*zip(places, seconds, strict=True)]
-        for place, told in reversed(those) if number % 2 else those:
-            told.extend(run(shape, place.client, sessions))
-    after = wait_quiet(servers)
+        order = range(len(places))
+        for which in reversed(order) if number % 2 else order:
+            start = perf_counter()
+            seconds[which] += run(shape, places[which].client, sessions)
+            own[which] += perf_counter() - start
+    after = quiet_cpu_seconds(servers)
+    elapsed = perf_counter() - begun
     return [
-        Sample(shape, tuple(taken), start.worked(end))
-        for taken, start, end in zip(seconds, before, after, strict=True)
+        Sample(
+            shape, tuple(seconds[i]), after[i] - before[i] - place.idle_share * (elapsed - own[i])
+        )
+        for i, place in enumerate(places)
     ]
 
 

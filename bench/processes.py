@@ -13,6 +13,8 @@ from time import clock_gettime, perf_counter, sleep
 import click
 from attrs import frozen
 
+from rain.governor.reactor import HEARTBEAT
+
 HOST = "127.0.0.1"
 START_LIMIT_SECONDS = 30
 STOP_LIMIT_SECONDS = 10
@@ -24,6 +26,9 @@ QUIET_SHARE = 0.01
 """Of a cpu that a daemon may use and still count as quiet: somebody lives in it."""
 
 QUIET_LIMIT_SECONDS = 60
+
+IDLE_SECONDS = 3 * HEARTBEAT
+"""In which every governor says three times that it lives."""
 
 
 def cpu_seconds(pid: int) -> float:
@@ -68,33 +73,33 @@ class Daemon:
             self.process.wait()
 
 
-@frozen
-class Quiet:
-    """A daemon that has done all that it was left with, which nobody waits for."""
-
-    time: float
-    cpu_seconds: float
-    idle_share: float  # of a cpu, which it uses for nothing but that everybody lives
-
-    def worked(self, later: "Quiet") -> float:
-        """The CPU time of what it has done meanwhile, beside that."""
-        idle = (self.idle_share + later.idle_share) / 2 * (later.time - self.time)
-        return later.cpu_seconds - self.cpu_seconds - idle
-
-
-def wait_quiet(daemons: Sequence[Daemon]) -> list[Quiet]:
-    """Waits until all of them have nothing to do."""
-    start, before = perf_counter(), [daemon.cpu_seconds() for daemon in daemons]
-    busy = [*daemons]
+def quiet_cpu_seconds(daemons: Sequence[Daemon]) -> list[float]:
+    """Their CPU time when all have done all that they were left with, which nobody waits for."""
+    before, busy = [daemon.cpu_seconds() for daemon in daemons], [*daemons]
     for _ in range(int(QUIET_LIMIT_SECONDS / QUIET_SECONDS)):
         sleep(QUIET_SECONDS)
-        end, now = perf_counter(), [daemon.cpu_seconds() for daemon in daemons]
-        idle = [(later - sooner) / (end - start) for sooner, later in zip(before, now, strict=True)]
-        busy = [daemon for daemon, share in zip(daemons, idle, strict=True) if share >= QUIET_SHARE]
+        now = [daemon.cpu_seconds() for daemon in daemons]
+        busy = [
+            daemon
+            for daemon, sooner, later in zip(daemons, before, now, strict=True)
+            if later - sooner >= QUIET_SHARE * QUIET_SECONDS
+        ]
         if not busy:
-            return [Quiet(end, used, share) for used, share in zip(now, idle, strict=True)]
-        start, before = end, now
+            return now
+        before = now
     raise click.ClickException(f"{busy[0].name} is not quiet after {QUIET_LIMIT_SECONDS} seconds")
+
+
+def idle_shares(daemons: Sequence[Daemon]) -> list[float]:
+    """What part of a cpu each of them uses for nothing but that everybody lives."""
+    before = quiet_cpu_seconds(daemons)
+    start = perf_counter()
+    sleep(IDLE_SECONDS)
+    seconds = perf_counter() - start
+    return [
+        (daemon.cpu_seconds() - used) / seconds
+        for daemon, used in zip(daemons, before, strict=True)
+    ]
 
 
 @frozen

@@ -14,7 +14,7 @@ from attrs import frozen
 from rich.console import Console
 
 from bench.options import Delivery, delivery_options, new_console, numbers_option, repeat_option
-from bench.processes import Daemon, wait_quiet, zero_cluster
+from bench.processes import Daemon, quiet_cpu_seconds, zero_cluster
 from bench.runners import OURS
 from bench.shapes import Shape, deepest_tree, merge, tree
 from bench.sheet import Sheet
@@ -31,7 +31,7 @@ class Sample:
 
     shape: Shape
     seconds: tuple[float, ...]  # submit to all finished, one for each round
-    server_cpu_seconds: float  # over all rounds, all that came of them and nothing else
+    server_cpu_seconds: float  # over all rounds, all that came of them
 
     @property
     def tasks_per_second(self) -> Summary:
@@ -75,10 +75,10 @@ def run(shape: Shape, client: Client, rounds: int) -> list[float]:
 def measure(shape: Shape, client: Client, server: Daemon, rounds: int) -> Sample:
     """Runs the shape so often. Sessions end behind the client's back, so the server is watched
     until it is quiet."""
-    (before,) = wait_quiet([server])
+    (before,) = quiet_cpu_seconds([server])
     seconds = run(shape, client, rounds)
-    (after,) = wait_quiet([server])
-    return Sample(shape, tuple(seconds), before.worked(after))
+    (after,) = quiet_cpu_seconds([server])
+    return Sample(shape, tuple(seconds), after - before)
 
 
 def measure_all(

@@ -13,6 +13,12 @@ import gc
 YOUNG = 100_000
 """New containers until the youngest are looked through; Python's own choice is 700."""
 
+FEW = 10_000
+"""With so many tasks and no more it takes a few hundredths of a second to look through all,"""
+
+PAUSE = 600.0
+"""which happens no more often than in so many seconds."""
+
 
 def pause() -> None:
     """Not at all while a daemon starts: hardly anything of what it imports is garbage."""
@@ -29,16 +35,22 @@ def seldom() -> None:
 class Nursery:
     """Spares the collector what large submissions bring. All of it is alive, and goes by itself.
 
-    What is garbage when one begins is thrown away before, since nobody would find it later.
+    What is garbage meanwhile, such as a connection that was closed, would be spared with it for
+    ever. So all is looked through now and then, when that does not take long.
     """
 
     def __init__(self) -> None:
         self._growing = False
+        self._spared = False  # something was, since all was looked through
+        self._due = float("-inf")
 
-    def after_turn(self, *, growing: bool) -> None:
+    def after_turn(self, now: float, *, growing: bool, tasks: int) -> None:
         """`growing` says whether more is to come of a submission of which a part was read."""
-        if growing and not self._growing:
-            gc.collect(0)
         if growing or self._growing:
             gc.freeze()  # which does not take longer when there is much
-        self._growing = growing
+            self._growing, self._spared = growing, True
+        elif self._spared and tasks <= FEW and now >= self._due:
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+            self._spared, self._due = False, now + PAUSE

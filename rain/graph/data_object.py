@@ -24,8 +24,8 @@ class DataObject:
     """A node of the graph.
 
     The three governor sets are small tuples, because most objects are on one governor: every
-    governor lends the tuple of itself alone (`Governor.alone`), so a set costs no memory here. So
-    does a task that reads many objects which nobody else reads.
+    governor lends the tuple of itself alone (`Governor.alone`), so a set costs no memory here. In
+    the same way a task lends the tuple of itself to the `consumers` of all that only it reads.
     `data` holds the bytes when the server has them in memory: small constants and results. Large
     constants are `spooled`: the server has them in a file.
     """

@@ -20,13 +20,17 @@ def grow(graph: Graph, session: Session, submission: Submission) -> list[Task]:
     Raises `RefusedError` and changes nothing when the submission is inconsistent.
     """
     draft = Draft(graph, session, submission)
-    if submission.constants.ids:
-        draft.read_constants(0, len(submission.constants.ids))
-    draft.read_tasks(0, len(submission.tasks.ids))
-    if submission.tasks.inputs:
-        for _ in draft.read_inputs(maxsize):
-            pass  # in one go
-    return _end(draft)
+    try:
+        if submission.constants.ids:
+            draft.read_constants(0, len(submission.constants.ids))
+        draft.read_tasks(0, len(submission.tasks.ids))
+        if submission.tasks.inputs:
+            for _ in draft.read_inputs(maxsize):
+                pass  # in one go
+        return _end(draft)
+    except RefusedError:
+        graph.remains += draft.tasks
+        raise
 
 
 def grow_in_parts(
@@ -34,19 +38,24 @@ def grow_in_parts(
 ) -> Generator[None, None, list[Task]]:
     """The same, with pauses after so many nodes or inputs in which others may change the graph.
 
-    Until the end nothing is linked; then all is verified against the graph of that moment.
+    Until the end nothing is linked; then all is verified against the graph of that moment. Whoever
+    gives up before closes the generator.
     """
     draft = Draft(graph, session, submission)
-    for start in range(0, len(submission.constants.ids), size):
-        draft.read_constants(start, start + size)
-        yield
-    for start in range(0, len(submission.tasks.ids), size):
-        draft.read_tasks(start, start + size)
-        yield
-    if submission.tasks.inputs:
-        yield from draft.read_inputs(size)
-        yield
-    return _end(draft)
+    try:
+        for start in range(0, len(submission.constants.ids), size):
+            draft.read_constants(start, start + size)
+            yield
+        for start in range(0, len(submission.tasks.ids), size):
+            draft.read_tasks(start, start + size)
+            yield
+        if submission.tasks.inputs:
+            yield from draft.read_inputs(size)
+            yield
+        return _end(draft)
+    except (RefusedError, GeneratorExit):
+        graph.remains += draft.tasks  # which refer to each other in circles, with what they make
+        raise
 
 
 def _end(draft: Draft) -> list[Task]:

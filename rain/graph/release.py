@@ -6,7 +6,7 @@ Every function returns what governors must be told; it never tells them itself.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import inf
 from sys import maxsize
 from typing import Any
@@ -84,7 +84,7 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     taken apart (`take_apart`).
     """
     concerned: dict[Governor, float] = {}
-    left = _take_tasks_out(graph, session, concerned)
+    _take_tasks_out(graph, session, concerned)
     _take_objects_out(graph, session, concerned)
     _forget_kinds(graph, session, concerned)
     if graph.unneeded:
@@ -94,22 +94,17 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     session.tasks, session.objects = [], []
     session.undelivered, session.waits, session.idle_waits = {}, {}, []
     session.unfinished = 0
-    _give_tables_back(graph, (*left, *concerned))
+    _give_tables_back(graph)
     in_order = sorted(concerned, key=lambda governor: governor.number)
     return {governor: concerned[governor] for governor in in_order}
 
 
-def _take_tasks_out(
-    graph: Graph, session: Session, concerned: dict[Governor, float]
-) -> dict[Governor, None]:
-    """Returns the governors that they leave, whether these were told of them or not."""
-    left: dict[Governor, None] = {}
+def _take_tasks_out(graph: Graph, session: Session, concerned: dict[Governor, float]) -> None:
     queues: dict[Governor, None] = {}
     for task in session.tasks:
         governor = task.scheduled
         if governor is not None:
             _leave(task, governor)
-            left[governor] = None
             if task.row is TaskRow.QUEUED:
                 queues[governor] = None
             elif task.assigned is not None:
@@ -118,7 +113,6 @@ def _take_tasks_out(
         del graph.tasks[task.id]
     for governor in queues:
         governor.queue.forget(session)
-    return left
 
 
 def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, float]) -> None:
@@ -164,10 +158,10 @@ def _leave(task: Task, governor: Governor) -> None:
         governor.active_cpus -= task.cpus
 
 
-def _give_tables_back(graph: Graph, governors: Iterable[Governor]) -> None:
+def _give_tables_back(graph: Graph) -> None:
     """A dictionary out of which everything was taken keeps its table; an empty one needs none."""
     tables: list[dict[Any, Any]] = [graph.tasks, graph.objects]
-    for governor in governors:
+    for governor in graph.governors.values():
         tables += [governor.scheduled, governor.assigned, governor.objects]
     for table in tables:
         if not table:

@@ -113,7 +113,7 @@ class Estimates:
 
     def finished(self, learned: Learned, seconds: Sequence[float], sizes: Sequence[int]) -> None:
         """Tasks of one name have taken so long each, and made so many bytes."""
-        longest, made = max(seconds), sum(sizes)
+        longest, made = max(seconds, default=0.0), sum(sizes)
         learned.note(seconds, longest, made)
         self.all_tasks.note(seconds, longest, made)
 

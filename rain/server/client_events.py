@@ -120,6 +120,7 @@ def go_on(state: State) -> None:
         _refuse(state, growing.event, error)
         done = True
     if done:
+        growing.parts.close()
         del state.growing[growing.event.client]
         for event in growing.held:
             apply(state, event)

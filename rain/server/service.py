@@ -132,7 +132,9 @@ class Service:
     def _settle(self) -> None:
         """What can wait until the messages of a turn have left."""
         self.reactor.settle()
-        self._nursery.after_turn(growing=bool(self.reactor.state.growing))
         self._alarm.set(self.reactor.next_time())
-        if self._spoke and self._expectation.after_turn(self.reactor.state):
+        state = self.reactor.state
+        growing, tasks = bool(state.growing), len(state.graph.tasks)
+        self._nursery.after_turn(state.now, growing=growing, tasks=tasks)
+        if self._spoke and self._expectation.after_turn(state):
             stay_awake(self._expectation.seconds)

@@ -57,6 +57,7 @@ def give_up(state: State, client_id: ClientId) -> None:
     """A client has gone: what it has submitted in part, and asked since, comes to nothing."""
     growing = state.growing.pop(client_id, None)
     if growing is not None:
+        growing.parts.close()
         for event in (growing.event, *growing.held):
             if not isinstance(event, ClientJoined | ClientLeft):
                 state.refuse(event.request, "the client has gone")

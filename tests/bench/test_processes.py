@@ -13,13 +13,14 @@ import pytest
 from bench import processes
 from bench.processes import (
     HOST,
+    IDLE_SECONDS,
     QUIET_SECONDS,
     Daemon,
-    Quiet,
     cpu_seconds,
+    idle_shares,
+    quiet_cpu_seconds,
     recorded_cluster,
     resident_bytes,
-    wait_quiet,
     zero_cluster,
 )
 from rain.client import Client
@@ -70,30 +71,29 @@ def daemons(monkeypatch: pytest.MonkeyPatch) -> Generator[Callable[..., list[Dae
 def test_a_daemon_is_read_when_it_is_quiet(
     pauses: list[float], daemons: Callable[..., list[Daemon]]
 ) -> None:
-    (quiet,) = wait_quiet(daemons(server=[1.0, 1.5, 1.6, 1.6003]))
-
-    assert (quiet.time, quiet.cpu_seconds) == (sum(pauses), 1.6003)
-    assert quiet.idle_share == pytest.approx(0.0003 / QUIET_SECONDS)
+    assert quiet_cpu_seconds(daemons(server=[1.0, 1.5, 1.6, 1.6003])) == [1.6003]
     assert pauses == [QUIET_SECONDS] * 3
+
+
+@pytest.mark.usefixtures("pauses")
+def test_what_a_daemon_uses_for_nothing_is_measured_over_signs_of_life(
+    daemons: Callable[..., list[Daemon]],
+) -> None:
+    busy, idle = [1.0, 1.0, 1.0 + 0.04 * IDLE_SECONDS], [2.0, 2.0, 2.0]
+    assert idle_shares(daemons(busy=busy, idle=idle)) == pytest.approx([0.04, 0.0])
 
 
 @pytest.mark.usefixtures("pauses")
 def test_a_daemon_that_is_never_quiet_is_named(daemons: Callable[..., list[Daemon]]) -> None:
     with pytest.raises(click.ClickException, match=r"^busy is not quiet"):
-        wait_quiet(daemons(idle=repeat(1.0), busy=count(1.0)))
+        quiet_cpu_seconds(daemons(idle=repeat(1.0), busy=count(1.0)))
 
 
 @pytest.mark.usefixtures("pauses")
 def test_all_daemons_are_quiet_at_the_same_time(daemons: Callable[..., list[Daemon]]) -> None:
     one, other = [1.0, 1.1, 1.1, 1.2, 1.2], [2.0, 2.0, 2.1, 2.1, 2.1]
 
-    assert [quiet.cpu_seconds for quiet in wait_quiet(daemons(one=one, other=other))] == [1.2, 2.1]
-
-
-def test_signs_of_life_are_no_work() -> None:
-    before = Quiet(time=10.0, cpu_seconds=1.0, idle_share=0.004)
-    after = Quiet(time=15.0, cpu_seconds=1.125, idle_share=0.006)
-    assert before.worked(after) == pytest.approx(0.1)
+    assert quiet_cpu_seconds(daemons(one=one, other=other)) == [1.2, 2.1]
 
 
 def test_what_waits_at_the_end_of_a_session_is_over_when_a_daemon_is_quiet() -> None:

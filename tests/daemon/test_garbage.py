@@ -1,4 +1,4 @@
-"""What a large submission brings is spared by the collector, and what was garbage before is not."""
+"""What a large submission brings is spared by the collector, and what is garbage goes at last."""
 
 import gc
 from collections.abc import Generator
@@ -6,7 +6,7 @@ from weakref import ref
 
 import pytest
 
-from rain.daemon.garbage import Nursery
+from rain.daemon.garbage import FEW, PAUSE, Nursery
 
 
 class Node:
@@ -33,20 +33,32 @@ def test_what_comes_with_each_part_of_a_submission_is_spared(nursery: Nursery) -
     for growing in (True, True, False):
         parts.append(Node())
         assert is_looked_at(parts[-1])
-        nursery.after_turn(growing=growing)
+        nursery.after_turn(1.0, growing=growing, tasks=FEW + 1)
         assert not any(map(is_looked_at, parts))
 
 
-def test_what_came_before_in_circles_and_is_not_needed_any_more_is_gone(nursery: Nursery) -> None:
+def test_what_becomes_garbage_meanwhile_goes_when_there_are_few_tasks(nursery: Nursery) -> None:
     gone = ref(Node())
+    for growing in (True, False):
+        nursery.after_turn(1.0, growing=growing, tasks=FEW + 1)
+    nursery.after_turn(2.0, growing=False, tasks=FEW + 1)
     assert gone() is not None
-    nursery.after_turn(growing=True)
+    nursery.after_turn(3.0, growing=False, tasks=FEW)
+    assert gone() is None
+
+
+def test_all_is_looked_through_only_now_and_then(nursery: Nursery) -> None:
+    for growing in (True, False, False):
+        nursery.after_turn(1.0, growing=growing, tasks=0)
+    gone = ref(Node())
+    for growing in (True, False, False):
+        nursery.after_turn(PAUSE, growing=growing, tasks=0)
+    assert gone() is not None
+    nursery.after_turn(1.0 + PAUSE, growing=False, tasks=0)
     assert gone() is None
 
 
 def test_all_else_is_left_to_the_collector(nursery: Nursery) -> None:
-    nursery.after_turn(growing=True)
-    nursery.after_turn(growing=False)
     node = Node()
-    nursery.after_turn(growing=False)
+    nursery.after_turn(1.0, growing=False, tasks=0)
     assert is_looked_at(node)

@@ -121,6 +121,16 @@ def test_of_an_unknown_function_each_cpu_gets_enough_to_begin_with_and_the_rest_
     assert planned(s) == 4 * FIRST
 
 
+def test_as_long_as_nothing_is_known_and_nowhere_is_room_nothing_more_is_planned() -> None:
+    s = scene_with(HorizonScheduler(), 1)
+    for tasks in (FIRST + 10, 10):
+        for _ in range(tasks):
+            s.draft.task()
+        s.submit()
+        assert planned(s) == FIRST
+    assert not s.world.state.status.faults
+
+
 def test_when_the_first_have_shown_that_they_are_tiny_all_others_follow() -> None:
     # given
     s = scene_with(HorizonScheduler(), 2, 2)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable
+
+import pytest
+
 from rain.base.failures import SessionFailure
-from rain.base.ids import RequestId
+from rain.base.ids import ObjectId, RequestId
 from rain.base.states import TaskState
 from rain.base.wire import Update
 from rain.server.messages import (
@@ -22,6 +27,7 @@ from rain.server.messages import (
     WaitAsked,
 )
 from rain.server.state import ReactorSettings
+from tests.server.test_memory import nodes_alive
 from tests.support.scenes import Scene, scene
 from tests.support.snapshot import snapshot
 from tests.support.submissions import Draft
@@ -230,3 +236,45 @@ def test_it_comes_to_nothing_when_its_client_leaves() -> None:
     assert not s.world.state.graph.tasks
     assert isinstance(s.world.answers[request], Refuse)
     assert isinstance(s.world.answers[wait], Refuse)
+
+
+def leave(s: Scene, _: RequestId) -> None:
+    s.client.leave()
+
+
+def close(s: Scene, _: RequestId) -> None:
+    s.client.close(s.draft.session)
+    s.client.leave()
+
+
+def fail(s: Scene, request: RequestId) -> None:
+    turns_until(s, request)
+    assert isinstance(s.world.answers[request], Refuse)
+
+
+@pytest.mark.parametrize("end", [leave, close, fail])
+def test_what_comes_to_nothing_is_gone_without_the_help_of_the_garbage_collector(
+    end: Callable[[Scene, RequestId], None],
+) -> None:
+    # given: nodes that refer to each other, and an input that nobody knows
+    s = in_parts()
+    gc.collect()
+    gc.disable()
+    try:
+        before = nodes_alive()
+        made = [s.draft.task()[1][0] for _ in range(3 * PART)]
+        s.draft.task(*made)
+        s.draft.task(ObjectId(made[-1] + 1000))
+        request = begin(s, s.draft)
+        for _ in range(4):
+            s.world.turn()
+        assert nodes_alive() > before + 3 * PART
+
+        # when
+        end(s, request)
+        s.world.turn()
+
+        # then
+        assert nodes_alive() <= before
+    finally:
+        gc.enable()

@@ -276,9 +276,11 @@ class _Run:
             fitting = [governor for governor in self.loads.governors if governor.cpus >= cpus]
             rooms = sum([-(-self._room(governor) // cpus) for governor in fitting])
             count = min(rooms, len(tasks)) if fitting else len(tasks)
+        if not count:
+            return tasks
         whole = len(tasks) + len(line.tasks)
         dealt = self.loads.deal(tasks[0], count, whole, self.plan.estimates)
-        if count and not dealt:
+        if not dealt:
             self.refused += tasks
             return []
         shares: dict[Governor, tuple[list[Task], list[int]]] = {}

@@ -25,7 +25,7 @@ LARGEST = 512
 """and at most so many of those that are over in no time,"""
 
 NO_TIME = 0.01
-"""seconds that a block of them may take."""
+"""seconds that a block of them may take. So a governor needs 20 us for one that does nothing."""
 
 STRETCH = 0.25
 """They may be larger by as much as this part of one needs to go with the others."""
