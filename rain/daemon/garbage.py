@@ -13,8 +13,8 @@ import gc
 YOUNG = 100_000
 """New containers until the youngest are looked through; Python's own choice is 700."""
 
-FEW = 10_000
-"""With so many tasks and no more it takes a few hundredths of a second to look through all,"""
+FEW = 20_000
+"""With so many nodes and no more it takes a few hundredths of a second to look through all,"""
 
 PAUSE = 600.0
 """which happens no more often than in so many seconds."""
@@ -44,12 +44,12 @@ class Nursery:
         self._spared = False  # something was, since all was looked through
         self._due = float("-inf")
 
-    def after_turn(self, now: float, *, growing: bool, tasks: int) -> None:
+    def after_turn(self, now: float, *, growing: bool, nodes: int) -> None:
         """`growing` says whether more is to come of a submission of which a part was read."""
         if growing or self._growing:
             gc.freeze()  # which does not take longer when there is much
             self._growing, self._spared = growing, True
-        elif self._spared and tasks <= FEW and now >= self._due:
+        elif self._spared and nodes <= FEW and now >= self._due:
             gc.unfreeze()
             gc.collect()
             gc.freeze()

@@ -35,7 +35,7 @@ class Graph:
     last_order: int = 0  # of tasks
     unspooled: list[ObjectId] = Factory(list)  # constants whose files nobody needs any more
     unneeded: deque[DataObject] = Factory(deque)  # nobody needs these, and they are let go in parts
-    remains: list[Task | DataObject] = Factory(list)  # what is left of sessions that have ended
+    remains: list[Task | DataObject] = Factory(list)  # of ended sessions, to be taken apart
     sched: object = None  # the scheduler's own
 
     def __repr__(self) -> str:
@@ -43,6 +43,11 @@ class Graph:
             f"<Graph {len(self.tasks)} tasks, {len(self.objects)} objects,"
             f" {len(self.governors)} governors>"
         )
+
+    @property
+    def nodes(self) -> int:
+        """How many tasks and data objects there are, with those that are to be taken apart."""
+        return len(self.tasks) + len(self.objects) + len(self.remains)
 
     def add_client(self, client_id: ClientId) -> Client:
         """A client has connected."""

@@ -134,7 +134,7 @@ class Service:
         self.reactor.settle()
         self._alarm.set(self.reactor.next_time())
         state = self.reactor.state
-        growing, tasks = bool(state.growing), len(state.graph.tasks)
-        self._nursery.after_turn(state.now, growing=growing, tasks=tasks)
+        growing, nodes = bool(state.growing), state.graph.nodes
+        self._nursery.after_turn(state.now, growing=growing, nodes=nodes)
         if self._spoke and self._expectation.after_turn(state):
             stay_awake(self._expectation.seconds)

@@ -18,6 +18,17 @@ from tests.rpc.client_scenes import OBJECT, SESSION, interrupted, play
 from tests.rpc.fakes import FakeServer
 
 
+def interrupt_when_sent(patched: pytest.MonkeyPatch) -> None:
+    """Whatever is asked has left when Ctrl-C comes."""
+    ask = Requests.ask
+
+    def ask_and_be_interrupted(*arguments: Any, **words: Any) -> None:
+        ask(*arguments, **words)
+        raise KeyboardInterrupt
+
+    patched.setattr(Requests, "ask", ask_and_be_interrupted)
+
+
 def test_nothing_remains_of_a_computation_that_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -54,14 +65,8 @@ def test_a_submission_that_is_interrupted_has_left_when_it_was_sent(
             with pytest.raises(KeyboardInterrupt):
                 begin(client)
         assert not client.has_left(SESSION)
-        ask = Requests.ask
-
-        def ask_and_be_interrupted(*arguments: Any, **words: Any) -> None:
-            ask(*arguments, **words)
-            raise KeyboardInterrupt
-
         with monkeypatch.context() as patched:
-            patched.setattr(Requests, "ask", ask_and_be_interrupted)
+            interrupt_when_sent(patched)
             with pytest.raises(KeyboardInterrupt):
                 begin(client)
         assert client.has_left(SESSION)
@@ -98,11 +103,7 @@ def test_the_refusal_of_an_interrupted_submission_is_told_by_the_next_call(
 def test_the_refusal_of_an_interrupted_computation_is_told_by_the_next_call(
     moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask, take = Requests.ask, Box.take
-
-    def ask_and_be_interrupted(*arguments: Any, **words: Any) -> None:
-        ask(*arguments, **words)
-        raise KeyboardInterrupt
+    take = Box.take
 
     def take_and_be_interrupted(box: Box, timeout: float | None = None) -> Never:
         if moment == "afterwards":
@@ -113,7 +114,7 @@ def test_the_refusal_of_an_interrupted_computation_is_told_by_the_next_call(
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
             if moment == "while it is sent":
-                patched.setattr(Requests, "ask", ask_and_be_interrupted)
+                interrupt_when_sent(patched)
             patched.setattr(Box, "take", take_and_be_interrupted)
             with pytest.raises(KeyboardInterrupt):
                 client.submit_and_wait(Submission(SESSION), [OBJECT])()

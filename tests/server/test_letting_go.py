@@ -11,6 +11,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import Update
 from rain.graph import DataObject, Session, Task
+from rain.graph.release import clear, take_apart
 from rain.scheduler.rain import RainScheduler
 from rain.server.messages import GovernorUpdated, OrderGovernor, SessionClosed, TurnInput
 from rain.server.reactor import Reactor
@@ -238,3 +239,17 @@ def test_what_a_client_lets_go_by_the_thousand_goes_in_parts_too() -> None:
     assert drops_of(s) == Counter(inputs)
     assert not s.governors[0].held
     assert not s.world.reactor.turn(TurnInput(s.world.now)).effects
+
+
+def test_what_is_left_of_a_session_counts_until_it_is_taken_apart() -> None:
+    s = scene(1)
+    for _ in range(3):
+        s.draft.task(keep=True)
+    s.submit()
+    graph = s.world.state.graph
+    assert graph.nodes == 6
+    clear(graph, graph.sessions[s.draft.session])
+    assert not graph.tasks
+    assert graph.nodes == 6
+    take_apart(graph, 4)
+    assert graph.nodes == 2
