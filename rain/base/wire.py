@@ -2,13 +2,15 @@
 
 They are columns: parallel lists instead of lists of records, because a message carries up to tens
 of thousands of tasks, and a list of numbers costs a twentieth of a list of structures to encode
-and to read. Nobody changes a value after it was handed over. `check()` of each says in one line
-what is wrong with a value that a peer sent; the border calls it before anybody reads the columns.
+and to read. Where a submission is made its numbers are lists; where it was received they are arrays
+(`array.array`), because a million tasks may wait there to be read. `check()` of each value says in
+one line what is wrong with what a peer sent; the border calls it before anybody reads the columns.
+Nobody changes a value after it was handed over.
 """
 
-from collections.abc import Sized
+from collections.abc import MutableSequence, Sequence, Sized
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, field, frozen
 
 from rain.base.errors import ProtocolError
 from rain.base.failures import FailedAttempt, FailureCause, OnFailure
@@ -36,7 +38,7 @@ def outputs_of_nobody(what: str) -> ProtocolError:
     return ProtocolError(f"{what}: there are outputs, but no task")
 
 
-def check_counts(what: str, counts: list[int], entries: Sized) -> None:
+def check_counts(what: str, counts: Sequence[int], entries: Sized) -> None:
     """How many entries each row has must be what there is."""
     if sum(counts) != len(entries):
         raise ProtocolError(f"{what} do not add up to how many there are")
@@ -48,12 +50,12 @@ def check_counts(what: str, counts: list[int], entries: Sized) -> None:
 class TaskColumns:
     """New tasks of a submission. Inputs are flat; outputs are flat, counted by the task's kind."""
 
-    ids: list[TaskId] = Factory(list)
-    kinds: list[KindId] = Factory(list)
+    ids: MutableSequence[TaskId] = field(factory=list, eq=list)
+    kinds: MutableSequence[KindId] = field(factory=list, eq=list)
     configs: list[bytes] = Factory(list)
-    input_counts: list[int] = Factory(list)
-    inputs: list[ObjectId] = Factory(list)
-    outputs: list[ObjectId] = Factory(list)
+    input_counts: MutableSequence[int] = field(factory=list, eq=list)
+    inputs: MutableSequence[ObjectId] = field(factory=list, eq=list)
+    outputs: MutableSequence[ObjectId] = field(factory=list, eq=list)
 
     def check(self) -> None:
         ids, kinds, configs, counts = self.ids, self.kinds, self.configs, self.input_counts
@@ -71,8 +73,8 @@ class ConstantColumns:
     The server adds the sizes: an entry of `data` that is shorter was uploaded ahead of this.
     """
 
-    ids: list[ObjectId] = Factory(list)
-    kinds: list[KindId] = Factory(list)
+    ids: MutableSequence[ObjectId] = field(factory=list, eq=list)
+    kinds: MutableSequence[KindId] = field(factory=list, eq=list)
     data: list[bytes] = Factory(list)
     sizes: list[int] = Factory(list)
 
@@ -96,7 +98,7 @@ class Submission:
     object_kinds: list[ObjectKind] = Factory(list)
     tasks: TaskColumns = Factory(TaskColumns)
     constants: ConstantColumns = Factory(ConstantColumns)
-    kept: list[ObjectId] = Factory(list)
+    kept: MutableSequence[ObjectId] = field(factory=list, eq=list)
 
     def check(self) -> None:
         self.tasks.check()

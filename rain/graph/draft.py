@@ -86,7 +86,7 @@ class Draft:
         """Makes nodes of tasks. Inputs come later: a task may read what one after it makes."""
         columns, outputs = self.submission.tasks, self.submission.tasks.outputs
         session, objects, tasks, kinds = self.session, self.objects, self.tasks, self._kinds
-        ids, by_id = columns.ids[first:last], self._by_id
+        ids, by_id = list(columns.ids[first:last]), self._by_id
         start = self._outputs_read
         for order, (task_id, kind_id, config, inputs) in enumerate(
             zip(

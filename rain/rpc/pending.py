@@ -94,18 +94,18 @@ class PendingSubmission:
 def _append(whole: Submission, part: Submission) -> None:
     whole.task_kinds += part.task_kinds
     whole.object_kinds += part.object_kinds
-    whole.kept += part.kept
+    whole.kept.extend(part.kept)
     _append_tasks(whole.tasks, part.tasks)
-    whole.constants.ids += part.constants.ids
-    whole.constants.kinds += part.constants.kinds
+    whole.constants.ids.extend(part.constants.ids)
+    whole.constants.kinds.extend(part.constants.kinds)
     whole.constants.data += part.constants.data
     whole.constants.sizes += part.constants.sizes
 
 
 def _append_tasks(whole: TaskColumns, part: TaskColumns) -> None:
-    whole.ids += part.ids
-    whole.kinds += part.kinds
+    whole.ids.extend(part.ids)
+    whole.kinds.extend(part.kinds)
     whole.configs += part.configs
-    whole.input_counts += part.input_counts
-    whole.inputs += part.inputs
-    whole.outputs += part.outputs
+    whole.input_counts.extend(part.input_counts)
+    whole.inputs.extend(part.inputs)
+    whole.outputs.extend(part.outputs)

@@ -8,7 +8,7 @@ names that the event log has. `rain.server.collector` collects them, another pro
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import Factory, define, frozen
 
@@ -100,8 +100,8 @@ class ClientSubmit:
     task_kinds: Mapping[KindId, TaskKind]
     object_kinds: Mapping[KindId, ObjectKind]
     tasks: TaskColumns
-    constants: list[ObjectId]
-    constant_kinds: list[KindId]
+    constants: Sequence[ObjectId]
+    constant_kinds: Sequence[KindId]
 
 
 @frozen

@@ -1,15 +1,15 @@
 """Turning values into what msgpack can write, and back, by the types of their fields.
 
 A value of an attrs class becomes the list of its fields; one of several classes is preceded by its
-name. What needs no change is passed on as it is: the columns of ten thousand tasks are copied by
-msgpack alone. The type of every field is read once, when its class is first seen. A field that no
-value is made with says nothing that the others do not say.
+name. What needs no change is passed on as it is: the lists of ten thousand tasks are copied by
+msgpack alone, and arrays become lists before. The type of every field is read once, when its class
+is first seen. A field that no value is made with says nothing that the others do not say.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence
 from enum import Enum
 from typing import Any, NamedTuple, NewType, TypeVar, Union, get_args, get_origin
 
@@ -57,6 +57,8 @@ def _make_form(kind: Any) -> Form:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is list:
         return _of_list(arguments[0])
+    if origin is MutableSequence:
+        return _of_column(arguments[0])
     if origin is tuple:
         return _of_tuple(arguments)
     if origin in (Union, types.UnionType):
@@ -79,6 +81,13 @@ def _each(change: Change | None) -> Change | None:
 def _of_list(item: Any) -> Form:
     form = form_of(item)
     return Form(_each(form.out), _each(form.back))
+
+
+def _of_column(item: Any) -> Form:
+    """A list or an array of numbers; a list comes back."""
+    if form_of(item) != Form(None, None):
+        raise TypeError(f"a column of {item!r} is no array")
+    return Form(list, None)
 
 
 def _of_tuple(items: tuple[Any, ...]) -> Form:

@@ -140,14 +140,14 @@ def assigned_tasks(draw: st.DrawFn) -> AssignedTasks:
     tasks = draw(task_columns())
     count = len(tasks.ids)
     return AssignedTasks(
-        ids=tasks.ids,
+        ids=list(tasks.ids),
         attempts=draw(st.lists(numbers, min_size=count, max_size=count)),
-        kinds=tasks.kinds,
+        kinds=list(tasks.kinds),
         priorities=draw(st.lists(st.integers(-(2**62), 2**62), min_size=count, max_size=count)),
         configs=tasks.configs,
-        input_counts=tasks.input_counts,
-        inputs=tasks.inputs,
-        outputs=tasks.outputs,
+        input_counts=list(tasks.input_counts),
+        inputs=list(tasks.inputs),
+        outputs=list(tasks.outputs),
     )
 
 

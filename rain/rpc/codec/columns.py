@@ -13,13 +13,18 @@ from collections.abc import Sequence
 from io import BytesIO
 from itertools import count
 from struct import Struct
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from rain.base.errors import ProtocolError
 from rain.rpc.codec.border import Interface, Reader
 
 Field: TypeAlias = Any
 """The handle of a field, for `_get_by_field` and `_has_by_field` of a reader."""
+
+Numbers: TypeAlias = "array[Any]"
+"""Numbers as they came. A list of them takes five times the memory, for each is an object then."""
+
+Cut = TypeVar("Cut", "list[Any]", Numbers)
 
 _NATIVE = sys.byteorder == "little"
 """Whether this machine keeps numbers as they travel."""
@@ -37,12 +42,12 @@ def write_numbers(column: Sequence[int]) -> bytes:
     return Struct(f"<{len(column)}q").pack(*column)
 
 
-def read_numbers(content: bytes) -> list[Any]:
+def read_numbers(content: bytes) -> Numbers:
     """The numbers again; whose ids they are is known to the one who reads."""
     packed = array("q", content)
     if not _NATIVE:
         packed.byteswap()
-    return packed.tolist()
+    return packed
 
 
 SECOND = 8
@@ -66,24 +71,21 @@ def no_lengths(what: str) -> ProtocolError:
     return ProtocolError(f"{what}: it does not say how long its columns are")
 
 
-def cut_columns(
-    what: str, numbers: list[Any], start: int, lengths: Sequence[int]
-) -> list[list[Any]]:
+def cut_columns(what: str, numbers: Cut, start: int, lengths: Sequence[int]) -> list[Cut]:
     """The columns of these lengths, which are all that the numbers hold from `start` on."""
-    columns: list[list[Any]] = []
+    columns: list[Cut] = []
     for length in lengths:
-        if length:
-            end = start + length
-            columns.append(numbers[start:end])
-            start = end
-        else:
-            columns.append([])
+        end = start + length
+        columns.append(numbers[start:end])
+        start = end
     if start != len(numbers) or min(lengths) < 0:
         raise ProtocolError(f"{what}: the columns have other lengths than it says")
     return columns
 
 
-def cut_bytes(what: str, content: bytes, start: int, end: int, lengths: list[int]) -> list[bytes]:
+def cut_bytes(
+    what: str, content: bytes, start: int, end: int, lengths: Sequence[int]
+) -> list[bytes]:
     """The pieces of these lengths, which are all that lies between `start` and `end`."""
     if sum(lengths) != end - start or (lengths and min(lengths) < 0):
         raise ProtocolError(f"{what}: the data has another length than it says")

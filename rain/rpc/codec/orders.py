@@ -137,7 +137,8 @@ def _number_lent(objects: LentObjects, content_types: list[int]) -> list[int]:
 
 
 def decode_orders(content: bytes) -> Orders:
-    numbers, data, start, end, told = opened("orders", schema.common.Orders, content, _read_texts)
+    raw, data, start, end, told = opened("orders", schema.common.Orders, content, _read_texts)
+    numbers = raw.tolist()
     if len(numbers) < _HEADS:
         raise no_lengths("orders")
     texts = told or []

@@ -19,7 +19,7 @@ from rain.rpc.codec.border import (
     Reader,
     fault_of_sender,
 )
-from rain.rpc.codec.columns import fields, read_numbers
+from rain.rpc.codec.columns import Numbers, fields, read_numbers
 from rain.rpc.codec.words import read_words
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ def check_size(what: str, content: bytes) -> bytes:
 
 def opened(
     what: str, structure: Interface, content: bytes, read: Callable[[Reader], T]
-) -> tuple[list[int], bytes, int, int, T | None]:
+) -> tuple[Numbers, bytes, int, int, T | None]:
     """A message of somebody else: its numbers, where in which bytes its data lies, and the rest.
 
     The rest is what `read` finds of what is rarely said; it does nothing else than read.
@@ -94,7 +94,7 @@ def opened(
 
 def _read_all(
     structure: Interface, read: Callable[[Reader], T], reader: Reader
-) -> tuple[list[int], bytes, T]:
+) -> tuple[Numbers, bytes, T]:
     numbers, data = (reader._get_by_field(field) for field in fields(structure, "numbers", "data"))
     return read_numbers(numbers), data, read(reader)
 

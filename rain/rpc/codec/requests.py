@@ -128,13 +128,14 @@ def _write_part(
 
 
 def read_request(content: bytes) -> tuple[int, Request]:
-    numbers, data, start, end, _ = opened("a request", schema.request.Request, content, _read_rest)
-    if len(numbers) < _HEADS:
+    raw, data, start, end, _ = opened("a request", schema.request.Request, content, _read_rest)
+    if len(raw) < _HEADS:
         raise no_lengths("a request")
-    number, asked = numbers[:_HEADS]
+    number, asked = raw[:_HEADS]
     if _MORE <= asked <= _LAST:
-        part, uploaded, wanted = read_submission(numbers, _HEADS, data, start, end)
+        part, uploaded, wanted = read_submission(raw, _HEADS, data, start, end)
         return number, SubmitPart(part, uploaded, asked == _LAST, wanted)
+    numbers = raw.tolist()
     if _WAIT <= asked < _ABANDON:
         return number, _read_wait(numbers, WAIT_MODES[asked - _WAIT])
     if asked == _ABANDON:

@@ -79,9 +79,8 @@ def _write_reason(reason: str | SessionFailure, builder: Builder) -> None:
 
 
 def read_answer(content: bytes) -> tuple[int, Answer | Refused]:
-    numbers, data, start, end, rest = opened(
-        "an answer", schema.request.Answer, content, _read_rest
-    )
+    raw, data, start, end, rest = opened("an answer", schema.request.Answer, content, _read_rest)
+    numbers = raw.tolist()
     if len(numbers) < _HEADS:
         raise no_lengths("an answer")
     number, said = numbers[:_HEADS]

@@ -1,12 +1,11 @@
 """A submission, or one part of it, in the columns of a request."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from rain.base.ids import ObjectId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import ConstantColumns, Submission, TaskColumns, check_counts, outputs_of_nobody
-from rain.rpc.codec.columns import cut_bytes, cut_columns, no_lengths
+from rain.rpc.codec.columns import Numbers, cut_bytes, cut_columns, no_lengths
 from rain.rpc.codec.kinds import read_kinds
 from rain.rpc.codec.plain import wrong_of_ours
 
@@ -60,7 +59,7 @@ def data_of(constants: ConstantColumns, uploaded: Sequence[ObjectId]) -> list[by
 
 
 def read_submission(
-    numbers: list[Any], first: int, content: bytes, start: int, end: int
+    numbers: Numbers, first: int, content: bytes, start: int, end: int
 ) -> tuple[Submission, list[ObjectId], list[ObjectId]]:
     """The submission, the constants whose bytes went ahead, and what is wanted.
 
@@ -86,7 +85,7 @@ def read_submission(
     task_kinds: list[TaskKind] = []
     object_kinds: list[ObjectKind] = []
     if about_kinds:
-        task_kinds, object_kinds = read_kinds(_WHAT, about_kinds, pieces[kinds_from:])
+        task_kinds, object_kinds = read_kinds(_WHAT, about_kinds.tolist(), pieces[kinds_from:])
     submission = Submission(
         session,
         task_kinds,
@@ -95,4 +94,4 @@ def read_submission(
         ConstantColumns(constant_ids, constant_kinds, pieces[count:kinds_from]),
         kept_ids,
     )
-    return submission, uploaded, wanted
+    return submission, uploaded.tolist(), wanted.tolist()

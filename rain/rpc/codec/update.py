@@ -72,7 +72,8 @@ def encode_update(update: Update) -> bytes:
 
 
 def decode_update(content: bytes) -> Update:
-    numbers, data, start, end, rest = opened("an update", schema.common.Update, content, _read_rest)
+    raw, data, start, end, rest = opened("an update", schema.common.Update, content, _read_rest)
+    numbers = raw.tolist()
     if len(numbers) < _HEADS:
         raise no_lengths("an update")
     starts, ends, outputs, located, unfetched = numbers[:_HEADS]
