@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from rain.base.errors import InvariantError
 from rain.base.failures import OnFailure
+from rain.base.ids import spell
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
 from rain.graph import planning
 from rain.graph.data_object import DataObject
@@ -32,6 +33,10 @@ def check(graph: Graph) -> None:
         _check_governor(graph, governor, found)
     for session in graph.sessions.values():
         _check_session(graph, session, found)
+    there = len(graph.tasks) + len(graph.objects)
+    _Claims(graph, found)(
+        there == graph.linked, f"{graph.linked} nodes are linked, there are {there}"
+    )
     if found:
         raise InvariantError("the graph contradicts itself:\n" + "\n".join(found))
 
@@ -62,7 +67,6 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         claim((task in governor.assigned) == facts.assigned, f"{governor} disagrees on assigned")
         claim(task.assigned is None or task.assigned is governor, "assigned and scheduled differ")
     claim(task.attempt >= facts.assigned, "assigned without an attempt")
-    claim(graph.sessions.get(task.session.id) is task.session, "its session is gone")
     missing = sum(not data_object.is_finished for data_object in task.unique_inputs())
     # A finished task may have inputs that were removed, or are made again for others.
     claim(task.is_done or missing == task.missing, f"{missing} inputs are unfinished")
@@ -109,7 +113,6 @@ def _check_object(
         claim(len(set(group)) == len(group), "a governor is named twice")
     needed_by = sum(not task.is_done for task in data_object.consumers)
     claim(needed_by == data_object.needed_by, f"{needed_by} consumers, {data_object.needed_by}")
-    claim(data_object.session.id in graph.sessions, "its session is gone")
     claim(
         not data_object.is_finished or data_object.is_needed or data_object in unneeded,
         "finished and not needed, but neither removed nor about to be",
@@ -205,13 +208,14 @@ def _check_session(graph: Graph, session: Session, found: list[str]) -> None:
     claim(graph.clients.get(session.client.id) is session.client, "its client has left")
     for member in session.members:
         claim(member in graph.clients, f"the client {member} that joined it has left")
-    unfinished = sum(not task.is_done for task in session.tasks)
+    unfinished = sum(not task.is_done for task in session.tasks.values())
     claim(unfinished == session.unfinished, f"{session.unfinished} unfinished, {unfinished}")
     if session.failure is not None:
         claim(not session.tasks and not session.objects, "failed, but not empty")
         claim(not session.waits, "failed, and somebody still waits")
     claim(bool(session.unfinished) or not session.idle_waits, "idle, and somebody still waits")
-    for task in session.tasks:
-        claim(graph.tasks.get(task.id) is task, f"{task} is gone")
-    for data_object in session.objects:
-        claim(graph.objects.get(data_object.id) is data_object, f"{data_object} is gone")
+    for task_id, task in session.tasks.items():
+        claim(task.id == task_id and task.session is session, f"it has {task} as {spell(task_id)}")
+    for object_id, data_object in session.objects.items():
+        fits = data_object.id == object_id and data_object.session is session
+        claim(fits, f"it has {data_object} as {spell(object_id)}")

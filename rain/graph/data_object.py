@@ -56,6 +56,11 @@ class DataObject:
         return f"<DataObject {spell(self.id)} {self.state.name.lower()}>"
 
     @property
+    def is_known(self) -> bool:
+        """Whether the graph has it: it goes with the end of its session."""
+        return self.session.objects.get(self.id) is self
+
+    @property
     def is_finished(self) -> bool:
         """Whether its bytes exist somewhere."""
         return self.state is ObjectState.FINISHED

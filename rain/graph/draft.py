@@ -181,7 +181,7 @@ class Draft:
 
     def verify(self) -> None:
         """Nothing of it may be in the graph already, and all that it rests on must be there."""
-        graph, objects, session = self.graph, self.objects, self.session
+        objects, session = self.objects, self.session
         submission, columns = self.submission, self.submission.tasks
         outputs, constants = len(columns.outputs), len(submission.constants.ids)
         if self._outputs_read != outputs:
@@ -191,8 +191,8 @@ class Draft:
             not self._all_ours
             or len(self._by_id) != len(columns.ids)
             or len(objects) != outputs + constants
-            or (session.tasks and not graph.tasks.keys().isdisjoint(self._by_id.keys()))
-            or (session.objects and not graph.objects.keys().isdisjoint(objects.keys()))
+            or (session.tasks and not session.tasks.keys().isdisjoint(self._by_id.keys()))
+            or (session.objects and not session.objects.keys().isdisjoint(objects.keys()))
         ):
             self._find_what_is_not_new()
         for object_id in submission.kept:
@@ -218,8 +218,10 @@ class Draft:
             session.object_kinds |= self.object_kinds
             for kind in self.task_kinds.values():
                 session.learned[kind.id] = graph.learned_of(kind)
-        graph.objects |= self.objects
-        session.objects += self.objects.values()
+        if session.objects:
+            session.objects |= self.objects
+        else:  # the first submission of a session is all of it: its tables are taken as they are
+            session.objects = self.objects
         for data_object in self.kept:
             data_object.kept = True
         for task, earlier in self._unconnected.items():
@@ -232,17 +234,20 @@ class Draft:
         if first != self._first_order or not self.creation_order:  # others have come meanwhile
             for order, task in enumerate(tasks, first):
                 task.order = order
-        graph.tasks |= self._by_id
+        if session.tasks:
+            session.tasks |= self._by_id
+        else:
+            session.tasks = self._by_id
         graph.last_order += len(tasks)
-        session.tasks += tasks
+        graph.linked += len(tasks) + len(self.objects)
         session.unfinished += len(tasks)
         return tasks
 
     def _find_what_is_not_new(self) -> None:
         constants, columns = self.submission.constants.ids, self.submission.tasks
-        known = self.graph.objects
+        known = self.session.objects
         self._check_new("data object", constants, known)
-        self._check_new("task", columns.ids, self.graph.tasks)
+        self._check_new("task", columns.ids, self.session.tasks)
         self._check_new("data object", columns.outputs, known, set(constants))
 
     def _check_new(self, what: str, ids: Sequence[int], *known: Container[Any]) -> None:
@@ -281,8 +286,8 @@ class Draft:
 
     def _earlier_input(self, task: Task, object_id: ObjectId) -> DataObject:
         """The input with this id, which is not new, if it may be read."""
-        data_object = self.graph.objects.get(object_id)
-        if data_object is not None and data_object.kept and data_object.session is self.session:
+        data_object = self.session.objects.get(object_id)
+        if data_object is not None and data_object.kept:
             return data_object
         where = f"the input {spell(object_id)} of the task {spell(task.id)}"
         if session_of(object_id) != self.session.id:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
+from operator import attrgetter
 
-from attrs import Factory, define
+from attrs import Factory, define, field
 
 from rain.base.errors import InvariantError
 from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, GovernorId, ObjectId, SessionId, TaskId
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
+from rain.graph.by_id import ById
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.session import Client, Learned, Session
@@ -22,12 +25,13 @@ NAMES_REMEMBERED = 10_000
 
 @define(eq=False, repr=False)
 class Graph:
-    """Nodes by id, in the order in which they came."""
+    """Nodes by id, in the order in which they came. Tasks and objects are in their sessions."""
 
     clients: dict[ClientId, Client] = Factory(dict)
     sessions: dict[SessionId, Session] = Factory(dict)
-    tasks: dict[TaskId, Task] = Factory(dict)
-    objects: dict[ObjectId, DataObject] = Factory(dict)
+    tasks: Mapping[TaskId, Task] = field(init=False)  # those of all sessions
+    objects: Mapping[ObjectId, DataObject] = field(init=False)
+    linked: int = 0  # how many tasks and data objects there are
     governors: dict[GovernorId, Governor] = Factory(dict)
     learned: dict[tuple[str, str], Learned] = Factory(dict)  # by task type and name
     last_session: int = 0
@@ -38,6 +42,10 @@ class Graph:
     remains: list[Task | DataObject] = Factory(list)  # of ended sessions, to be taken apart
     sched: object = None  # the scheduler's own
 
+    def __attrs_post_init__(self) -> None:
+        self.tasks = ById(self.sessions, attrgetter("tasks"))
+        self.objects = ById(self.sessions, attrgetter("objects"))
+
     def __repr__(self) -> str:
         return (
             f"<Graph {len(self.tasks)} tasks, {len(self.objects)} objects,"
@@ -47,7 +55,7 @@ class Graph:
     @property
     def nodes(self) -> int:
         """How many tasks and data objects there are, with those that are to be taken apart."""
-        return len(self.tasks) + len(self.objects) + len(self.remains)
+        return self.linked + len(self.remains)
 
     def add_client(self, client_id: ClientId) -> Client:
         """A client has connected."""

@@ -84,14 +84,16 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     taken apart (`take_apart`).
     """
     concerned: dict[Governor, float] = {}
-    _take_tasks_out(graph, session, concerned)
+    if session.unfinished:
+        _take_tasks_out(session, concerned)
     _take_objects_out(graph, session, concerned)
     _forget_kinds(graph, session, concerned)
     if graph.unneeded:
         graph.unneeded = deque(one for one in graph.unneeded if one.session is not session)
-    graph.remains += session.tasks
-    graph.remains += session.objects
-    session.tasks, session.objects = [], []
+    graph.linked -= len(session.tasks) + len(session.objects)
+    graph.remains += session.tasks.values()
+    graph.remains += session.objects.values()
+    session.tasks, session.objects = {}, {}
     session.undelivered, session.waits, session.idle_waits = {}, {}, []
     session.unfinished = 0
     _give_tables_back(graph)
@@ -99,9 +101,9 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     return {governor: concerned[governor] for governor in in_order}
 
 
-def _take_tasks_out(graph: Graph, session: Session, concerned: dict[Governor, float]) -> None:
+def _take_tasks_out(session: Session, concerned: dict[Governor, float]) -> None:
     queues: dict[Governor, None] = {}
-    for task in session.tasks:
+    for task in session.tasks.values():
         governor = task.scheduled
         if governor is not None:
             _leave(task, governor)
@@ -110,13 +112,12 @@ def _take_tasks_out(graph: Graph, session: Session, concerned: dict[Governor, fl
             elif task.assigned is not None:
                 concerned[governor] = inf
             task.scheduled = task.assigned = None
-        del graph.tasks[task.id]
     for governor in queues:
         governor.queue.forget(session)
 
 
 def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, float]) -> None:
-    for data_object in session.objects:
+    for data_object in session.objects.values():
         if data_object.assigned or data_object.scheduled:
             for governor in data_object.assigned:
                 concerned[governor] = concerned.get(governor, 0) + data_object.size
@@ -127,7 +128,6 @@ def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, 
             data_object.scheduled = data_object.assigned = data_object.located = ()
         if data_object.spooled:
             _unspool(graph, data_object)
-        del graph.objects[data_object.id]
 
 
 def take_apart(graph: Graph, most: int = maxsize) -> None:
@@ -160,7 +160,7 @@ def _leave(task: Task, governor: Governor) -> None:
 
 def _give_tables_back(graph: Graph) -> None:
     """A dictionary out of which everything was taken keeps its table; an empty one needs none."""
-    tables: list[dict[Any, Any]] = [graph.tasks, graph.objects]
+    tables: list[dict[Any, Any]] = []
     for governor in graph.governors.values():
         tables += [governor.scheduled, governor.assigned, governor.objects]
     for table in tables:

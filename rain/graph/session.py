@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import Factory, define
 
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import ClientId, KindId, SessionId
+from rain.base.ids import ClientId, KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class Session:
     client: Client
     name: str = ""
     user: str = ""  # JSON
-    tasks: list[Task] = Factory(list)
-    objects: list[DataObject] = Factory(list)
+    tasks: dict[TaskId, Task] = Factory(dict)
+    objects: dict[ObjectId, DataObject] = Factory(dict)
     task_kinds: dict[KindId, TaskKind] = Factory(dict)
     object_kinds: dict[KindId, ObjectKind] = Factory(dict)
     learned: dict[KindId, Learned] = Factory(dict)

@@ -62,6 +62,11 @@ class Task:
         return self.kind.resources.cpus
 
     @property
+    def is_known(self) -> bool:
+        """Whether the graph has it: it goes with the end of its session."""
+        return self.session.tasks.get(self.id) is self
+
+    @property
     def is_done(self) -> bool:
         """Whether it will not run any more (unless its outputs are lost)."""
         return self.row in DONE

@@ -94,7 +94,7 @@ class Plan:
             rule = "finished task" if task.is_done else "planned task"
             raise PlanError(rule, f"{task!r} cannot be planned: it is {task.row.value}")
         graph, kind = self.graph, task.kind
-        if graph.tasks.get(task.id) is not task:
+        if task.session.tasks.get(task.id) is not task:
             raise PlanError("unknown task", f"{task!r} is not in the graph any more")
         if (
             graph.governors.get(governor.id) is not governor
@@ -134,7 +134,8 @@ class Plan:
 
     def _are_alike(self, tasks: Sequence[Task]) -> bool:
         """Whether all are different, ready, known, of the same kind, and without constraints."""
-        kind, ready, known = tasks[0].kind, TaskRow.READY, self.graph.tasks
+        kind, ready = tasks[0].kind, TaskRow.READY
+        known = tasks[0].session.tasks  # kinds are those of one session
         if kind.constraints is not None or len(set(tasks)) < len(tasks):
             return False
         for task in tasks:
@@ -181,7 +182,7 @@ class Plan:
             raise PlanError(
                 "unfinished object", f"{data_object!r} cannot be copied: it is not finished"
             )
-        if self.graph.objects.get(data_object.id) is not data_object:
+        if not data_object.is_known:
             raise PlanError("unknown object", f"{data_object!r} is not in the graph any more")
         if self.graph.governors.get(governor.id) is not governor:
             raise PlanError("unknown governor", f"{governor!r} is not in the graph any more")

@@ -25,11 +25,11 @@ class BlevelScheduler:
         """Fills what is free, the longest chains first."""
         enter_news(news, plan)
         for tasks in (news.submitted, news.unplanned, news.ready):
-            self._ready.add(task for task in tasks if not task.missing and needs_plan(graph, task))
+            self._ready.add(task for task in tasks if not task.missing and needs_plan(task))
         rooms = Rooms(graph.governors.values())
         held: list[Task] = []
         refused: set[KindId] = set()  # tasks of these find no room in this run any more
-        for task in self._ready.take(graph) if rooms else ():
+        for task in self._ready.take() if rooms else ():
             kind = task.kind
             governor = None
             if kind.id not in refused:

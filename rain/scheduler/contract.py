@@ -13,9 +13,9 @@ consistency checker looks at the graph after every step. Whoever breaks the cont
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from attrs import define
 
@@ -120,31 +120,21 @@ class _Guard:
     closed: bool = False
 
 
-class _Watched(dict[K, V]):
-    """A dictionary over which a scheduler may not walk; asking for one entry is free."""
+class _Watched(Mapping[K, V]):
+    """A table over which a scheduler may not walk; asking for one entry is free."""
 
-    def __init__(self, name: str, guard: _Guard, entries: dict[K, V]) -> None:
-        super().__init__(entries)
+    def __init__(self, name: str, guard: _Guard, entries: Mapping[K, V]) -> None:
         self._name = name
         self._guard = guard
+        self._entries = entries
 
-    def _watch(self) -> None:
-        if self._guard.closed:
-            raise _WalkedError(self._name)
+    def __getitem__(self, key: K) -> V:
+        return self._entries[key]
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
     def __iter__(self) -> Iterator[K]:
-        self._watch()
-        return super().__iter__()
-
-    # Any, because the types that dict itself returns here cannot be named.
-    def keys(self) -> Any:
-        self._watch()
-        return super().keys()
-
-    def values(self) -> Any:
-        self._watch()
-        return super().values()
-
-    def items(self) -> Any:
-        self._watch()
-        return super().items()
+        if self._guard.closed:
+            raise _WalkedError(self._name)
+        return iter(self._entries)

@@ -79,8 +79,8 @@ class HeftScheduler:
         for governor in graph.governors.values():
             self._calendars.setdefault(governor, Calendar(max(governor.cpus, 1)))
         for tasks in (news.submitted, news.unplanned):
-            self._waiting.add(task for task in tasks if needs_plan(graph, task))
-        held = [task for task in self._waiting.take(graph) if not self._place(task, plan)]
+            self._waiting.add(task for task in tasks if needs_plan(task))
+        held = [task for task in self._waiting.take() if not self._place(task, plan)]
         self._waiting.add(held)
 
     def _place(self, task: Task, plan: Plan) -> bool:

@@ -71,9 +71,9 @@ class HorizonScheduler:
         if news.unplanned:
             self._enter_again(graph, news.unplanned, plan)
         if news.ready:
-            self._list(task for task in news.ready if needs_plan(graph, task))
+            self._list(task for task in news.ready if needs_plan(task))
         if self._accounts.sleeping:
-            self._list(task for task in self._accounts.due(plan.now) if needs_plan(graph, task))
+            self._list(task for task in self._accounts.due(plan.now) if needs_plan(task))
         if news.cleared:
             self._accounts.forget(news.cleared)  # even if it has submitted in the same moment
             self._express.forget(news.cleared)
@@ -123,9 +123,9 @@ class HorizonScheduler:
         """Tasks that have lost their plan, in any order."""
         found: list[Task] = []
         for task in sorted(tasks, key=lambda task: task.order):
-            if graph.tasks.get(task.id) is task:
+            if task.is_known:
                 self._leave_site(task, note_of(task))
-                if needs_plan(graph, task):
+                if needs_plan(task):
                     found.append(task)
         express = [task for task in found if note_of(task).listed]
         self._express.add(express)
@@ -174,7 +174,7 @@ class HorizonScheduler:
         for task in self._accounts.take(sites.cpus):
             note = note_of(task)
             note.listed = False
-            if not needs_plan(graph, task):
+            if not needs_plan(task):
                 continue
             if note.seconds >= TINY and _is_tiny(task, plan):
                 express.append(task)

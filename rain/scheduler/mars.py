@@ -42,12 +42,12 @@ class MarsScheduler:
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Deals out the first tasks, then plans what is ready."""
         _enter(news.submitted)
-        _enter(strangers(graph, news, Operand))
+        _enter(strangers(news, Operand))
         self._waiting |= dict.fromkeys([*news.submitted, *news.unplanned, *news.ready])
         governors = list(graph.governors.values())
         if not governors:
             return
-        tasks = [task for task in self._waiting if needs_plan(graph, task) and not task.missing]
+        tasks = [task for task in self._waiting if needs_plan(task) and not task.missing]
         initial = [task for task in tasks if _is_initial(task)]
         homes = place_initial(initial, governors)
         self._waiting = {}

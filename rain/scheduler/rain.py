@@ -44,7 +44,7 @@ class RainScheduler:
         loads = Loads(governors)
         left: dict[Task, None] = {}
         for task in self._unplanned:
-            if task.scheduled is not None or graph.tasks.get(task.id) is not task or task.is_done:
+            if task.scheduled is not None or not task.is_known or task.is_done:
                 continue
             governor = loads.choose(task)
             if governor is None:

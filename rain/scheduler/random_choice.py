@@ -26,7 +26,7 @@ class RandomScheduler:
         self._waiting = []
         governors = list(graph.governors.values())
         for task in tasks:
-            if not needs_plan(graph, task):
+            if not needs_plan(task):
                 continue
             drawn = self._random.choices(governors, k=TRIES) if governors else []
             for candidates in (drawn, self._random.sample(governors, len(governors))):

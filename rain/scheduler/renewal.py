@@ -19,12 +19,10 @@ def forget(graph: Graph) -> None:
 
 def first_news(graph: Graph) -> News:
     """What a scheduler must hear that knows nothing of the past."""
-    return News(
-        submitted=without_plan(graph, graph.tasks.values()), joined=list(graph.governors.values())
-    )
+    return News(submitted=without_plan(graph.tasks.values()), joined=list(graph.governors.values()))
 
 
-def without_plan(graph: Graph, tasks: Iterable[Task]) -> list[Task]:
+def without_plan(tasks: Iterable[Task]) -> list[Task]:
     """Those that need a plan, inputs before consumers."""
-    found = [task for task in tasks if needs_plan(graph, task)]
+    found = [task for task in tasks if needs_plan(task)]
     return sorted(found, key=lambda task: task.order)

@@ -24,7 +24,7 @@ class RoundRobinScheduler:
         self._waiting = []
         governors = list(graph.governors.values())
         for task in dict.fromkeys(tasks):
-            if task.id not in graph.tasks or task.scheduled is not None or task.is_done:
+            if not task.is_known or task.scheduled is not None or task.is_done:
                 continue  # its session has ended, or it was planned before, or has failed
             for step in range(len(governors)):
                 governor = governors[(self._turn + step) % len(governors)]

@@ -22,12 +22,10 @@ class StealingScheduler:
         """Plans every ready task where it misses the fewest bytes, however busy that one is."""
         enter_news(news, plan)
         for tasks in (news.submitted, news.unplanned, news.ready):
-            self._waiting.add(
-                task for task in tasks if not task.missing and needs_plan(graph, task)
-            )
+            self._waiting.add(task for task in tasks if not task.missing and needs_plan(task))
         governors = list(graph.governors.values())
         held: list[Task] = []
-        for task in self._waiting.take(graph) if governors else ():
+        for task in self._waiting.take() if governors else ():
             governor = self._nearest(task, governors, plan)
             if governor is None:
                 held.append(task)

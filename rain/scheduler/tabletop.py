@@ -105,7 +105,7 @@ class Tabletop:
         session = self.random.choice(self._sessions)
         submission = Submission(session.id)
         blob = self._kind(session, submission)
-        readable = [found.id for found in session.objects if found.kept]
+        readable = [found.id for found in session.objects.values() if found.kept]
         for _ in range(self.random.randint(1, LARGEST)):
             count = self.random.randint(0, min(3, len(readable)))
             readable.append(

@@ -212,16 +212,15 @@ def _join(state: State, event: SessionJoined) -> JoinedSession:
 
 
 def _task(state: State, client_id: ClientId, task_id: TaskId) -> Task:
-    living_session(state, client_id, session_of(task_id))
-    task = state.graph.tasks.get(task_id)
+    task = living_session(state, client_id, session_of(task_id)).tasks.get(task_id)
     if task is None:
         raise RefusedError(f"the task {spell(task_id)} is unknown: it was never submitted")
     return task
 
 
 def _object(state: State, client_id: ClientId, object_id: ObjectId) -> DataObject:
-    living_session(state, client_id, session_of(object_id))
-    data_object = state.graph.objects.get(object_id)
+    session = living_session(state, client_id, session_of(object_id))
+    data_object = session.objects.get(object_id)
     if data_object is None:
         raise RefusedError(f"the data object {spell(object_id)} is unknown: it was never submitted")
     return data_object
@@ -247,18 +246,18 @@ def _wait(
     mode: WaitMode,
 ) -> None:
     """Somebody waits for all this, in a session that lives."""
-    client_id, graph = event.client, state.graph
+    client_id = event.client
     tasks: dict[Task, None] = {}
     objects: dict[DataObject, None] = {}
     # Nearly all that is named is of the session that is named, which was looked at.
     for task_id in task_ids:
-        task = graph.tasks.get(task_id)
-        if task is None or task.session is not session:
+        task = session.tasks.get(task_id)
+        if task is None:
             task = _task(state, client_id, task_id)
         tasks[task] = None
     for object_id in object_ids:
-        data_object = graph.objects.get(object_id)
-        if data_object is None or data_object.session is not session:
+        data_object = session.objects.get(object_id)
+        if data_object is None:
             data_object = _object(state, client_id, object_id)
         objects[data_object] = None
     by_owner = session.client.id == client_id

@@ -77,9 +77,8 @@ def next_deadline(state: State) -> float:
 
 
 def _first_waiting(session: Session, kind_id: KindId) -> Task | None:
-    return next(
-        (task for task in session.tasks if task.kind.id == kind_id and not task.is_done), None
-    )
+    waiting = (task for task in session.tasks.values() if not task.is_done)
+    return next((task for task in waiting if task.kind.id == kind_id), None)
 
 
 def _why(state: State, kind: TaskKind) -> str:

@@ -6,7 +6,7 @@ A message tells of a hundred tasks, so whatever can be done for all of them at o
 from __future__ import annotations
 
 from rain.base.errors import ProtocolError
-from rain.base.ids import FIRST_SHARED, NUMBER_MASK, ObjectId, spell
+from rain.base.ids import FIRST_SHARED, NUMBER_BITS, NUMBER_MASK, ObjectId, SessionId, TaskId, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import ObjectNote, Update
 from rain.graph import progress
@@ -19,7 +19,8 @@ from rain.server.state import State
 
 def finish(state: State, governor: Governor, update: Update) -> None:
     """All that has finished, together as far as nobody made there what another one waited for."""
-    finished, known = update.finished, state.graph.tasks
+    finished, sessions = update.finished, state.graph.sessions
+    known: dict[TaskId, Task] = {}  # those of one session
     sizes, data = finished.sizes, finished.data
     notes = {note.object: note for note in update.object_notes} if update.object_notes else None
     tasks: dict[Task, float] = {}  # and how many seconds each took
@@ -28,6 +29,11 @@ def finish(state: State, governor: Governor, update: Update) -> None:
         finished.ids, finished.attempts, finished.durations, finished.output_counts, strict=True
     ):
         task = known.get(task_id)
+        if task is None:  # as at the first one, and at one of another session
+            session = sessions.get(SessionId(task_id >> NUMBER_BITS))
+            if session is not None:
+                known = session.tasks
+                task = known.get(task_id)
         if (
             task is None
             or task.assigned is not governor

@@ -90,7 +90,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     pass_on(state, loss.lose_governor(governor))
     if not on_purpose:
         for task in running:
-            if state.graph.tasks.get(task.id) is task and not task.is_done:
+            if task.is_known and not task.is_done:
                 failing.governor_lost(state, task, governor.address, cause)
     feasibility.governors_changed(state)
 

@@ -93,7 +93,7 @@ class Scheduling:
         """What the scheduler hears: one that is to be made needs no past."""
         if self.scheduler is None:
             return first_news(graph)
-        news.unplanned.update(dict.fromkeys(without_plan(graph, self.unheard)))
+        news.unplanned.update(dict.fromkeys(without_plan(self.unheard)))
         self.unheard = {}
         return news
 

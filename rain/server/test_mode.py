@@ -83,7 +83,7 @@ def force(state: State) -> None:
     for data_object, addresses in list(state.forced.items()):
         here = [g for g in state.graph.governors.values() if g.address in addresses]
         here.sort(key=lambda governor: addresses.index(governor.address))
-        if state.graph.objects.get(data_object.id) is not data_object:
+        if not data_object.is_known:
             del state.forced[data_object]
         elif data_object.is_finished:
             del state.forced[data_object]

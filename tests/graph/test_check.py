@@ -110,7 +110,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     ),
     "a task of a session that is gone": (
         (lambda s: s.graph.sessions.clear()),
-        "its session is gone",
+        "Governor 1 .*>: <Task .* queued> is gone",
     ),
     "an input of another session": (
         _link(of("coming"), "session", lambda s: Session(s.session.id, s.session.client)),
@@ -199,7 +199,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     ),
     "an object of a session that is gone": (
         (lambda s: s.graph.sessions.clear()),
-        "DataObject .*: its session is gone",
+        "Governor 1 .*>: <DataObject .* finished> is gone",
     ),
     "an unfinished object that nobody makes": (
         _set(of("later"), "producer", None),
@@ -257,7 +257,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         "Governor 2 .*>: <Task .* queued> is scheduled on <Governor 1",
     ),
     "a scheduled task that is gone": (
-        (lambda s: s.graph.tasks.pop(s.queued.id)),
+        (lambda s: s.session.tasks.pop(s.queued.id)),
         "Governor 1 .*>: <Task .* queued> is gone",
     ),
     "an assigned task that is not scheduled": (
@@ -285,7 +285,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         "which does not name it",
     ),
     "a held object that is gone": (
-        (lambda s: s.graph.objects.pop(s.held.id)),
+        (lambda s: s.session.objects.pop(s.held.id)),
         "Governor 1 .*>: <DataObject .* finished> is gone",
     ),
     # Sessions.
@@ -313,13 +313,17 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         (idle_with_wait),
         "idle, and somebody still waits",
     ),
-    "a task of a session that is not in the graph": (
-        (lambda s: s.graph.tasks.pop(s.ready.id)),
-        "Session 1 .*>: <Task .* ready> is gone",
+    "a task that has another id in its session": (
+        (lambda s: s.session.tasks.update({s.queued.id: s.ready})),
+        "Session 1 .*>: it has <Task .* ready> as 1/",
     ),
-    "an object of a session that is not in the graph": (
-        (lambda s: s.graph.objects.pop(s.small.id)),
-        "Session 1 .*>: <DataObject .* finished> is gone",
+    "an object that has another id in its session": (
+        (lambda s: s.session.objects.update({s.held.id: s.small})),
+        "Session 1 .*>: it has <DataObject .* finished> as 1/",
+    ),
+    "nodes that are counted wrongly": (
+        (lambda s: s.session.tasks.pop(s.ready.id)),
+        "nodes are linked, there are",
     ),
 }
 

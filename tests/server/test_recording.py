@@ -63,7 +63,7 @@ def test_a_run_that_was_written_down_has_the_same_effects_when_it_is_replayed(
     name: str, tmp_path: Path
 ) -> None:
     # given: a run with losses, failures and late reports, written down turn by turn
-    run = wild_run(3, maker(name), SETTINGS).world
+    run = wild_run(4, maker(name), SETTINGS).world
     file = tmp_path / "run"
     with Recorder.create(file, Header(name, SETTINGS)) as recorder:
         for given in run.turns:  # as the server does it: how a turn went is known afterwards

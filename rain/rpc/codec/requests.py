@@ -131,7 +131,8 @@ def read_request(content: bytes) -> tuple[int, Request]:
     raw, data, start, end, _ = opened("a request", schema.request.Request, content, _read_rest)
     if len(raw) < _HEADS:
         raise no_lengths("a request")
-    number, asked = raw[:_HEADS]
+    number: int = raw[0]
+    asked: int = raw[1]
     if _MORE <= asked <= _LAST:
         part, uploaded, wanted = read_submission(raw, _HEADS, data, start, end)
         return number, SubmitPart(part, uploaded, asked == _LAST, wanted)

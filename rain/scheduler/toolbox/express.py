@@ -218,14 +218,14 @@ class _Run:
 
     def _plan_kind(self, line: Line, tasks: list[Task]) -> list[Task]:
         """Plans tasks of one kind; returns those from the first that is kept back."""
-        kind, graph = tasks[0].kind, self.plan.graph
+        kind = tasks[0].kind
         passes, known, seconds = self.sights.found.get(kind.id) or self.sights.of(tasks[0])
         if not passes:
-            self.refused += [task for task in tasks if needs_plan(graph, task)]
+            self.refused += [task for task in tasks if needs_plan(task)]
             return []
         cpus, others = kind.resources.cpus, kind.resources.others
         step = 1000.0 * seconds * cpus / self.cpus
-        known_tasks = graph.tasks
+        known_tasks = tasks[0].session.tasks  # kinds are those of one session
         # Nothing but cpus counts for where they go, and there is one for everybody.
         together = (
             not others and kind.constraints is None and len(tasks) >= len(self.loads.governors)

@@ -84,7 +84,7 @@ def enter_news(
 ) -> None:
     """Marks what is new, and what came while another scheduler planned."""
     enter_levels(news.submitted, plan, make, transfer)
-    others = strangers(plan.graph, news, Mark)
+    others = strangers(news, Mark)
     if others:
         enter_levels(others, plan, make, transfer)
 

@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
-from rain.graph import Graph, Task
+from rain.graph import Task
 from rain.graph.task import DONE
 from rain.scheduler.api import News
 
 Urgency = Callable[[Task], float]
 
 
-def needs_plan(graph: Graph, task: Task) -> bool:
+def needs_plan(task: Task) -> bool:
     """Whether the task is still there, not done, and nobody has planned it."""
-    return task.scheduled is None and task.row not in DONE and graph.tasks.get(task.id) is task
+    if task.scheduled is not None or task.row in DONE:
+        return False
+    return task.session.tasks.get(task.id) is task  # `is_known` without its call
 
 
-def strangers(graph: Graph, news: News, mark: type) -> list[Task]:
+def strangers(news: News, mark: type) -> list[Task]:
     """Tasks in the news that need a plan, and came while another scheduler planned: no mark."""
     found = {
         task: None
         for tasks in (news.unplanned, news.ready)
         for task in tasks
-        if not isinstance(task.sched, mark) and needs_plan(graph, task)
+        if not isinstance(task.sched, mark) and needs_plan(task)
     }
     return sorted(found, key=lambda task: task.order)
 
@@ -46,10 +48,10 @@ class WaitingList:
                 self._members[task] = None
                 heappush(self._heap, (-self._urgency(task), task.order, task))
 
-    def take(self, graph: Graph) -> Iterator[Task]:
+    def take(self) -> Iterator[Task]:
         """Takes out one after the other; those that need no plan any more are passed over."""
         while self._heap:
             task = heappop(self._heap)[2]
             del self._members[task]
-            if needs_plan(graph, task):
+            if needs_plan(task):
                 yield task

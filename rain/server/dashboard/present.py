@@ -106,7 +106,7 @@ def objects_now(state: State, session: int, skip: int) -> dict[str, Any] | None:
     node = state.graph.sessions.get(SessionId(session))
     if node is None or node.failure is not None:
         return None
-    shown = node.objects[skip : skip + MOST_OBJECTS]
+    shown = islice(node.objects.values(), skip, skip + MOST_OBJECTS)
     return {
         "total": len(node.objects),
         "skipped": skip,

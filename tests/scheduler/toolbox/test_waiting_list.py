@@ -22,9 +22,8 @@ def test_tasks_come_out_by_urgency_then_by_age_and_only_once() -> None:
     waiting.add(tasks)
     # then
     assert len(waiting) == 4
-    graph = s.world.state.graph
-    assert list(waiting.take(graph)) == [tasks[1], tasks[3], tasks[0], tasks[2]]
-    assert list(waiting.take(graph)) == []
+    assert list(waiting.take()) == [tasks[1], tasks[3], tasks[0], tasks[2]]
+    assert list(waiting.take()) == []
 
 
 def test_those_that_were_planned_or_have_gone_meanwhile_are_passed_over() -> None:
@@ -41,7 +40,7 @@ def test_those_that_were_planned_or_have_gone_meanwhile_are_passed_over() -> Non
     s.assign(planned)
     s.client.close(other.session)
     # then
-    assert list(waiting.take(s.world.state.graph)) == [tasks[2]]
+    assert list(waiting.take()) == [tasks[2]]
 
 
 def test_who_stops_taking_leaves_the_rest_where_it_is() -> None:
@@ -53,8 +52,8 @@ def test_who_stops_taking_leaves_the_rest_where_it_is() -> None:
     tasks = list(graph.tasks.values())
     waiting = WaitingList(lambda task: 0.0)
     waiting.add(tasks)
-    assert next(waiting.take(graph)) is tasks[0]
-    assert list(waiting.take(graph)) == tasks[1:]
+    assert next(waiting.take()) is tasks[0]
+    assert list(waiting.take()) == tasks[1:]
 
 
 def test_strangers_are_those_without_a_mark_that_need_a_plan() -> None:
@@ -69,4 +68,4 @@ def test_strangers_are_those_without_a_mark_that_need_a_plan() -> None:
     # when
     news = News(unplanned={again: None, known: None, planned: None}, ready=[again, new])
     # then
-    assert strangers(s.world.state.graph, news, Mark) == [new, again]
+    assert strangers(news, Mark) == [new, again]

@@ -1,0 +1,49 @@
+"""All tasks, or all data objects, of all sessions, by id.
+
+Each session has tables of its own: they are taken over from its first submission as they are, and
+go as a whole at its end. This looks into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar, overload
+
+from rain.base.ids import NUMBER_BITS, SessionId
+from rain.graph.session import Session
+
+K = TypeVar("K", bound=int)
+N = TypeVar("N")
+D = TypeVar("D")
+
+
+class ById(Mapping[K, N]):
+    """The nodes of one sort, session by session, in each in the order in which they came."""
+
+    def __init__(
+        self, sessions: Mapping[SessionId, Session], table: Callable[[Session], Mapping[K, N]]
+    ) -> None:
+        self._sessions = sessions
+        self._table = table
+
+    def __getitem__(self, packed: K) -> N:
+        return self._table(self._sessions[SessionId(packed >> NUMBER_BITS)])[packed]
+
+    @overload
+    def get(self, packed: K, /) -> N | None: ...
+
+    @overload
+    def get(self, packed: K, /, default: N | D) -> N | D: ...
+
+    # Not by the exception of the base class, which is a step for each node that somebody mentions.
+    def get(self, packed: K, /, default: object = None) -> object:
+        """The node with this id, if there is one."""
+        session = self._sessions.get(SessionId(packed >> NUMBER_BITS))
+        return default if session is None else self._table(session).get(packed, default)
+
+    def __iter__(self) -> Iterator[K]:
+        for session in self._sessions.values():
+            yield from self._table(session)
+
+    def __len__(self) -> int:
+        return sum(len(self._table(session)) for session in self._sessions.values())
