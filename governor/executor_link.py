@@ -20,6 +20,7 @@ from rain.governor.executor_process import (
     Started,
     cause_of_death,
     kill_group,
+    place_reached,
 )
 from rain.governor.messages import (
     CallExecutor,
@@ -147,7 +148,8 @@ class ExecutorLink:
             unstarted += 1
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
         cause = cause_of_death(self.number, status, self._places, tail, self._fault)
-        self._tell(ExecutorDied(self.number, cause, unstarted))
+        place = place_reached(self.number, self._places)
+        self._tell(ExecutorDied(self.number, cause, unstarted, place))
 
     def _unread(self) -> int:
         """How many bytes of what was said the executor, which is dead, has not read."""

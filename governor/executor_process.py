@@ -170,6 +170,15 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+def place_reached(number: int, places: Places) -> int:
+    """Which call of a unit the process, which is dead, was at; 0 for none, or if nobody knows."""
+    try:
+        with (places.folder(number) / protocol.PLACE_FILE).open("rb") as file:
+            return int.from_bytes(file.read(protocol.PLACE), "little")
+    except FileNotFoundError:
+        return 0  # it never had a unit
+
+
 def cause_of_death(number: int, status: int, places: Places, tail: int, fault: str = "") -> str:
     """How the process ended and what it said last; `fault` is what it was killed for."""
     if fault and status == -signal.SIGKILL:

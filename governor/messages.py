@@ -114,6 +114,7 @@ class ExecutorDied:
     executor: int
     cause: str  # exit code or signal, and the tails of its logs
     unstarted: int = 0
+    place: int = 0  # of the call that ran inside of a unit, from 1
 
 
 @frozen

@@ -20,6 +20,7 @@ from rain.governor.calling import Calls
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
 from rain.governor.gpus import Gpus
+from rain.governor.inside import failure_at
 from rain.governor.messages import (
     BuiltinDone,
     CallsDone,
@@ -165,7 +166,8 @@ class State:
             if task.row is _FOLLOWING:
                 self._calls.not_run(task)  # it misses what a call before it has not made
             elif task.row is not TaskRow.STOPPED:
-                message = f"Lost connection to the executor: {event.cause}"
+                lost = f"Lost connection to the executor: {event.cause}"
+                message = failure_at(task, event.place, lost)
                 self._endings.fail(task, Failed(message, cause=FailureCause.EXECUTOR))
         if not executor.ready:
             self._blame_failed_start(executor.runner, event.cause)

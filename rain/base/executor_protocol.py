@@ -39,6 +39,12 @@ EXECUTOR_ID: Final = "RAIN_EXECUTOR_ID"
 DATA_FOLDER: Final = "RAIN_EXECUTOR_DATA"
 """The folder where the governor keeps stored objects, each under its number."""
 
+PLACE_FILE: Final = "place"
+"""In the executor's folder: which call of a unit runs, from 1, or 0; for when it is dead."""
+
+PLACE: Final = 4
+"""How many bytes that number has there, the lowest first."""
+
 REGISTER: Final = "register"
 LOOK: Final = "look"
 CALLS: Final = "calls"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from rain.common.data_instance import DataInstance
-    from rain.executor.unit import Unit
+    from rain.executor.unit import Mark, Unit
 
 _current: Context | None = None
 _unpack: Callable[[bytes], Any] = msgpack.unpackb
@@ -61,6 +61,8 @@ class Executor:
         self.stage_folder = f"{folder}/stage"
         os.mkdir(self.stage_folder)  # noqa: PTH102 # a string is wanted
         self.task_folder = TaskFolder(f"{folder}/task")
+        self._place_file = f"{folder}/{protocol.PLACE_FILE}"
+        self._mark: Mark | None = None  # since the first unit
         self._unit: Unit | None = None  # while one runs
 
     @staticmethod
@@ -113,11 +115,12 @@ class Executor:
 
     def _work_unit(self, call: protocol.Call) -> Answer:
         """The calls of a unit, each as if it were alone, up to the first that fails."""
-        from rain.executor.unit import Unit  # noqa: PLC0415 # most executors never see one
+        from rain.executor.unit import Mark, Unit  # noqa: PLC0415 # most executors never see one
 
+        mark = self._mark = self._mark or Mark(self._place_file)
         result: Any = None
         try:
-            unit = self._unit = Unit(self.memory, self.stage_folder, call)
+            unit = self._unit = Unit(self.memory, self.stage_folder, call, mark)
             for context, inner in unit.calls():
                 result, words = self._work(unit.memory, context, inner)
                 unit.called(result, words)
@@ -128,6 +131,7 @@ class Executor:
             return f"this is no unit: {type(error).__name__}: {error}", None
         finally:
             self._unit = None
+            mark.note(0)
         return unit.answer(result)
 
     def _work(self, memory: Memory, context: Context, call: protocol.Call) -> Answer:

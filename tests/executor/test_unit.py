@@ -338,6 +338,36 @@ def test_a_unit_runs_in_one_executor_with_others_behind_it(executor: Child) -> N
     assert executor.value(lambda ctx, x: x, 7) == 7
 
 
+def place(executor: Child) -> int:
+    content = (executor.folder / protocol.PLACE_FILE).read_bytes()
+    assert len(content) == protocol.PLACE
+    return int.from_bytes(content, "little")
+
+
+def test_the_place_of_the_call_that_runs_is_written_down(executor: Child) -> None:
+    def read(ctx: Any, *places: Any) -> Any:
+        from pathlib import Path  # noqa: PLC0415 # in the executor
+
+        return [*(places[0] if places else ()), Path("../place").read_bytes()[0]]
+
+    answer = run(executor, [first(read), Step(read), Step(read)])
+    assert value(answer) == [1, 2, 3]
+    assert place(executor) == 0
+
+
+def test_it_is_written_down_no_more_when_a_call_has_failed(executor: Child) -> None:
+    answer = run(
+        executor, [first(lambda ctx: 1), Step(lambda ctx, x: x / 0), Step(lambda ctx, x: x)]
+    )
+    assert "ZeroDivisionError" in answer[2]
+    assert place(executor) == 0
+
+
+def test_without_room_for_the_place_units_run(executor: Child) -> None:
+    (executor.folder / protocol.PLACE_FILE).mkdir()
+    assert value(run(executor, [first(lambda ctx: 1), Step(lambda ctx, x: x + 1)])) == 2
+
+
 @pytest.mark.parametrize(
     "text",
     [

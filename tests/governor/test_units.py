@@ -1,10 +1,12 @@
 """Units of tasks, as governors see them: calls with several functions."""
 
+import msgpack
+import pytest
 from attrs import evolve
 
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
-from rain.base.units import FUNCTION_LABEL, UNIT
+from rain.base.units import FUNCTION_LABEL, UNIT, failure_inside
 from rain.governor.messages import CallExecutor
 from rain.governor.tables import TaskRow
 from tests.governor.words import object_id, python_kind, task_id
@@ -91,3 +93,50 @@ def test_a_unit_follows_when_all_of_its_functions_are_here() -> None:
     rows = [session.tasks[task_id(number)].row for number in (102, 103, 104)]
     assert rows[:2] == [TaskRow.RUNNING, TaskRow.FOLLOWING]
     assert rows[2] is TaskRow.WAITING
+
+
+def a_unit_that_runs(config: bytes) -> World:
+    world = ready_world()
+    orders = world.assign(unit_kind(1), 101, (LOAD,), (501,), send=False)
+    orders.tasks.configs[-1] = config
+    world.order(orders)
+    world.start_next(1)
+    return world
+
+
+def test_when_its_executor_ends_a_unit_names_the_call_that_ran() -> None:
+    # given
+    calls = [[task_id(number), number % 2, 0, [], []] for number in (99, 100, 101)]
+    inside = {"kinds": [["even"], ["odd"]], "calls": calls}
+    world = a_unit_that_runs(msgpack.packb(inside))
+    # when
+    world.die(1, "exit status 3", place=2)
+    # then
+    lost = "Lost connection to the executor: exit status 3"
+    assert world.failed[task_id(101)].message == failure_inside(task_id(100), "even", 2, 3, lost)
+
+
+WITHOUT: list[object] = [
+    None,
+    {},
+    {"kinds": [["f"]], "calls": [[1, 0, 0, [], []]]},
+    {"kinds": [], "calls": [[1, 0, 0, [], []]] * 4},
+    {"kinds": [["f"]], "calls": [[None, 0, 0, [], []]] * 4},
+]
+
+
+@pytest.mark.parametrize("place", [0, 4, 2**32 - 1])
+@pytest.mark.parametrize("inside", WITHOUT)
+def test_without_its_place_a_failed_unit_names_no_call(place: int, inside: object) -> None:
+    world = a_unit_that_runs(msgpack.packb(inside))
+    world.die(1, "exit status 3", place=place)
+    lost = "Lost connection to the executor: exit status 3"
+    assert world.failed[task_id(101)].message == lost
+
+
+def test_a_task_that_is_no_unit_names_no_call() -> None:
+    world = ready_world()
+    world.assign(python_kind(), 101, (LOAD,), (501,))
+    world.start_next(1)
+    world.die(1, "exit status 3", place=2)
+    assert world.failed[task_id(101)].message.startswith("Lost connection to the executor")

@@ -232,10 +232,10 @@ class World(PlayedServer):
             self.collect(number)
         return count
 
-    def die(self, number: int, cause: str = "exit status 3") -> list[Effect]:
+    def die(self, number: int, cause: str = "exit status 3", place: int = 0) -> list[Effect]:
         self._collect(number)
         executor = self.executors.pop(number)
-        return self.turn(ExecutorDied(number, cause, executor.unstarted))
+        return self.turn(ExecutorDied(number, cause, executor.unstarted, place))
 
     def running_on(self, number: int) -> TaskId | None:
         running = self.executors[number].running

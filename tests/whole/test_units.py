@@ -144,12 +144,29 @@ def test_a_failure_in_the_middle_names_its_own_task(session: Session) -> None:
     ]
 
 
-def test_the_end_of_the_executor_fails_the_unit(session: Session) -> None:
-    chain(range(-60, 0))
+def test_the_end_of_the_executor_names_the_task_that_ran(session: Session) -> None:
+    tasks = chain(range(-60, 0))
     session.submit()
     with pytest.raises(TaskException, match="exit code 3") as caught:
+        session.wait(tasks)
+    assert caught.value.task_id == tasks[20].id
+    assert "It is number 21 of 60 tasks in the unit 'step x 60'" in str(caught.value)
+    assert states(tasks[19:22]) == ["finished", "failed", "notAssigned"]
+
+
+def test_the_end_of_an_executor_that_had_a_unit_before_names_no_other_task(
+    client: Client,
+) -> None:
+    with client.new_session("one by one") as session:
+        chain(range(3))
+        session.submit(fuse=True)
         session.wait_all()
-    assert "for the unit 'step x 60': one of its 60 tasks has failed" in str(caught.value)
+        alone = step(0, -40)
+        session.submit()
+        with pytest.raises(TaskException, match="exit code 3") as caught:
+            alone.wait()
+        assert caught.value.task_id == alone.id
+        assert "in the unit" not in str(caught.value)
 
 
 def test_a_unit_is_tried_as_a_whole(session: Session, tmp_path: Path) -> None:
