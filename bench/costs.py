@@ -10,7 +10,7 @@ over all rounds. The times themselves are those of the moment.
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from statistics import median, quantiles
+from statistics import median
 from time import perf_counter
 
 from attrs import Factory, frozen
@@ -20,9 +20,8 @@ from bench.processes import HOST, Daemon, idle_shares, quiet_cpu_seconds, zero_c
 from bench.server_alone import Sample, run
 from bench.shapes import Shape, merge
 from bench.sheet import Sheet
+from bench.summary import middle_of
 from rain.client import Client
-
-MILLION = 1_000_000
 
 TURN_TASKS = 20_000
 """So many tasks at least on each cluster in one turn: less would measure single moments."""
@@ -66,10 +65,7 @@ class Place:
 def costs_of(
     sizes: Sequence[int], governors: Sequence[int], repeat: int, console: Console
 ) -> list[Cost]:
-    """Merges of all sizes on all clusters, in rounds; a million of them on the first cluster only.
-
-    It would say the same of the others.
-    """
+    """Merges of all sizes on all clusters, in rounds."""
     with ExitStack() as stack:
         clusters = [stack.enter_context(zero_cluster(count)) for count in governors]
         idle = idle_shares([cluster.server for cluster in clusters])
@@ -78,21 +74,14 @@ def costs_of(
             for count, found, share in zip(governors, clusters, idle, strict=True)
         ]
         _turns(merge(200), places)  # warm-up
-        costs = {
-            size: [Cost(place.governors, size + 1) for place in _places_of(size, places)]
-            for size in sizes
-        }
+        costs = {size: [Cost(place.governors, size + 1) for place in places] for size in sizes}
         for number in range(repeat):
             for size in reversed(sizes) if number % 2 else sizes:
                 with console.status(f"{size + 1:,} tasks, round {number + 1}"):
-                    turns = _turns(merge(size), _places_of(size, places))
+                    turns = _turns(merge(size), places)
                 for cost, turn in zip(costs[size], turns, strict=True):
                     cost.turns.append(turn)
         return [cost for of_size in costs.values() for cost in of_size]
-
-
-def _places_of(size: int, places: list[Place]) -> list[Place]:
-    return places if size < MILLION else places[:1]
 
 
 def _turns(shape: Shape, places: Sequence[Place]) -> list[Sample]:
@@ -148,11 +137,7 @@ def _compared(cost: Cost, other: Cost) -> str:
     """The median of the rounds, and the middle half of them."""
     if cost is other:
         return ""
-    more = [ratio - 1 for ratio in ratios(cost, other)]
-    if len(more) < 2:
-        return f"{more[0]:+.0%}"
-    low, middle, high = quantiles(more, n=4, method="inclusive")
-    return f"{middle:+.0%} ({low:+.0%} to {high:+.0%})"
+    return middle_of([ratio - 1 for ratio in ratios(cost, other)])
 
 
 def costs_sheet(costs: Sequence[Cost]) -> Sheet:

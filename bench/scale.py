@@ -16,7 +16,6 @@ import click
 from attrs import frozen
 
 from bench.costs import (
-    MILLION,
     Cost,
     costs_of,
     costs_sheet,
@@ -25,6 +24,7 @@ from bench.costs import (
     fewest_tasks,
     ratios,
 )
+from bench.million import MILLION, Round, million_beside_few, million_sheet, million_values
 from bench.options import (
     WRITABLE,
     Delivery,
@@ -185,7 +185,7 @@ def interruption_sheet(one: Interruption) -> Sheet:
     "--tasks", "sizes", default="1000,10000,100000", explained="How many tasks at a time."
 )
 @numbers_option("--governors", default="1,10,100", explained="How many zero governors.")
-@click.option("--million", is_flag=True, help="A million tasks too, which takes some GiB.")
+@click.option("--million", is_flag=True, help="A million tasks too: some GiB and minutes.")
 @repeat_option(9)
 @delivery_options
 @click.option("--plot", "plot_file", type=WRITABLE, help="Draw a plot: .svg, .png or .pdf.")
@@ -203,7 +203,8 @@ def command(
         require_matplotlib()
     console = new_console()
     largest = (*sizes, MILLION) if million else sizes
-    costs = costs_of(largest, governors, repeat, console)
+    costs = costs_of(sizes, governors, repeat, console)
+    rounds = million_beside_few(repeat, console) if million else []
     memories: list[Memory] = []
     for size in largest:
         with console.status(f"memory of {size:,} tasks"):
@@ -213,8 +214,13 @@ def command(
     Delivery(json_file, markdown).deliver(
         console,
         "scale",
-        [costs_sheet(costs), memory_sheet(memories), interruption_sheet(beside)],
-        scale_values(costs, memories, beside),
+        [
+            costs_sheet(costs),
+            *([million_sheet(rounds)] if rounds else []),
+            memory_sheet(memories),
+            interruption_sheet(beside),
+        ],
+        scale_values(costs, rounds, memories, beside),
         [OURS.distribution, "pycapnp", "trio"],
     )
     if plot_file:
@@ -227,7 +233,10 @@ def command(
 
 
 def scale_values(
-    costs: Sequence[Cost], memories: Sequence[Memory], beside: Interruption
+    costs: Sequence[Cost],
+    rounds: Sequence[Round],
+    memories: Sequence[Memory],
+    beside: Interruption,
 ) -> dict[str, object]:
     """Everything that the tables were made of, for `--json`."""
     return {
@@ -242,6 +251,7 @@ def scale_values(
             }
             for cost in costs
         ],
+        "million": million_values(rounds),
         "memory": [
             {
                 "tasks": memory.tasks,

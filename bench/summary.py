@@ -1,7 +1,7 @@
 """What repeated measurements say together."""
 
 from collections.abc import Iterable, Sequence
-from statistics import median
+from statistics import median, quantiles
 
 from attrs import frozen
 
@@ -30,3 +30,11 @@ def times_faster(ours: float, peers: Iterable[float]) -> float | None:
     if best is None or not ours:
         return None
     return best / ours
+
+
+def middle_of(more: Sequence[float]) -> str:
+    """The median of how much more it was, and the middle half of them."""
+    if len(more) < 2:
+        return f"{more[0]:+.0%}"
+    low, middle, high = quantiles(more, n=4, method="inclusive")
+    return f"{middle:+.0%} ({low:+.0%} to {high:+.0%})"

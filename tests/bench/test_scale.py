@@ -13,6 +13,7 @@ from bench.costs import (
     pieces_of,
     ratios,
 )
+from bench.million import Round, million_sheet
 from bench.scale import Interruption, Memory, interruption_sheet, memory_sheet, scale_values
 from bench.server_alone import Sample
 from bench.shapes import merge
@@ -29,6 +30,7 @@ COSTS = [
     Cost(1, 1000, [turn(0.0011), turn(0.0022), turn(0.0011)]),
 ]
 MEMORY = Memory(1000, before=2**25, open=2**25 + 1_500_000, closed=2**25)
+ROUNDS = [Round(11.0, 10.0), Round(24.0, 20.0), Round(12.0, 10.0)]
 BESIDE = Interruption(100, 1.0, (0.001, 0.25, 0.002), 3)
 
 
@@ -62,6 +64,13 @@ def test_a_single_round_has_no_range() -> None:
     assert costs_sheet(once).rows[1][-2:] == ("+20%", "")
 
 
+def test_a_million_is_compared_with_a_thousand_of_the_same_round() -> None:
+    assert million_sheet(ROUNDS).rows == (
+        ("1,001", "10.0 µs", "10.0 µs", ""),
+        ("1,000,001", "12.0 µs", "11.0 µs", "+20% (+15% to +20%)"),
+    )
+
+
 def test_the_memory_of_a_task_is_what_came_on_top() -> None:
     (row,) = memory_sheet([MEMORY]).rows
 
@@ -83,7 +92,7 @@ def test_there_is_a_line_for_each_number_of_governors() -> None:
 
 
 def test_all_values_can_be_written_as_json() -> None:
-    values = json.loads(json.dumps(scale_values(COSTS, [MEMORY], BESIDE)))
+    values = json.loads(json.dumps(scale_values(COSTS, ROUNDS, [MEMORY], BESIDE)))
 
     assert values["memory"][0]["bytes_per_task"] == 1500
     assert values["beside"]["waits"] == [0.001, 0.25, 0.002]
