@@ -175,8 +175,8 @@ def place_reached(number: int, places: Places) -> int:
     try:
         with (places.folder(number) / protocol.PLACE_FILE).open("rb") as file:
             return int.from_bytes(file.read(protocol.PLACE), "little")
-    except FileNotFoundError:
-        return 0  # it never had a unit
+    except OSError:  # as when it never had a unit, or a task has put something else there
+        return 0
 
 
 def cause_of_death(number: int, status: int, places: Places, tail: int, fault: str = "") -> str:

@@ -270,6 +270,34 @@ def test_the_answer_of_a_dead_executor_counts(tmp_path: Path) -> None:
     with_desk(tmp_path, scenario)
 
 
+def write(content: bytes) -> Callable[[Path], object]:
+    return lambda file: file.write_bytes(content)
+
+
+LEFT: list[tuple[Callable[[Path], object], int]] = [
+    (Path.exists, 0),
+    (write(b"\x03\x01\x00\x00"), 259),
+    (write(b""), 0),
+    (Path.mkdir, 0),
+]
+
+
+@pytest.mark.parametrize(("leave", "place"), LEFT)
+def test_the_place_that_a_dead_executor_has_noted_is_told(
+    tmp_path: Path, leave: Callable[[Path], object], place: int
+) -> None:
+    async def scenario(desk: Desk) -> None:
+        folder = tmp_path / str(NUMBER)
+        folder.mkdir()
+        leave(folder / protocol.PLACE_FILE)
+        desk.end()
+        (death,) = await desk.told()
+        assert isinstance(death, ExecutorDied)
+        assert death.place == place
+
+    with_desk(tmp_path, scenario)
+
+
 def test_a_call_that_found_no_room_in_the_socket_was_not_started(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         call: CallRow = (TaskId(1), KindId(1), bytes(4_000_000), [], [])
