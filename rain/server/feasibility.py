@@ -2,12 +2,14 @@
 
 Feasibility is a matter of kinds, not of tasks: a kind asks for resources, and some governor has
 them or none. While governors are connected and none fits, the clock runs; a governor that joins may
-stop it. Without any governor nothing is known, and tasks wait for the first one.
+stop it. Without any governor nothing is known, and tasks wait for the first one. A clock at
+infinity belongs to a kind that fits nowhere and has no task that waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, spell
@@ -20,7 +22,7 @@ from rain.server.state import State
 
 
 def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
-    """New kinds have come: starts the clock for those that fit nowhere."""
+    """Tasks of these kinds may wait: starts the clock for the kinds that fit nowhere."""
     governors = state.graph.governors.values()
     if not governors:
         return
@@ -28,9 +30,16 @@ def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
         if any(suits(kind, governor) for governor in governors):
             continue
         key = (session, kind.id)
-        if key not in state.infeasible:
+        if state.infeasible.get(key, inf) == inf:
             state.infeasible[key] = state.now + state.settings.infeasible_grace
             state.emit(Notice(session.id, _why(state, kind)))
+
+
+def submitted(state: State, session: Session, new: Iterable[TaskKind], tasks: list[Task]) -> None:
+    """Tasks have come: looks at their new kinds, and at those that were given up before."""
+    look_at(state, session, new)
+    if any(held is session for held, _ in state.infeasible):
+        look_at(state, session, {task.kind.id: task.kind for task in tasks}.values())
 
 
 def governors_changed(state: State) -> None:
@@ -42,20 +51,26 @@ def governors_changed(state: State) -> None:
         if not governors or any(suits(kind, governor) for governor in governors):
             del state.infeasible[key]
     for session in state.graph.sessions.values():
-        look_at(state, session, session.task_kinds.values())
+        kinds = session.task_kinds.values()
+        look_at(state, session, [k for k in kinds if (session, k.id) not in state.infeasible])
 
 
 def give_up(state: State) -> None:
-    """Fails the tasks that have waited for longer than the grace time."""
-    expired = [key for key, deadline in state.infeasible.items() if state.now >= deadline]
-    for session, kind_id in expired:
-        state.infeasible.pop((session, kind_id), None)
-        grace = state.settings.infeasible_grace
-        while (task := _first_waiting(session, kind_id)) is not None:
-            why = _why(state, task.kind)
+    """Fails the tasks that have waited for longer than the grace time, some in each turn.
+
+    The clocks of their kinds stop, until more tasks of those kinds come.
+    """
+    for key, deadline in state.infeasible.items():
+        if state.now >= deadline:
+            state.infeasible[key] = inf
+            state.hopeless += _waiting(*key)
+    for _ in range(min(len(state.hopeless), state.settings.given_up_at_once)):
+        task = state.hopeless.popleft()
+        if task.is_known and not task.is_done:  # else its session has ended, or it was skipped
+            grace = state.settings.infeasible_grace
             failure = SessionFailure(
-                f"the task {spell(task.id)} cannot run: {why}, and none that has"
-                f" joined within {grace:g} seconds",
+                f"the task {spell(task.id)} cannot run: {_why(state, task.kind)}, and none that"
+                f" has joined within {grace:g} seconds",
                 task=task.id,
             )
             failing.give_up(state, task, failure)
@@ -64,7 +79,7 @@ def give_up(state: State) -> None:
 def why_held_up(state: State, session: Session, now: float) -> str:
     """Why a session waits for a governor that is not there, and how long yet; "" if it does not."""
     for (held, kind_id), deadline in state.infeasible.items():
-        if held is session and _first_waiting(session, kind_id) is not None:
+        if held is session and deadline < inf and _waiting(session, kind_id):
             left = max(deadline - now, 0.0)
             why = _why(state, session.task_kinds[kind_id])
             return f"{why}; given up in {left:.0f} seconds unless such a governor joins"
@@ -72,13 +87,12 @@ def why_held_up(state: State, session: Session, now: float) -> str:
 
 
 def next_deadline(state: State) -> float:
-    """When the next grace time ends."""
-    return min(state.infeasible.values(), default=float("inf"))
+    """When the next grace time ends, or more tasks are to be given up."""
+    return state.now if state.hopeless else min(state.infeasible.values(), default=inf)
 
 
-def _first_waiting(session: Session, kind_id: KindId) -> Task | None:
-    waiting = (task for task in session.tasks.values() if not task.is_done)
-    return next((task for task in waiting if task.kind.id == kind_id), None)
+def _waiting(session: Session, kind_id: KindId) -> list[Task]:
+    return [t for t in session.tasks.values() if t.kind.id == kind_id and not t.is_done]
 
 
 def _why(state: State, kind: TaskKind) -> str:

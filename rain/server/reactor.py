@@ -70,7 +70,7 @@ class Reactor:
             client_events.apply(state, client_event)
         if now >= self._silence_due:
             self._dismiss_silent()
-        if state.infeasible or state.forced:
+        if state.infeasible or state.hopeless or state.forced:
             self._look_at_what_is_rare()
         news = state.news
         scheduled = now >= state.throttle.rests_until and (
@@ -88,7 +88,7 @@ class Reactor:
 
     def _look_at_what_is_rare(self) -> None:
         """Tasks that no governor fits, and objects that a test wants somewhere."""
-        if self.state.infeasible:
+        if self.state.infeasible or self.state.hopeless:
             feasibility.give_up(self.state)
         if self.state.forced:
             test_mode.force(self.state)
@@ -109,7 +109,9 @@ class Reactor:
         due = min(self._scheduler_due(), state.later_due)
         if self._silence_due < due and state.graph.governors:
             due = self._silence_due
-        return min(due, feasibility.next_deadline(state)) if state.infeasible else due
+        if state.infeasible or state.hopeless:
+            due = min(due, feasibility.next_deadline(state))
+        return due
 
     def _dismiss_silent(self) -> None:
         """Looks at all governors, since one of them can have been silent for long enough."""

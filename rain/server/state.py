@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from math import inf
 
@@ -40,6 +41,7 @@ class ReactorSettings:
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
+    given_up_at_once: int = 2_000  # tasks without such a governor that one turn fails
     little: int = 1024 * 1024  # as many bytes and no more a governor may hold in vain for
     little_wait: float = 0.5  # so many seconds, while news of them wait for other orders,
     much_wait: float = 0.02  # and more bytes for so many
@@ -95,6 +97,7 @@ class State:
     unfetched: dict[tuple[DataObject, Governor], int] = Factory(dict)  # failed fetches so far
     to_place: dict[tuple[DataObject, Governor], int] = Factory(dict)  # those to be tried again
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
+    hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
     later: dict[GovernorId, Later] = Factory(dict)  # what waits for other orders

@@ -70,8 +70,8 @@ def _granted(state: State, event: Submitted, session: Session, tasks: list[Task]
     state.news.submitted += tasks
     if state.happenings is not None:
         state.happenings.submitted(state.now, session, submission)
-    if submission.task_kinds:
-        feasibility.look_at(state, session, submission.task_kinds)
+    if submission.task_kinds or state.infeasible:
+        feasibility.submitted(state, session, submission.task_kinds, tasks)
     if session.first_failed is not None:
         failing.skip_hopeless(state, tasks)
     if submission.constants.ids:

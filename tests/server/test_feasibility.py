@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rain.base.failures import SessionFailure
+from attrs import evolve
+
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.states import TaskRow
 from rain.server import feasibility
 from rain.server.messages import AnswerWait, Refuse
@@ -165,3 +167,63 @@ def test_whoever_looks_is_told_why_a_session_is_held_up_and_for_how_long_yet() -
     world.governor(4)
     # then
     assert not feasibility.why_held_up(state, sessions[draft.session], world.now)
+
+
+def test_many_tasks_that_fit_nowhere_are_given_up_some_in_each_turn() -> None:
+    # given
+    world = new_world(settings=evolve(new_world().state.settings, given_up_at_once=2))
+    world.governor(2)
+    client = world.client()
+    draft = client.session(on_failure=OnFailure.CONTINUE)
+    tasks = [draft.task(cpus=4)[0] for _ in range(5)]
+    client.submit(draft)
+    wait = client.wait(draft.session, mode="session")
+    give_grace(world, world.state.settings.infeasible_grace)
+    # when, then
+    assert [world.task(task).is_done for task in tasks] == [True, True, False, False, False]
+    assert world.reactor.next_time() == world.now
+    world.turn()
+    assert [world.task(task).is_done for task in tasks] == [True, True, True, True, False]
+    assert wait not in world.answers
+    world.turn()
+    assert isinstance(world.answers[wait], Refuse)
+    assert world.reactor.next_time() > world.now
+
+
+def test_a_session_that_ends_while_its_tasks_are_given_up_is_left_alone() -> None:
+    # given
+    world = new_world(settings=evolve(new_world().state.settings, given_up_at_once=1))
+    world.governor(2)
+    client = world.client()
+    draft = client.session(on_failure=OnFailure.CONTINUE)
+    for _ in range(3):
+        draft.task(cpus=4)
+    client.submit(draft)
+    give_grace(world, world.state.settings.infeasible_grace)
+    # when
+    client.close(draft.session)
+    for _ in range(3):
+        world.turn()
+    # then
+    assert not world.state.hopeless
+    assert not world.state.infeasible
+
+
+def test_a_task_of_a_kind_that_was_given_up_before_gets_a_grace_time_too() -> None:
+    # given
+    world = new_world()
+    world.governor(2)
+    client = world.client()
+    draft = client.session(on_failure=OnFailure.CONTINUE)
+    draft.task(cpus=4)
+    client.submit(draft)
+    give_grace(world, world.state.settings.infeasible_grace)
+    # when: a governor that does not fit changes nothing
+    world.governor(1)
+    assert len(world.notices) == 1
+    again, _ = draft.task(cpus=4)
+    client.submit(draft)
+    # then
+    assert len(world.notices) == 2
+    give_grace(world, world.state.settings.infeasible_grace)
+    assert world.task(again).is_done
