@@ -12,8 +12,9 @@ from math import inf
 
 from rain.base.errors import InvariantError
 from rain.base.ids import session_of
+from rain.governor.lingering import Lingering
 from rain.governor.nodes import UNKNOWN, DataObject, Executor, Group, Session, Task
-from rain.governor.objects import FETCHES_AT_ONCE, LINGERING_AT_MOST
+from rain.governor.objects import FETCHES_AT_ONCE
 from rain.governor.resources import FreeResources
 from rain.governor.state import State
 from rain.governor.tables import ObjectRow, TaskRow
@@ -139,6 +140,18 @@ def _relations(target: DataObject) -> Iterator[str]:
         yield f"{target!r} has an empty list of executors"
 
 
+def _lingering(lingering: Lingering, known: list[DataObject]) -> Iterator[str]:
+    times = lingering.times
+    if not set(times) <= set(known) or lingering.surplus():
+        yield "too much lingers"
+    if lingering.bytes != sum(target.size for target in times):
+        yield f"{lingering.bytes} lingering bytes are not those of the objects"
+    if min(times.values(), default=inf) < lingering.expiry:
+        yield "an object that lingers goes unnoticed"
+    if list(times.values()) != sorted(times.values()):
+        yield "the list of lingering objects is not in the order of time"
+
+
 def _objects(state: State) -> Iterator[str]:
     objects = state.objects
     known = [target for session in state.sessions.values() for target in session.objects.values()]
@@ -146,12 +159,7 @@ def _objects(state: State) -> Iterator[str]:
     shared = {file: count for file, count in files.items() if count > 1}
     if objects.files.counts != shared:
         yield f"files are shared as {shared}, not {objects.files.counts}"
-    if not set(objects.lingering) <= set(known) or len(objects.lingering) > LINGERING_AT_MOST:
-        yield "the list of lingering objects is too long"
-    if min(objects.lingering.values(), default=inf) < objects.expiry:
-        yield "an object that lingers goes unnoticed"
-    if list(objects.lingering.values()) != sorted(objects.lingering.values()):
-        yield "the list of lingering objects is not in the order of time"
+    yield from _lingering(objects.lingering, known)
     if not set(objects.fetches.values()) <= set(known) or len(objects.fetches) > FETCHES_AT_ONCE:
         yield "there are too many fetches"
     waiting = any(target.row is ObjectRow.REMOTE for target in known)

@@ -11,19 +11,16 @@ sends the same object.
 from __future__ import annotations
 
 from collections import deque
-from math import inf
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
+from rain.governor.lingering import Lingering
 from rain.governor.messages import Content, Fetch, StopFetch, Stored
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.outbox import Outbox
 from rain.governor.shared_files import SharedFiles
 from rain.governor.tables import OBJECT_MOVES, ObjectMove, ObjectRow, TaskMove, TaskRow
-
-LINGERING_AT_MOST = 100
-"""With so many lingering objects, the next one goes at once."""
 
 FETCHES_AT_ONCE = 8
 
@@ -41,11 +38,8 @@ class Objects:
 
     def __init__(self, outbox: Outbox, linger_seconds: float) -> None:
         self._outbox = outbox
-        self._linger_seconds = linger_seconds
         self.now = 0.0
-        # When each lingering object goes; the order of insertion is the order of the times.
-        self.lingering: dict[DataObject, float] = {}
-        self.expiry = inf  # none of them goes before; asked for in every turn
+        self.lingering = Lingering(linger_seconds)
         self.queue: deque[DataObject] = deque()  # remote ones in order; others there are skipped
         self.fetches: dict[int, DataObject] = {}  # those being pulled, by the name of the fetch
         self._fetch_count = 0
@@ -288,7 +282,7 @@ class Objects:
     def take_back(self, target: DataObject) -> None:
         """What lingers is wanted again."""
         target.move(ObjectMove.ORDER)
-        del self.lingering[target]
+        self.lingering.remove(target)
 
     def settle(self, target: DataObject) -> None:
         """Lets go of an object that nobody needs."""
@@ -299,13 +293,8 @@ class Objects:
             if target.producer is not None:
                 return  # it is made anew for the sake of its siblings, and wanted with them
             target.row = _UNWANT[row]
-            if self._linger_seconds > 0 and len(self.lingering) < LINGERING_AT_MOST:
-                time = self.now + self._linger_seconds
-                if not self.lingering:
-                    self.expiry = time
-                self.lingering[target] = time
-            else:
-                self.forget(target)
+            for going in self.lingering.add(target, self.now):
+                self.forget(going)
         elif row in (ObjectRow.REMOTE, ObjectRow.PULLING, ObjectRow.ABSENT, ObjectRow.UNSTORED):
             self._end_fetch(target)
             target.move(ObjectMove.UNWANT)
@@ -313,14 +302,19 @@ class Objects:
 
     def expire(self) -> None:
         """Forgets what has lingered long enough."""
-        lingering = self.lingering
-        while lingering:
-            target, time = next(iter(lingering.items()))
-            if time > self.now:
-                self.expiry = time
-                return
+        for target in self.lingering.due(self.now):
             self.forget(target)
-        self.expiry = inf
+
+    def heed(self, free: float) -> None:
+        """The disk has so many bytes left: what lingers makes room before that is too little."""
+        self.lingering.free = free
+        for target in self.lingering.surplus():
+            self.forget(target)
+
+    def reclaim(self) -> None:
+        """The disk is full: nothing lingers any more."""
+        for target in list(self.lingering.times):
+            self.forget(target)
 
     def forget(self, target: DataObject) -> None:
         """Not here and not known any more."""
@@ -335,8 +329,8 @@ class Objects:
 
     def _let_go(self, target: DataObject) -> None:
         row = target.row
-        if row is _LINGERING:
-            self.lingering.pop(target, None)
+        if row is _LINGERING and target in self.lingering:
+            self.lingering.remove(target)
         elif row is _PULLING:
             self._end_fetch(target)
         target.row = _FORGET[row]

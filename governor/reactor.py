@@ -60,8 +60,8 @@ class Reactor:
         self._next_look = inf
         self._after_turn: Callable[[State], None] | None = check if checking else None
 
-    def turn(self, now: float, events: Sequence[Event]) -> list[Effect]:
-        """Applies the events and decides what follows."""
+    def turn(self, now: float, events: Sequence[Event], free: float = inf) -> list[Effect]:
+        """Applies the events and decides what follows; the store's disk has `free` bytes left."""
         state = self.state
         objects, pool, outbox = state.objects, state.pool, state.outbox
         state.now = objects.now = pool.now = now
@@ -73,8 +73,10 @@ class Reactor:
                 state.on_calls_done(event)
             else:
                 self._apply(event)
-        if objects.expiry <= now:
+        if objects.lingering.expiry <= now:
             objects.expire()
+        if objects.lingering:
+            objects.heed(free)
         if objects.queue:
             objects.start_fetches()
         state.dispatch.dispatch()
@@ -91,7 +93,14 @@ class Reactor:
 
     def next_time(self) -> float:
         """When a turn is due even if nothing happens."""
-        return min(self._last_update + HEARTBEAT, self._next_look, self.state.objects.expiry)
+        return min(
+            self._last_update + HEARTBEAT, self._next_look, self.state.objects.lingering.expiry
+        )
+
+    @property
+    def lingers(self) -> bool:
+        """Whether anything is here that nobody needs."""
+        return bool(self.state.objects.lingering)
 
     def report(self, address: str) -> GovernorReport:
         """What `get_server_info` shows of this governor."""

@@ -6,6 +6,7 @@ A turn is a plain function in the host loop. All that has arrived before it is o
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import Protocol
 
 from structlog.typing import FilteringBoundLogger
@@ -112,7 +113,8 @@ class Service(Parting):
             raise InvariantError("a turn before the governor was opened")
         events, self._events = self._events, []
         executors = self._carriers[0]
-        for effect in self._reactor.turn(time.monotonic(), events):
+        free = self._store.free() if self._reactor.lingers else inf
+        for effect in self._reactor.turn(time.monotonic(), events, free):
             # These two are for every task.
             if isinstance(effect, CallExecutor):
                 executors.call(effect)

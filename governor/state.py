@@ -182,6 +182,7 @@ class State:
 
     def on_not_stored(self, fetch: int, reason: str) -> None:
         """There is no room for an object, whoever gives it: those that wait for it fail of that."""
+        self.objects.reclaim()
         target = self.objects.shut_out(fetch)
         if target is None or target.waiting is None:
             return
@@ -238,7 +239,7 @@ class State:
             address,
             tuple(tasks),
             tuple(objects),
-            tuple(target.id for target in self.objects.lingering),
+            tuple(target.id for target in self.objects.lingering.times),
             tuple(self.capacity.items()),
         )
 

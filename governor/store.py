@@ -51,6 +51,11 @@ class Store:
         """A number for something that is written now."""
         return next(self._numbers)
 
+    def free(self) -> int:
+        """How many bytes the disk has left for us."""
+        status = os.statvfs(self.folder)
+        return status.f_bavail * status.f_frsize
+
     # Storing.
 
     def write(self, data: bytes) -> Stored:

@@ -122,7 +122,7 @@ class Governors:
 
     def _wake_later(self, governor: Governor) -> None:
         """What lingers in a store goes by itself after a while."""
-        lingering = governor.reactor.state.objects.lingering
+        lingering = governor.reactor.state.objects.lingering.times
         if lingering:
             time = next(iter(lingering.values()))
             if governor.wakes_at > time or governor.wakes_at <= self._timeline.now:

@@ -214,17 +214,21 @@ def wanted_and_lingering(state: State) -> None:
 
 
 def lingering(state: State) -> None:
-    state.objects.lingering.clear()
+    state.objects.lingering.remove(target(state, 11))
 
 
 def order_of_lingering(state: State) -> None:
     lingers = target(state, 11)
-    state.objects.lingering = {target(state, 10): 9e9, lingers: 1.0}
+    state.objects.lingering.times = {target(state, 10): 9e9, lingers: 1.0}
 
 
 def unnoticed_expiry(state: State) -> None:
     target(state, 11)  # which lingers
-    state.objects.expiry = 9e9
+    state.objects.lingering.expiry = 9e9
+
+
+def lingering_bytes(state: State) -> None:
+    state.objects.lingering.bytes += 1
 
 
 def gone(state: State) -> None:
@@ -309,6 +313,7 @@ CHANGES: list[Callable[[State], None]] = [
     wanted_and_lingering,
     lingering,
     order_of_lingering,
+    lingering_bytes,
     unnoticed_expiry,
     gone,
     absent_and_wanted,

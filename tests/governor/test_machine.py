@@ -358,7 +358,7 @@ class GovernorMachine(RuleBasedStateMachine):
             dispatch.groups,
             dispatch.runs,
             objects.fetches,
-            objects.lingering,
+            objects.lingering.times,
             objects.files.counts,
         ]
         assert left == [{}] * len(left)

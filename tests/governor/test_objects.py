@@ -6,8 +6,17 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, session_of
 from rain.base.resources import Resources
 from rain.base.wire import INLINE_LIMIT, Orders
-from rain.governor.messages import DeleteFiles, Fetch, Made, PassedOn, StopFetch, Stored
-from rain.governor.objects import FETCHES_AT_ONCE, LINGERING_AT_MOST
+from rain.governor.lingering import LINGERING_AT_MOST, LINGERING_BYTES
+from rain.governor.messages import (
+    DeleteFiles,
+    Fetch,
+    FetchFailed,
+    Made,
+    PassedOn,
+    StopFetch,
+    Stored,
+)
+from rain.governor.objects import FETCHES_AT_ONCE
 from rain.governor.tables import ObjectRow
 from tests.governor.words import builtin_kind, object_id, task_id
 from tests.governor.world import World, stored
@@ -231,14 +240,59 @@ def test_without_a_time_to_linger_dropped_objects_go_at_once() -> None:
     assert row_of(world, 10) is ObjectRow.GONE
 
 
-def test_only_so_many_objects_linger() -> None:
+def test_of_too_many_objects_that_linger_the_oldest_goes() -> None:
     world = World(linger_seconds=5)
     numbers = range(10, 11 + LINGERING_AT_MOST)
     for number in numbers:
         world.place(number, b"data")
     world.drop(*numbers)
-    assert row_of(world, numbers[-2]) is ObjectRow.LINGERING
-    assert row_of(world, numbers[-1]) is ObjectRow.GONE
+    assert row_of(world, numbers[0]) is ObjectRow.GONE
+    assert row_of(world, numbers[1]) is ObjectRow.LINGERING
+    assert row_of(world, numbers[-1]) is ObjectRow.LINGERING
+
+
+def test_what_lingers_is_bounded_by_its_bytes_and_the_oldest_goes_first() -> None:
+    world = World(linger_seconds=5)
+    for number in (10, 11, 12):
+        make(world, number, stored(world, LINGERING_BYTES // 2))
+    world.drop(10, 11)
+    assert row_of(world, 10) is ObjectRow.LINGERING
+    world.drop(12)
+    assert row_of(world, 10) is ObjectRow.GONE
+    assert row_of(world, 11) is ObjectRow.LINGERING
+    assert row_of(world, 12) is ObjectRow.LINGERING
+    assert len(world.files) == 2
+
+
+def test_an_object_that_is_too_large_to_linger_goes_at_once() -> None:
+    world = World(linger_seconds=5)
+    make(world, 10, stored(world, LINGERING_BYTES + 1))
+    world.drop(10)
+    assert row_of(world, 10) is ObjectRow.GONE
+    assert not world.files
+
+
+def test_no_more_lingers_than_half_of_what_the_disk_has_left() -> None:
+    world = World(linger_seconds=5)
+    for number in (10, 11):
+        make(world, number, stored(world, 1000))
+    world.drop(10, 11)
+    world.free = 2000
+    world.tick()
+    assert row_of(world, 10) is ObjectRow.GONE
+    assert row_of(world, 11) is ObjectRow.LINGERING
+    assert len(world.files) == 1
+
+
+def test_a_full_disk_takes_back_all_that_lingers() -> None:
+    world = World(linger_seconds=5)
+    make(world, 10, stored(world, 1000))
+    world.drop(10)
+    world.place(11, source="elsewhere:1")
+    (fetch,) = world.fetches
+    world.turn(FetchFailed(fetch, "No space left on device", here=True))
+    assert row_of(world, 10) is ObjectRow.GONE
+    assert not world.files
 
 
 def test_a_dropped_object_stays_while_tasks_read_it() -> None:

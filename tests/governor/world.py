@@ -6,6 +6,7 @@ message of the server and to it goes through the wire.
 """
 
 from collections import Counter
+from math import inf
 
 from rain.base.ids import KindId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
@@ -58,6 +59,7 @@ class World(PlayedServer):
     ) -> None:
         super().__init__()
         self.now = 100.0
+        self.free = inf  # bytes that the disk has left
         self.reactor = Reactor(
             capacity,
             runners,
@@ -85,7 +87,7 @@ class World(PlayedServer):
         done: list[Effect] = []
         while True:
             batch, self.events = self.events, []
-            effects = self.reactor.turn(self.now, batch)
+            effects = self.reactor.turn(self.now, batch, self.free)
             for effect in effects:
                 self._perform(effect)
             done.extend(effects)
@@ -93,7 +95,7 @@ class World(PlayedServer):
                 self.effects = done
                 return done
 
-    def tick(self, dt: float) -> list[Effect]:
+    def tick(self, dt: float = 0.001) -> list[Effect]:
         for number in self.executors:
             self._collect(number)
         return self.turn(Tick(), dt=dt)
