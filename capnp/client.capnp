@@ -14,9 +14,10 @@ interface ClientService {
 
   serverInfo @2 () -> (governors :List(Common.GovernorReport), refusal :Common.Refusal);
 
-  joinSession @3 (session :Int64, name :Text)
+  joinSession @3 (session :Int64, name :Text, numbers :Bool)
       -> (session :Int64, name :Text, onFailure :Common.OnFailure, first :Int64, refusal :Common.Refusal);
-  # The session of another client, by its id or, if that is 0, by its name; with numbers of one's own.
+  # The session of another client, by its id or, if that is 0, by its name. With `numbers` the
+  # client gets 16384 numbers of its own for tasks and objects, from `first` on.
 
   terminate @4 () -> (refusal :Common.Refusal);
   # The server ends in order, and its governors with it.

@@ -27,6 +27,9 @@ from rain.common.secret_file import read_secret, secret_from_environment
 
 DEFAULT_PORT = 7210
 
+NUMBERS_AT_MOST = 256
+"""Of so many joined sessions a client remembers which numbers are left for it."""
+
 
 class Client:
     """A connection to the server at an address. May be used by several threads.
@@ -81,6 +84,7 @@ class Client:
     def _take_over(self, connection: Connection, cluster: Closable | None) -> None:
         self.connection = connection
         self.housekeeper = Housekeeper(connection, cluster)
+        self._numbers: dict[SessionId, SharedNumbers] = {}  # of joined sessions
 
     def __del__(self) -> None:
         housekeeper = self.__dict__.get("housekeeper")
@@ -130,18 +134,25 @@ class Client:
         """
         wanted, name = (SessionId(0), session) if isinstance(session, str) else (session, "")
         with Asking(_nameless_failure):
-            joined = self.connection.join_session(SessionId(wanted), name)
-        session_id, unused = joined.session, [joined.first]
+            joined = self.connection.join_session(SessionId(wanted), name, numbers=False)
+        session_id = joined.session
+        self.housekeeper.open_sessions.add(session_id)
+        numbers = self._numbers_of(session_id)
+        return Session(self, session_id, False, joined.name, joined.on_failure, numbers, fuse=fuse)
+
+    def _numbers_of(self, session_id: SessionId) -> SharedNumbers:
+        """The same ones each time that this client joins the session."""
 
         def next_range() -> int:
-            if unused:
-                return pack(session_id, unused.pop())
             with Asking(_nameless_failure):
-                return pack(session_id, self.connection.join_session(session_id, "").first)
+                joined = self.connection.join_session(session_id, "", numbers=True)
+            return pack(session_id, joined.first)
 
-        self.housekeeper.open_sessions.add(session_id)
-        numbers = SharedNumbers(next_range)
-        return Session(self, session_id, False, joined.name, joined.on_failure, numbers, fuse=fuse)
+        numbers = self._numbers.pop(session_id, None) or SharedNumbers(next_range)
+        self._numbers[session_id] = numbers  # the last one that is forgotten
+        if len(self._numbers) > NUMBERS_AT_MOST:
+            del self._numbers[next(iter(self._numbers))]
+        return numbers
 
     def end_session(self, session_id: SessionId) -> None:
         """Tells the server that a session is closed; one that has failed or gone is so already.

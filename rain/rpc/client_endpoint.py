@@ -129,8 +129,8 @@ class ClientConnection:
             raise ProtocolError("the server does not say which session it has opened")
         return session
 
-    def join_session(self, session: SessionId, name: str) -> JoinedSession:
-        return self._thread.run(self._calls.join_session, session, name)
+    def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession:
+        return self._thread.run(self._calls.join_session, session, name, numbers)
 
     def terminate(self) -> None:
         self._thread.run(self._calls.terminate)

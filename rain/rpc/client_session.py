@@ -86,10 +86,10 @@ class ClientSession:
         if failure is not None:
             raise failure
 
-    async def join_session(self, session: SessionId, name: str) -> JoinedSession:
+    async def join_session(self, session: SessionId, name: str, numbers: bool) -> JoinedSession:
         await self.requests.passed()
         request = self._calls.service.joinSession_request()
-        request.session, request.name = session, name
+        request.session, request.name, request.numbers = session, name, numbers
         results = await self._calls.answer(request.send())
         with reading("a joined session"):
             return JoinedSession(

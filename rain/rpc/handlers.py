@@ -60,7 +60,9 @@ class ClientHandler(Protocol):
         self, name: str, user: str, on_failure: OnFailure, reply: Reply[SessionId]
     ) -> None: ...
 
-    def join_session(self, session: SessionId, name: str, reply: Reply[JoinedSession]) -> None: ...
+    def join_session(
+        self, session: SessionId, name: str, numbers: bool, reply: Reply[JoinedSession]
+    ) -> None: ...
 
     def close_session(self, session: SessionId, reply: Reply[None]) -> None:
         """The reply is given as any other; the client does not hear of it."""

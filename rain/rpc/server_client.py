@@ -106,8 +106,9 @@ class ServedClient:
     async def _join_session(self, context: CallContext) -> None:
         with reading("join session"):
             session, name = SessionId(context.params.session), context.params.name
+            numbers = context.params.numbers
         reply: CallReply[JoinedSession] = CallReply()
-        self._handler.join_session(session, name, reply)
+        self._handler.join_session(session, name, numbers, reply)
         with _refusals_into(context):
             joined = await reply.value()
             results = context.results

@@ -189,7 +189,7 @@ def _own(state: State, client_id: ClientId, session_id: SessionId) -> Session:
 
 
 def _join(state: State, event: SessionJoined) -> JoinedSession:
-    """Lets a client take part in the session of another one, with a range of numbers of its own."""
+    """Lets a client take part in the session of another one."""
     found = [
         session
         for session in state.graph.sessions.values()
@@ -202,13 +202,19 @@ def _join(state: State, event: SessionJoined) -> JoinedSession:
     (session,) = found
     if session.failure is not None:
         raise SessionFailedError(session.failure)
-    first = FIRST_SHARED + session.ranges * SHARED_RANGE
-    if first + SHARED_RANGE > LAST_SHARED:
-        raise RefusedError(f"the session {session.id} was joined too often: it has no numbers left")
-    session.ranges += 1
+    first = _take_range(session) if event.numbers else 0
     if session.client.id != event.client:
         session.members[event.client] = None
     return JoinedSession(session.id, session.name, session.on_failure, first)
+
+
+def _take_range(session: Session) -> int:
+    """The first of some numbers that nobody else in the session has."""
+    first = FIRST_SHARED + session.ranges * SHARED_RANGE
+    if first + SHARED_RANGE > LAST_SHARED:
+        raise RefusedError(f"the session {session.id} has no numbers left for those who joined it")
+    session.ranges += 1
+    return first
 
 
 def _task(state: State, client_id: ClientId, task_id: TaskId) -> Task:

@@ -195,9 +195,11 @@ class ConnectedClient:
         request = self.links.request(reply)
         self.links.inbox.from_client(SessionOpened(self.id, request, name, user, on_failure))
 
-    def join_session(self, session: SessionId, name: str, reply: Reply[JoinedSession]) -> None:
+    def join_session(
+        self, session: SessionId, name: str, numbers: bool, reply: Reply[JoinedSession]
+    ) -> None:
         request = self.links.request(reply)
-        self.links.inbox.from_client(SessionJoined(self.id, request, session, name))
+        self.links.inbox.from_client(SessionJoined(self.id, request, session, name, numbers))
 
     def close_session(self, session: SessionId, reply: Reply[None]) -> None:
         request = self.links.request(reply)

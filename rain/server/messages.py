@@ -87,6 +87,7 @@ class SessionJoined:
     request: RequestId
     session: SessionId
     name: str
+    numbers: bool  # whether it wants a range of numbers of its own
 
 
 @frozen

@@ -73,8 +73,10 @@ class FakeConnection:
         self.sessions[session] = name
         return session
 
-    def join_session(self, session: SessionId, name: str) -> JoinedSession:
+    def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession:
         self._called("join_session")
+        if not numbers:
+            return JoinedSession(session, name or "joined", OnFailure.STOP, 0)
         self.joins += 1
         first = FIRST_SHARED + (self.joins - 1) * SHARED_RANGE
         return JoinedSession(session, name or "joined", OnFailure.STOP, first)

@@ -9,6 +9,7 @@ import pytest
 
 from rain.base.ids import FIRST_SHARED, SHARED_RANGE, SessionId
 from rain.client import Client, Output, RainException, remote, task_session
+from rain.client.client import NUMBERS_AT_MOST
 from rain.client.numbers import SharedNumbers
 from tests.client.fake import World
 
@@ -35,6 +36,28 @@ def test_a_joined_session_has_numbers_of_its_own_and_is_only_left(here: World) -
         kept = task.output.packed_id
     assert "close_session" not in here.server.calls
     assert [kept] in [[one for one in ids if one == kept] for ids in here.server.unkept]
+
+
+def test_who_joins_a_session_again_goes_on_with_the_same_numbers(here: World) -> None:
+    used: list[int] = []
+    for _ in range(3):
+        with here.client.join_session(SessionId(7)):
+            used.append(work().id.id)
+    assert here.server.calls.count("join_session") == 4  # three joined, one asked for numbers
+    assert len(set(used)) == 3
+    assert max(used) < FIRST_SHARED + SHARED_RANGE
+
+
+def test_of_very_many_joined_sessions_the_latest_are_remembered(here: World) -> None:
+    def number_in(session: int) -> int:
+        with here.client.join_session(SessionId(session)):
+            return work().id.id
+
+    first = [number_in(session) for session in range(7, 7 + NUMBERS_AT_MOST)]
+    assert number_in(7) - first[0] == number_in(8) - first[1] < SHARED_RANGE  # both go on
+    for session in range(1007, 1007 + NUMBERS_AT_MOST):
+        here.client.join_session(SessionId(session)).close()
+    assert number_in(7) > max(first)  # it has asked again
 
 
 def test_outside_of_tasks_there_is_no_session_of_the_task() -> None:

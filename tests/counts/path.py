@@ -210,7 +210,7 @@ class Path:
     def server_info(self) -> Sequence[GovernorReport]:
         return [self._governor.report("127.0.0.1:1")]
 
-    def join_session(self, session: SessionId, name: str) -> JoinedSession:
+    def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession:
         raise NotImplementedError("these programs join nobody")
 
     def terminate(self) -> None:

@@ -65,9 +65,11 @@ class FakeClient:
     ) -> None:
         self._tell("open_session", reply, SessionId(1), name, user, on_failure)
 
-    def join_session(self, session: SessionId, name: str, reply: Reply[JoinedSession]) -> None:
+    def join_session(
+        self, session: SessionId, name: str, numbers: bool, reply: Reply[JoinedSession]
+    ) -> None:
         answer = JoinedSession(SessionId(1), name, OnFailure.CONTINUE, FIRST_SHARED)
-        self._tell("join_session", reply, answer, session, name)
+        self._tell("join_session", reply, answer, session, name, numbers)
 
     def close_session(self, session: SessionId, reply: Reply[None]) -> None:
         self._tell("close_session", reply, None, session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import FIRST_SHARED, SHARED_RANGE, SessionId, pack
+from rain.base.ids import FIRST_SHARED, LAST_SHARED, SHARED_RANGE, SessionId, pack
 from rain.base.wire import JoinedSession
 from rain.server.messages import (
     AnswerDone,
@@ -18,9 +18,9 @@ from tests.support.scenes import Scene, scene
 from tests.support.submissions import Draft
 
 
-def join(client: FakeClient, session: int = 0, name: str = "") -> Answer:
+def join(client: FakeClient, session: int = 0, name: str = "", *, numbers: bool = True) -> Answer:
     request = client.world.request()
-    client.world.turn(SessionJoined(client.id, request, SessionId(session), name))
+    client.world.turn(SessionJoined(client.id, request, SessionId(session), name, numbers))
     return client.world.answers[request]
 
 
@@ -44,6 +44,28 @@ def test_each_who_joins_gets_numbers_that_nobody_else_has() -> None:
     assert isinstance(second, AnswerJoined)
     assert first.joined == JoinedSession(s.draft.session, "test", OnFailure.STOP, FIRST_SHARED)
     assert second.joined.first == FIRST_SHARED + SHARED_RANGE
+
+
+def test_a_session_can_be_joined_without_end_by_those_who_want_no_numbers() -> None:
+    s = scene(1)
+    other = s.world.client()
+    # when
+    answers = [join(other, s.draft.session, numbers=False) for _ in range(3)]
+    # then
+    expected = JoinedSession(s.draft.session, "test", OnFailure.STOP, 0)
+    assert [one.joined for one in answers if isinstance(one, AnswerJoined)] == [expected] * 3
+    assert s.world.state.graph.sessions[s.draft.session].ranges == 0
+
+
+def test_a_session_without_numbers_left_says_so_to_those_who_want_some() -> None:
+    s = scene(1)
+    s.world.state.graph.sessions[s.draft.session].ranges = (
+        LAST_SHARED - FIRST_SHARED
+    ) // SHARED_RANGE
+    # then
+    other = s.world.client()
+    assert "has no numbers left" in str(refusal(join(other, s.draft.session)))
+    assert isinstance(join(other, s.draft.session, numbers=False), AnswerJoined)
 
 
 def test_what_is_not_one_open_session_cannot_be_joined() -> None:

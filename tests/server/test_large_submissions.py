@@ -181,7 +181,7 @@ def test_it_is_refused_when_what_it_reads_is_not_kept_any_more() -> None:
     _, (made,) = s.draft.task(keep=True)
     s.submit()
     other = s.world.client()
-    s.world.turn(SessionJoined(other.id, s.world.request(), s.draft.session, ""))
+    s.world.turn(SessionJoined(other.id, s.world.request(), s.draft.session, "", True))
     for _ in range(3 * PART):
         s.draft.task(made)
     request = begin(s, s.draft)

@@ -65,7 +65,7 @@ class FakeClient:
     def join(self, session: SessionId) -> JoinedSession:
         """Takes part in a session of another client."""
         request = self.world.request()
-        self.world.turn(SessionJoined(self.id, request, session, ""))
+        self.world.turn(SessionJoined(self.id, request, session, "", True))
         answer = self.world.answers[request]
         assert isinstance(answer, AnswerJoined)
         return answer.joined
