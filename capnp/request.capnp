@@ -6,12 +6,13 @@ using Common = import "common.capnp";
 struct Request {
   numbers @0 :Common.Numbers;
   # The number of the request: the client counts, and the answer has the same one. The end of a
-  #     session (7) and 5 have none.
+  #     session (9) and 7 have none.
   # What it asks: 0 a part of a submission, 1 its last part, with which it is applied whole,
   #     2 a wait for all that it names, 3 for at least one, 4 for every task of the session,
-  #     5 nothing: nobody waits for the answer to this number any more, 6 a new session, 7 the end
-  #     of one, 8 that objects need not be kept any more.
-  # The session, except for 5, 6 and 8.
+  #     5 for the next task of the session to be done, 6 the same without waiting,
+  #     7 nothing: nobody waits for the answer to this number any more, 8 a new session, 9 the end
+  #     of one, 10 that objects need not be kept any more.
+  # The session, except for 7, 8 and 10.
   #
   # Of a submission, how many: objects that are wanted (it is answered as a wait for all of them),
   #     tasks, inputs of all tasks, outputs of all tasks, constants, uploaded and kept objects.
@@ -20,7 +21,8 @@ struct Request {
   # Uploaded: ids of constants whose bytes came over a stream. Kept: ids. Whatever is left are
   #     numbers about kinds.
   #
-  # Of a wait, how many: tasks, objects. Ids of the tasks, ids of the objects.
+  # Of a wait, how many: done tasks the client was told of by earlier answers to 5 and 6, in this
+  #     order (the answer tells of those after them, with what they made), tasks, objects. Ids of the tasks, ids of the objects.
   # Of a new session: what a failure means to it (as Common.OnFailure), the lengths of its name and
   #     of its user's notes (JSON).
   # Of what need not be kept: ids.

@@ -64,6 +64,7 @@ class Connection(Protocol):
         objects: Sequence[ObjectId],
         mode: str,
         timeout: float | None = None,
+        since: int = 0,
     ) -> WaitAnswer: ...
 
     def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched: ...

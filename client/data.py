@@ -39,7 +39,7 @@ class DataObject:
     session: "Session"
     packed_id: ObjectId
     wire_shape: ObjectShape
-    constant: bytes | None  # what the client gives, until it was submitted
+    constant: bytes | None  # what the client gives; b"" after the submit, None for an output
     kept: bool
     submission: int  # which submit of the session took it, 0 for none yet
     known_state: DataObjectState | None

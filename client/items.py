@@ -122,6 +122,7 @@ def _note_hidden(obj: DataObject, report: TaskReport) -> None:
 
 def mark_done(tasks: Iterable[Task], objects: Iterable[DataObject], failed: Container[int]) -> None:
     """Notes what a wait has told, where some of what is done has failed."""
+    tasks = [task for task in tasks if task.known_state is not TaskState.finished]
     for task in tasks:
         if is_among(task, failed):
             task.known_state = TaskState.failed

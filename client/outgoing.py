@@ -77,7 +77,7 @@ class Outgoing:
                 obj.submission = number
         for obj in batch.objects:
             obj.submission = number
-            obj.constant = None
+            obj.constant = b""
         if batch.tasks:
             self.history.note(batch.tasks)
         self.submits = number

@@ -1,8 +1,10 @@
 """Waiting: what a session asks about its tasks and objects, and what the answers say of them."""
 
 from collections.abc import Callable, Sequence
+from math import inf
+from time import monotonic
 
-from rain.base.ids import SessionId
+from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import WaitAnswer
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
@@ -21,8 +23,48 @@ from rain.client.rpc.common import TaskState
 from rain.client.task import Task
 from rain.common.errors import TimeoutException
 
+NAMED_AT_MOST = 16
+"""Who waits for some of more than so many follows the session instead of naming them again."""
+
 Connect = Callable[[], Connection]
 """Gives the connection, or raises if the session is closed: not before somebody has to be asked."""
+
+
+class News:
+    """What a session that is followed has told: the tasks and objects that are done."""
+
+    def __init__(self) -> None:
+        self.count = 0  # of tasks that were told of
+        self.failed: set[int] = set()
+        self._done: set[int] = set()
+
+    def add(self, known: int, answer: WaitAnswer) -> None:
+        """An answer to a question after so many; several threads may ask at once."""
+        self._done.update(answer.tasks)
+        self._done.update(answer.objects)
+        self.failed.update(answer.failed)
+        self.count = max(self.count, known + len(answer.tasks))
+
+    def done_among(
+        self, tasks: Sequence[Task], objects: Sequence[DataObject]
+    ) -> tuple[list[Task], list[DataObject]]:
+        """Those that are done as far as anybody here knows."""
+        return list(filter(self._has, tasks)), list(filter(self._has_object, objects))
+
+    def knows_any(self, tasks: Sequence[Task], objects: Sequence[DataObject]) -> bool:
+        """Whether at least one of them is done as far as anybody here knows."""
+        return any(map(self._has, tasks)) or any(map(self._has_object, objects))
+
+    def _has(self, task: Task) -> bool:
+        return (
+            task.packed_id in self._done  # as nearly always, of those that are done
+            or task.state is TaskState.finished
+            or (task.unit is not None and task.unit.task_id in self._done)
+        )
+
+    def _has_object(self, obj: DataObject) -> bool:
+        """Nobody is told of constants: they are done when they are submitted."""
+        return obj.constant is not None or not is_unfinished(obj) or is_among(obj, self._done)
 
 
 class Waiting:
@@ -35,6 +77,7 @@ class Waiting:
         self._outgoing = outgoing
         self._results = results
         self._asking = asking
+        self._news = News()
 
     def for_all(
         self,
@@ -59,6 +102,8 @@ class Waiting:
         timeout: float | None,
     ) -> tuple[list[Task], list[DataObject]]:
         """Until one is finished, or the time is over; those that are."""
+        if len(tasks) + len(objects) > NAMED_AT_MOST:
+            return self._follow(connect, tasks, objects, timeout)
         ids: set[int] = {task.packed_id for task in tasks if task.state is TaskState.finished}
         ids.update(obj.packed_id for obj in objects if not is_unfinished(obj))
         failed_ids: set[int] = set()
@@ -81,6 +126,33 @@ class Waiting:
         mark_done(*done, failed_ids)
         return done
 
+    def _follow(
+        self,
+        connect: Connect,
+        tasks: Sequence[Task],
+        objects: Sequence[DataObject],
+        timeout: float | None,
+    ) -> tuple[list[Task], list[DataObject]]:
+        """The same for many: what was told of the session before is not asked for again."""
+        news = self._news
+        end = inf if timeout is None else monotonic() + timeout
+        mode = "glance" if news.knows_any(tasks, objects) else "news"
+        while True:
+            known = news.count
+            left = None if end == inf else max(end - monotonic(), 0)
+            over = mode == "glance"
+            try:
+                with noting_failure(tasks):
+                    answer = self.ask(connect(), (), (), mode, left, known)
+            except TimeoutError:
+                over = True
+            else:
+                news.add(known, answer)
+            done = news.done_among(tasks, objects)
+            if over or done != ([], []):
+                mark_done(*done, news.failed)
+                return done
+
     def ask(
         self,
         connection: Connection,
@@ -88,8 +160,11 @@ class Waiting:
         objects: Sequence[DataObject],
         mode: str,
         timeout: float | None,
+        since: int = 0,
     ) -> WaitAnswer:
         """One wait on the server; the results that come with its answer are kept here."""
+        task_ids: Sequence[TaskId]
+        object_ids: Sequence[ObjectId]
         if self._outgoing.has_units:
             task_ids, object_ids = asked_ids(tasks, objects)
         else:
@@ -97,7 +172,9 @@ class Waiting:
             object_ids = [obj.packed_id for obj in objects]
         with self._asking:
             try:
-                answer = connection.wait(self._session_id, task_ids, object_ids, mode, timeout)
+                answer = connection.wait(
+                    self._session_id, task_ids, object_ids, mode, timeout, since
+                )
             except TimeoutError:
                 raise TimeoutException(
                     f"What was waited for is not finished after {timeout} seconds"

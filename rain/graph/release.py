@@ -94,7 +94,8 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     graph.remains += session.tasks.values()
     graph.remains += session.objects.values()
     session.tasks, session.objects = {}, {}
-    session.undelivered, session.waits, session.idle_waits = {}, {}, []
+    session.undelivered, session.waits = {}, {}
+    session.idle_waits, session.followers, session.done = [], [], None
     session.unfinished = 0
     _give_tables_back(graph)
     in_order = sorted(concerned, key=lambda governor: governor.number)

@@ -77,6 +77,8 @@ class Session:
     first_failed: SessionFailure | None = None  # of a task, in a session that goes on
     waits: dict[Wait, None] = Factory(dict)  # all that wait for something of this session
     idle_waits: list[Wait] = Factory(list)  # those of them that wait for every task
+    done: list[TaskId] | None = None  # in this order; kept from the first client on that follows
+    followers: list[Wait] = Factory(list)  # the waits for more of them
     undelivered: dict[DataObject, None] = Factory(dict)  # small kept results not yet sent
     sched: object = None  # the scheduler's own
 

@@ -21,6 +21,8 @@ class WaitMode(enum.Enum):
     ALL = "all"  # all named tasks and objects are done
     SOME = "some"  # at least one of them is
     SESSION = "session"  # every task of the session is done
+    NEWS = "news"  # more tasks of the session are done than the client was told of
+    GLANCE = "glance"  # at once, with the same answer
     FETCH = "fetch"  # the one named object is finished and its bytes are wanted
 
 
@@ -38,4 +40,5 @@ class Wait:
     tasks: tuple[Task, ...] = ()
     objects: tuple[DataObject, ...] = ()
     remaining: int = 0
+    since: int = 0  # how many done tasks the client was told of
     by_owner: bool = True  # of the session; results are delivered only to him

@@ -123,13 +123,19 @@ class Reader:
         match effect:
             case OrderGovernor(governor, orders):
                 self._ordered(self._numbers[governor], orders, now)
-            case AnswerWait(request) | AnswerFetch(request):
-                tasks = self._asked.pop(request, None)
-                if tasks is not None:
-                    self._answered += tasks
-                    self._answered_at = now
+            case AnswerWait(request, answer):
+                self._answer(request, answer.tasks, now)
+            case AnswerFetch(request):
+                self._answer(request, [], now)
             case _:
                 pass
+
+    def _answer(self, request: RequestId, told: list[TaskId], now: float) -> None:
+        """Who has asked for news waits for whatever is told; others have named their tasks."""
+        tasks = self._asked.pop(request, None)
+        if tasks is not None:
+            self._answered += tasks or told
+            self._answered_at = now
 
     def _submitted(self, submission: Submission, now: float) -> None:
         if not self.batches:

@@ -223,14 +223,18 @@ class ClientConnection:
         objects: Sequence[ObjectId],
         mode: str,
         timeout: float | None = None,
+        since: int = 0,
     ) -> WaitAnswer:
-        """Waits for "all" or "some" of these, or for the whole "session".
+        """Waits for "all" or "some" of these, for the whole "session", or for "news" of it.
+
+        News are the tasks that are done, without those of which so many were told before, and what
+        they have made; with "glance" they are told at once, even if there are none.
 
         Raises `TimeoutError` after so many seconds; the wait then ends on the server too.
         """
         self._calls.raise_failure(session)
         number, box = next(self._numbers), Box()
-        message = write_request(number, Wait(session, tasks, objects, mode))
+        message = write_request(number, Wait(session, tasks, objects, mode, since))
         ask = partial(self._calls.requests.ask, number, [message], box.put, may_lapse=True)
         return self._take(session, number, box, timeout, ask)
 

@@ -85,7 +85,8 @@ class ClientHandler(Protocol):
         session: SessionId,
         tasks: Sequence[TaskId],
         objects: Sequence[ObjectId],
-        mode: str,  # "all", "some" or "session"
+        mode: str,  # "all", "some", "session", "news" or "glance"
+        since: int,
         reply: Reply[WaitAnswer],
     ) -> None: ...
 

@@ -122,8 +122,8 @@ class ServedClient:
         match request:
             case SubmitPart():
                 self._take_part(number, request)
-            case Wait(session, tasks, objects, mode):
-                self._handler.wait(session, tasks, objects, mode, self._waiting(number))
+            case Wait(session, tasks, objects, mode, since):
+                self._handler.wait(session, tasks, objects, mode, since, self._waiting(number))
             case Abandon():
                 waiting = self._waits.pop(number, None)
                 if waiting is not None:  # else it was answered meanwhile

@@ -26,7 +26,7 @@ from rain.base.states import ObjectState
 from rain.base.wire import JoinedSession, ObjectReport, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.wait import WAIT_MODES
-from rain.server import happenings, submitting, waiting
+from rain.server import following, happenings, submitting, waiting
 from rain.server.messages import (
     AnswerDone,
     AnswerJoined,
@@ -73,7 +73,10 @@ def apply(state: State, event: ClientEvent) -> None:
             case WaitAsked():
                 session = living_session(state, event.client, event.session)
                 mode = WAIT_MODES[event.mode]
-                _wait(state, event, session, event.tasks, event.objects, mode)
+                if mode in following.MODES:
+                    following.add(state, event, session, mode)
+                else:
+                    _wait(state, event, session, event.tasks, event.objects, mode)
             case ClientJoined() | ClientLeft() | RequestAbandoned() | ReportsAsked():
                 _note(state, event)
             case _:

@@ -15,7 +15,7 @@ from rain.base.moments import rfc3339
 from rain.base.states import TaskMove
 from rain.base.wire import TaskFailure
 from rain.graph import DataObject, Governor, Task, failing, planning
-from rain.server import tries, waiting
+from rain.server import following, tries, waiting
 from rain.server.sessions import fail_session
 from rain.server.state import State
 
@@ -126,6 +126,7 @@ def _pass_on(state: State, fallout: failing.Fallout) -> None:
     if state.happenings is not None:
         skipped = [task for task in fallout.tasks if task.id != failure.task or not task.attempt]
         state.happenings.skipped(state.now, failure, skipped)
+    following.done(state, fallout.tasks)
     nodes: tuple[Task | DataObject, ...] = (*fallout.tasks, *fallout.objects)
     for node in nodes:
         if node.waits:

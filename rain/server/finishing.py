@@ -13,7 +13,7 @@ from rain.graph import progress
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.task import Task
-from rain.server import waiting
+from rain.server import following, waiting
 from rain.server.state import State
 
 
@@ -105,7 +105,8 @@ def _finish_batch(
         outputs += task.outputs
         if task.inputs:
             readers.append(task)
-        if task.waits or task.session.idle_waits:
+        session = task.session
+        if task.waits or session.idle_waits or session.done is not None:
             waited.append(task)
     state.news.finished += tasks
     state.lessons.append(tasks)
@@ -121,6 +122,7 @@ def _finish_batch(
 
 
 def _end_waits(state: State, tasks: list[Task]) -> None:
+    following.done(state, tasks)
     for task in tasks:
         if task.waits:
             waiting.done(state, task)

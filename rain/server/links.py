@@ -225,10 +225,11 @@ class ConnectedClient:
         tasks: Sequence[TaskId],
         objects: Sequence[ObjectId],
         mode: str,
+        since: int,
         reply: Reply[WaitAnswer],
     ) -> None:
         request = self.links.request(reply)
-        event = WaitAsked(self.id, request, session, tuple(tasks), tuple(objects), mode)
+        event = WaitAsked(self.id, request, session, tuple(tasks), tuple(objects), mode, since)
         self.links.inbox.from_client(event)
 
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:

@@ -123,7 +123,7 @@ class Unkept:
 
 @frozen
 class WaitAsked:
-    """A client waits: for all of these, for some of them, or for the whole session."""
+    """A client waits: for all of these, for some of them, for the whole session, or for news."""
 
     client: ClientId
     request: RequestId
@@ -131,6 +131,7 @@ class WaitAsked:
     tasks: tuple[TaskId, ...]
     objects: tuple[ObjectId, ...]
     mode: str
+    since: int = 0  # how many done tasks it was told of before
 
 
 @frozen

@@ -103,8 +103,9 @@ def idle(state: State, session: Session) -> None:
 def abandon(state: State, wait: Wait) -> None:
     """Nobody wants the answer any more."""
     _remove(state, wait)
-    if wait in wait.session.idle_waits:
-        wait.session.idle_waits.remove(wait)
+    for those in (wait.session.idle_waits, wait.session.followers):
+        if wait in those:
+            those.remove(wait)
 
 
 def fail_all(state: State, session: Session, failure: SessionFailure) -> None:
@@ -112,7 +113,7 @@ def fail_all(state: State, session: Session, failure: SessionFailure) -> None:
     for wait in list(session.waits):
         _remove(state, wait)
         state.emit(Refuse(wait.request, failure))
-    session.idle_waits = []
+    session.idle_waits, session.followers = [], []
 
 
 def report_object(data_object: DataObject) -> ObjectReport:
@@ -148,14 +149,14 @@ def _answer(state: State, wait: Wait) -> None:
     if wait.tasks:
         answer.tasks = [task.id for task in wait.tasks if task.row in DONE]
     if session.undelivered and wait.by_owner:
-        _deliver(session, state.settings.delivery_limit, answer.delivery)
+        deliver(session, state.settings.delivery_limit, answer.delivery)
     if session.first_failed is not None:
         nodes: tuple[Task | DataObject, ...] = (*wait.tasks, *wait.objects)
         answer.failed = [node.id for node in nodes if node.has_failed]
     state.emit(AnswerWait(wait.request, answer))
 
 
-def _deliver(session: Session, limit: int, delivery: Delivery) -> None:
+def deliver(session: Session, limit: int, delivery: Delivery) -> None:
     """Adds small kept results that were not delivered before, up to a limit of bytes."""
     volume = 0
     for data_object in list(session.undelivered):

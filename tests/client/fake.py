@@ -50,6 +50,9 @@ class FakeConnection:
         self.unkept: list[list[int]] = []
         self.waits: list[tuple[list[int], list[int], str, float | None]] = []
         self.unfinished: set[int] = set()
+        self.told = 0
+        self.done: list[int] = []  # tasks, in the order of their ends; told to who follows
+        self.failed_tasks: set[int] = set()  # those of them
         self.errors: dict[str, BaseException] = {}
         self.failures: dict[int, SessionFailure] = {}
         self.on_unkeep: Callable[[], None] = lambda: None
@@ -121,9 +124,16 @@ class FakeConnection:
         objects: Sequence[ObjectId],
         mode: str,
         timeout: float | None = None,
+        since: int = 0,
     ) -> WaitAnswer:
         self.waits.append((list(tasks), list(objects), mode, timeout))
         self._called("wait", session)
+        if mode in ("news", "glance"):
+            news = [TaskId(task) for task in self.done[since:]]
+            if mode == "news" and not news:
+                raise TimeoutError("the wait took too long")
+            self.told += len(news)
+            return WaitAnswer(news, failed=[task for task in news if task in self.failed_tasks])
         done_tasks = [task for task in tasks if task not in self.unfinished]
         done_objects = [obj for obj in objects if obj not in self.unfinished]
         complete = len(done_tasks) + len(done_objects) == len(tasks) + len(objects)

@@ -9,6 +9,7 @@ from rain.client import RainException, TimeoutException, blob, directory, remote
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.session import Session
 from rain.client.task import Task
+from rain.client.waiting import NAMED_AT_MOST
 from tests.client.fake import World
 
 
@@ -128,6 +129,51 @@ def test_wait_some_is_empty_after_its_timeout(here: World) -> None:
     here.server.unfinished = {task.packed_id}
 
     assert here.session.wait_some([task], timeout=0.1) == ([], [])
+
+
+def test_of_many_each_that_is_done_is_told_once(here: World) -> None:
+    made = submitted(here.session, 100)
+    pending = list(made)
+    # when: a program takes one after the other, and names the rest again
+    while pending:
+        if not here.server.done or len(pending) == 50:
+            here.server.done += [task.packed_id for task in pending[:50]]
+        done, _ = here.session.wait_some(pending)
+        assert done
+        assert done[0].output.state is DataObjectState.finished
+        pending.remove(done[0])
+    # then
+    assert here.server.told == 100
+    named = [wait for wait in here.server.waits if len(wait[0]) > NAMED_AT_MOST]
+    assert named == []
+
+
+def test_of_many_a_task_that_has_failed_is_done_too(here: World) -> None:
+    made = submitted(here.session, 100)
+    here.server.done = [made[3].packed_id, made[5].packed_id]
+    here.server.failed_tasks = {made[5].packed_id}
+
+    done, _ = here.session.wait_some(made)
+
+    assert done == [made[3], made[5]]
+    assert made[3].state is TaskState.finished
+    assert made[5].state is TaskState.failed
+    assert here.session.wait_some(made) == (done, [])
+
+
+def test_of_many_a_constant_is_done_at_once(here: World) -> None:
+    made = submitted(here.session, 100)
+    with here.session.bind_only():
+        constant = blob(b"x")
+    here.session.submit()
+
+    assert here.session.wait_some([*made, constant]) == ([], [constant])
+
+
+def test_many_that_are_not_finished_are_none_after_the_timeout(here: World) -> None:
+    made = submitted(here.session, 100)
+
+    assert here.session.wait_some(made, timeout=0.1) == ([], [])
 
 
 # Fetching.

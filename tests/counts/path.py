@@ -181,9 +181,10 @@ class Path:
         objects: Sequence[ObjectId],
         mode: str,
         timeout: float | None = None,
+        since: int = 0,
     ) -> WaitAnswer:
         named = tuple(tasks), tuple(objects)
-        request = self._ask(lambda number: WaitAsked(CLIENT, number, session, *named, mode))
+        request = self._ask(lambda number: WaitAsked(CLIENT, number, session, *named, mode, since))
         answer: WaitAnswer = self._answer(request)
         return answer
 

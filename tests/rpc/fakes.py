@@ -91,6 +91,7 @@ class FakeClient:
         tasks: Sequence[TaskId],
         objects: Sequence[ObjectId],
         mode: str,
+        since: int,
         reply: Reply[WaitAnswer],
     ) -> None:
         answer = WaitAnswer(list(tasks), list(objects))

@@ -18,7 +18,7 @@ from rain.rpc.codec.plain import check_size, opened
 from rain.rpc.codec.submission import data_of, read_submission, submission_numbers
 from rain.rpc.codec.words import write_words
 
-WAIT_MODES = ("all", "some", "session")
+WAIT_MODES = ("all", "some", "session", "news", "glance")
 
 # What a request asks, in its second number.
 _MORE, _LAST, _WAIT = 0, 1, 2  # a part of a submission, its last part, a wait in the first mode
@@ -26,7 +26,7 @@ _ABANDON = _WAIT + len(WAIT_MODES)
 _OPEN, _CLOSE, _UNKEEP = _ABANDON + 1, _ABANDON + 2, _ABANDON + 3
 
 _HEADS = 2  # the request's number, and what it is
-_WAIT_HEADS = 3
+_WAIT_HEADS = 4
 _OPEN_HEADS = 3
 
 
@@ -48,6 +48,7 @@ class Wait:
     tasks: Sequence[TaskId]
     objects: Sequence[ObjectId]
     mode: str
+    since: int = 0  # in the modes "news" and "glance": how many done tasks were told before
 
 
 @frozen
@@ -85,9 +86,10 @@ def write_request(number: int, request: Request) -> bytes:
     match request:
         case SubmitPart(part, uploaded, last, wanted):
             return _write_part(number, part, uploaded, last, wanted)
-        case Wait(session, tasks, objects, mode):
+        case Wait(session, tasks, objects, mode, since):
             asked = _WAIT + WAIT_MODES.index(mode)
-            numbers = [number, asked, session, len(tasks), len(objects), *tasks, *objects]
+            lengths = len(tasks), len(objects)
+            numbers = [number, asked, session, since, *lengths, *tasks, *objects]
         case Abandon():
             numbers = [number, _ABANDON]
         case OpenSession():
@@ -160,9 +162,11 @@ def _read_wait(numbers: list[Any], mode: str) -> Wait:
     start = _HEADS + _WAIT_HEADS
     if len(numbers) < start:
         raise no_lengths("a wait")
-    session, tasks, objects = numbers[_HEADS:start]
+    session, since, tasks, objects = numbers[_HEADS:start]
+    if since < 0:
+        raise ProtocolError(f"a wait: {since} tasks cannot have been told before")
     named = cut_columns("a wait", numbers, start, (tasks, objects))
-    return Wait(session, named[0], named[1], mode)
+    return Wait(session, named[0], named[1], mode, since)
 
 
 def _read_open(numbers: list[Any], content: bytes, start: int, end: int) -> OpenSession:

@@ -47,6 +47,7 @@ waits = st.builds(
     st.lists(task_ids, max_size=FEW),
     st.lists(object_ids, max_size=FEW),
     st.sampled_from(WAIT_MODES),
+    counted,
 )
 openings = st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure))
 closings = st.builds(CloseSession, sessions)
