@@ -24,9 +24,10 @@ from rain.graph.task import Task
 def check(graph: Graph) -> None:
     """Raises `InvariantError` with everything that contradicts itself."""
     found: list[str] = []
+    unneeded = frozenset(graph.unneeded)
     for task in graph.tasks.values():
         _check_task(graph, task, found)
-    unneeded = frozenset(graph.unneeded)
+        _check_lineage(task, unneeded, found)
     for data_object in graph.objects.values():
         _check_object(graph, data_object, unneeded, found)
     for governor in graph.governors.values():
@@ -100,6 +101,15 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         )
 
 
+def _check_lineage(task: Task, unneeded: Collection[DataObject], found: list[str]) -> None:
+    claim = _Claims(task, found)
+    needed = [output for output in task.outputs if output.may_have_to_be_made]
+    may_run_again = task.row is TaskRow.FINISHED and bool(task.inputs) and bool(needed)
+    claim(task.may_run_again or not may_run_again, f"it must be able to make {needed} again")
+    late = task.row is TaskRow.FINISHED and any(output in unneeded for output in task.outputs)
+    claim(may_run_again or late or not task.may_run_again, "nobody will ask it to run again")
+
+
 def _check_object(
     graph: Graph, data_object: DataObject, unneeded: Collection[DataObject], found: list[str]
 ) -> None:
@@ -113,6 +123,8 @@ def _check_object(
         claim(len(set(group)) == len(group), "a governor is named twice")
     needed_by = sum(not task.is_done for task in data_object.consumers)
     claim(needed_by == data_object.needed_by, f"{needed_by} consumers, {data_object.needed_by}")
+    remade_by = sum(task.may_run_again for task in data_object.consumers)
+    claim(remade_by == data_object.remade_by, f"{remade_by} may read it again")
     claim(
         not data_object.is_finished or data_object.is_needed or data_object in unneeded,
         "finished and not needed, but neither removed nor about to be",
@@ -151,6 +163,9 @@ def _check_removed(data_object: DataObject, claim: _Claims) -> None:
     claim(not data_object.is_needed, "removed, but needed")
     producer = data_object.producer
     claim(producer is None or producer.is_done, "removed before it was made")
+    claim(
+        producer is not None or not data_object.remade_by, "a constant that is needed was removed"
+    )
 
 
 def _check_failed(data_object: DataObject, claim: _Claims) -> None:

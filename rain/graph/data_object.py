@@ -37,6 +37,7 @@ class DataObject:
     state: ObjectState = ObjectState.UNFINISHED
     kept: bool = False  # a client wants it
     needed_by: int = 0  # consumers that are not done
+    remade_by: int = 0  # and those that are finished, but may have to run again
     consumers: Sequence[Task] = ()  # every task that reads it, once; changed by `read_by` only
 
     scheduled: tuple[Governor, ...] = ()  # where it shall be
@@ -77,8 +78,17 @@ class DataObject:
 
     @property
     def is_needed(self) -> bool:
-        """Whether a client or an unfinished task still wants it."""
-        return self.kept or self.needed_by > 0
+        """Whether a client or an unfinished task still wants it, or a task that may run again.
+
+        The latter only concerns what the server has: the rest can be made again, too.
+        """
+        return self.kept or self.needed_by > 0 or (self.remade_by > 0 and self.is_at_server)
+
+    @property
+    def may_have_to_be_made(self) -> bool:
+        """Whether its producer, when it has finished, may have to run again for it."""
+        wanted = self.kept or self.needed_by > 0 or self.remade_by > 0
+        return wanted and not self.is_at_server
 
     @property
     def expected_size(self) -> int:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
+from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
-from rain.base.ids import spell
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
 from rain.graph import planning, progress
 from rain.graph.data_object import DataObject
@@ -46,17 +46,9 @@ def spoil(data_object: DataObject, failure: SessionFailure) -> Fallout:
 def failure_of(data_object: DataObject) -> SessionFailure:
     """Why an object will never be made."""
     producer = data_object.producer
-    if producer is not None and producer.failure is not None:
-        return producer.failure
-    return SessionFailure(lost_for_good(data_object))
-
-
-def lost_for_good(constant: DataObject) -> str:
-    """What is said of a constant without any copy."""
-    return (
-        f"the data object {spell(constant.id)} ({constant.kind.label!r}) was uploaded by the client"
-        " and its last copy is lost; keep it to be able to go on"
-    )
+    if producer is None or producer.failure is None:
+        raise InvariantError(f"{data_object!r} cannot be made, and no failed task is to blame")
+    return producer.failure
 
 
 def _spread(fallout: Fallout) -> Fallout:

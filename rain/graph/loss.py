@@ -1,21 +1,21 @@
 """Going back: copies and governors that are lost, and making again what is still needed.
 
 When the last copy of a needed object is gone, its producer runs again, and so, as far as needed,
-do the producers of that one's inputs: the smallest part of the lineage. What a client uploaded and
-the server has let go cannot be made again; that fails the session by name.
+do the producers of that one's inputs: the smallest part of the lineage. It ends at what the server
+has, the constants above all: these stay as long as a task that may run again reads them.
 """
 
 from __future__ import annotations
 
 from attrs import Factory, define
 
-from rain.base.failures import OnFailure, SessionFailure
+from rain.base.errors import InvariantError
+from rain.base.failures import SessionFailure
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
 from rain.graph import planning
 from rain.graph.data_object import DataObject
-from rain.graph.failing import failure_of, lost_for_good
+from rain.graph.failing import failure_of
 from rain.graph.governor import Governor
-from rain.graph.session import Session
 from rain.graph.task import Task
 
 
@@ -25,8 +25,7 @@ class Losses:
 
     stopped: list[planning.Stopped] = Factory(list)  # assignments that were taken back
     unplanned: dict[Task, None] = Factory(dict)  # tasks that need a plan again
-    failed: dict[Session, str] = Factory(dict)  # sessions that cannot go on, and why
-    unmakeable: dict[DataObject, SessionFailure] = Factory(dict)  # in sessions that go on
+    unmakeable: dict[DataObject, SessionFailure] = Factory(dict)  # since their tasks have failed
     dropped: list[tuple[DataObject, Governor]] = Factory(list)  # copies that nobody counts on
 
 
@@ -75,12 +74,10 @@ def _make_again(lost: DataObject, losses: Losses) -> None:
         if data_object.state is ObjectState.UNFINISHED:
             continue  # reached on another way before
         producer = data_object.producer
-        session = data_object.session
-        if producer is None and session.on_failure is OnFailure.STOP:
-            losses.failed.setdefault(session, lost_for_good(data_object))
-            continue
+        if producer is None:
+            raise InvariantError(f"{data_object!r} is a constant, and the server has let it go")
         _unfinish(data_object, why, losses)
-        if producer is None or producer.has_failed:  # when run again for another output
+        if producer.has_failed:  # when run again for another output
             losses.unmakeable[data_object] = failure_of(data_object)
         elif producer.row is TaskRow.FINISHED:
             pending += _run_again(producer, losses)
@@ -107,6 +104,7 @@ def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectM
     producer.move(TaskMove.OUTPUT_LOST)
     producer.session.unfinished += 1
     producer.failures = ()
+    producer.may_run_again = False
     losses.unplanned[producer] = None
     for output in producer.outputs:
         if output.state is ObjectState.REMOVED:  # comes along, and goes again when it is made
@@ -114,6 +112,7 @@ def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectM
     revived: list[tuple[DataObject, ObjectMove]] = []
     for data_object in producer.unique_inputs():
         data_object.needed_by += 1
+        data_object.remade_by -= 1
         if data_object.state is ObjectState.REMOVED:
             revived.append((data_object, ObjectMove.REVIVE))
         elif data_object.state is not ObjectState.FINISHED:

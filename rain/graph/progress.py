@@ -70,8 +70,30 @@ def finish_objects(
     return ready
 
 
+def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:
+    """They have finished, and their outputs too; returns the inputs that nobody needs any more.
+
+    As long as outputs that may be lost are needed, the inputs belong to their lineage.
+    """
+    free: list[DataObject] = []
+    for task in tasks:
+        inputs = task.inputs
+        again = False
+        for output in task.outputs:
+            if output.may_have_to_be_made:
+                task.may_run_again = again = True
+                break
+        for data_object in inputs if len(inputs) == 1 else task.unique_inputs():
+            data_object.needed_by -= 1
+            if again:
+                data_object.remade_by += 1
+            if not data_object.needed_by and not data_object.kept:
+                free.append(data_object)
+    return free
+
+
 def consumed(tasks: Iterable[Task]) -> list[DataObject]:
-    """They need their inputs no more; returns those that nobody else needs either."""
+    """They will never run (again): returns the inputs that nobody else needs either."""
     free: list[DataObject] = []
     for task in tasks:
         inputs = task.inputs

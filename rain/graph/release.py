@@ -21,6 +21,7 @@ from rain.graph.session import Session
 from rain.graph.task import DONE, Task
 
 _FINISHED = ObjectState.FINISHED
+_REMOVED = ObjectState.REMOVED
 _REMOVE = OBJECT_MOVES[ObjectMove.REMOVE]
 
 
@@ -29,33 +30,37 @@ def release(
 ) -> tuple[dict[Governor, list[ObjectId]], int]:
     """Removes finished objects that nobody needs.
 
+    What the server has itself stays there as long as a task that may run again reads it; only the
+    governors let it go. With what is removed ends its part in the lineage of others.
+
     Returns what each governor must drop, and of how many bytes no governor holds more.
     Does nothing to objects that are unfinished or needed. Those after so many wait in the graph
     (`take_unneeded`).
     """
     if len(objects) > most:
         graph.unneeded += objects[most:]
-        objects = objects[:most]
+    looked_at = list(objects[:most])
     gone: list[DataObject] = []
     revived: list[DataObject] = []
     size = 0
-    for data_object in objects:
-        if data_object.state is not _FINISHED or data_object.kept or data_object.needed_by:
+    for data_object in looked_at:  # grows while it is walked
+        if data_object.kept or data_object.needed_by:
             continue
-        data_object.state = _REMOVE[data_object.state]
-        size += data_object.size
-        if data_object.data is not None:
-            data_object.data = None
-            undelivered = data_object.session.undelivered
-            if undelivered:
-                undelivered.pop(data_object, None)
-        elif data_object.spooled:
-            _unspool(graph, data_object)
-        producer = data_object.producer
-        if producer is None or producer.row in DONE:
+        if data_object.state is _FINISHED:
+            size += data_object.size
+            if data_object.remade_by and data_object.is_at_server:
+                gone.append(data_object)  # no governor needs it, and the server has it for later
+                continue
+            _remove(graph, data_object)
+            producer = data_object.producer
+            if producer is not None and producer.row not in DONE:
+                revived.append(data_object)
+                continue
             gone.append(data_object)
-        else:
-            revived.append(data_object)
+        elif data_object.state is not _REMOVED:
+            continue
+        if not data_object.remade_by:
+            _end_lineage(graph, data_object, looked_at, most)
     drops = forget_copies(gone)
     for data_object in revived:
         # Its producer runs again for another output: it comes along, and goes when it is made.
@@ -63,6 +68,41 @@ def release(
         for governor in planning.expect(data_object):
             drops.setdefault(governor, []).append(data_object.id)
     return drops, size
+
+
+def _remove(graph: Graph, data_object: DataObject) -> None:
+    data_object.state = _REMOVE[data_object.state]
+    if data_object.data is not None:
+        data_object.data = None
+        undelivered = data_object.session.undelivered
+        if undelivered:
+            undelivered.pop(data_object, None)
+    elif data_object.spooled:
+        _unspool(graph, data_object)
+
+
+def _end_lineage(
+    graph: Graph, data_object: DataObject, looked_at: list[DataObject], most: int
+) -> None:
+    """Nobody will ever ask for a removed object: perhaps its task need not be able to run again.
+
+    The inputs of that one are looked at next, in this turn or, beyond so many, in a later one.
+    """
+    task = data_object.producer
+    if task is None or not task.may_run_again:
+        return
+    for output in task.outputs:
+        if output.may_have_to_be_made:
+            return
+    task.may_run_again = False
+    for one in task.unique_inputs():
+        one.remade_by -= 1
+        if one.remade_by or one.needed_by or one.kept:
+            continue
+        if len(looked_at) < most:
+            looked_at.append(one)
+        else:
+            graph.unneeded.append(one)
 
 
 def take_unneeded(graph: Graph, most: int) -> list[DataObject]:

@@ -43,6 +43,7 @@ class Task:
     governor_address: str = ""  # who ran it last
     debug: str = ""
     user: str = ""  # JSON, set by the task itself
+    may_run_again: bool = False  # it reads something, and what it has made may be lost
     failures: tuple[FailedAttempt, ...] = ()  # since it was last finished
     failure: SessionFailure | None = None  # why it has failed for good, or was skipped
     waits: list[Wait] | None = None

@@ -113,7 +113,7 @@ def _finish_batch(
     if notes is not None:
         _take_notes(outputs, notes)
     _finish_outputs(state, governor, outputs, sizes, data)
-    if readers and (free := progress.consumed(readers)):
+    if readers and (free := progress.finished_reading(readers)):
         state.release_soon(free)
     if len(governor.scheduled) > len(governor.assigned):  # it was not told of all of them
         state.touched[governor] = None

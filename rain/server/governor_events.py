@@ -7,7 +7,7 @@ attempt and id and ignored. A governor that contradicts the protocol is dismisse
 from __future__ import annotations
 
 from rain.base.errors import ProtocolError
-from rain.base.failures import FailureCause, SessionFailure
+from rain.base.failures import FailureCause
 from rain.base.ids import GovernorId, ObjectId, TaskId, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import INLINE_LIMIT, TaskFailure, Update
@@ -20,7 +20,6 @@ from rain.server.messages import (
     GovernorLeft,
     GovernorUpdated,
 )
-from rain.server.sessions import fail_session
 from rain.server.state import State
 
 
@@ -109,8 +108,6 @@ def pass_on(state: State, losses: loss.Losses) -> None:
     state.news.unplanned.update(losses.unplanned)
     for data_object, governor in losses.dropped:
         state.drop(data_object, governor.alone)
-    for session, why in losses.failed.items():
-        fail_session(state, session, SessionFailure(why))
     failing.unmakeable(state, losses.unmakeable.items())
 
 

@@ -10,7 +10,7 @@ def test_a_large_constant_stays_while_a_task_needs_it() -> None:
     # given
     s = scene(1)
     constant = s.draft.constant(LARGE)
-    task, _ = s.draft.task(constant, keep=True)
+    task, _ = s.draft.task(constant)
     s.submit()
     assert s.world.object(constant).spooled
     assert s.world.object(constant).data is None

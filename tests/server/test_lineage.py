@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from rain.base.failures import SessionFailure
-from rain.base.ids import GovernorId
+from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire import Orders, PlacedObjects
+from rain.base.wire import SERVER, Orders, PlacedObjects
 from rain.graph import check
 from rain.scheduler.rain import RainScheduler
-from rain.server.messages import OrderGovernor, Refuse
+from rain.server.messages import OrderGovernor
 from rain.server.state import ReactorSettings
 from tests.support.scenes import orders_in, scene, scene_with
 
 LONG = 3000
+
+LARGE_CONSTANT = bytes(100_000)
 
 
 def test_a_lost_object_that_is_needed_is_made_again() -> None:
@@ -170,28 +171,104 @@ def test_planned_and_queued_readers_of_a_lost_object_keep_their_plan() -> None:
     assert s.world.task(late).row is TaskRow.READY
 
 
-def test_uploaded_data_that_is_lost_fails_its_session_by_name() -> None:
-    # given: b was made of an uploaded constant that nobody keeps; b is lost
+def test_a_constant_is_read_again_for_the_sake_of_what_was_made_of_it() -> None:
+    # given: a kept object that was made in two steps of a large and a small constant, none of them
+    # kept, which nobody needs any more
     s = scene(1, 1)
-    constant = s.draft.constant(bytes(100_000))
-    task, _ = s.draft.task(constant, keep=True)
+    large, small = s.draft.constant(LARGE_CONSTANT), s.draft.constant(b"small")
+    first, (a,) = s.draft.task(large)
+    second, (b,) = s.draft.task(a, small, keep=True)
     s.submit()
-    s.assign(task)
-    s.governors[0].locate(constant)
-    s.governors[0].finish(task)
-    wait = s.client.wait(s.draft.session, mode="session")
-    other = s.client.session()
+    s.assign(first)
+    s.governors[0].locate(large)
+    s.governors[0].finish(first)
+    effects = s.run(second)
+
+    # then: the governor lets them go, and the server does not
+    assert small in orders_in(effects)[GovernorId(1)].drops
+    assert s.world.object(large).state is s.world.object(small).state is ObjectState.FINISHED
+    assert s.world.discarded == []
 
     # when
     s.governors[0].leave()
 
-    # then: whoever asks now is told which object it was
-    answer = s.world.answers[s.client.wait(s.draft.session, task)]
-    assert isinstance(answer, Refuse)
-    assert isinstance(answer.reason, SessionFailure)
-    assert "the data object 1/10 ('blob') was uploaded by the client" in answer.reason.message
-    assert not isinstance(s.world.answers[wait], Refuse)
-    assert s.world.state.graph.sessions[other.session].failure is None
+    # then: they are sent to whoever makes it again
+    assert s.world.task(first).row is TaskRow.READY
+    assert orders_in(s.assign(first, to=1))[GovernorId(2)].objects.sources == [SERVER]
+    s.governors[1].locate(large)
+    s.governors[1].finish(first)
+    s.run(second, on=1)
+    assert s.world.object(b).located == (s.node(1),)
+
+    # when: nobody wants it any more
+    s.client.unkeep(b)
+
+    # then
+    assert s.world.discarded == [large]
+    assert s.world.object(large).state is s.world.object(small).state is ObjectState.REMOVED
+    assert s.world.object(small).data is None
+
+
+def test_the_constants_of_what_cannot_be_lost_go_at_once() -> None:
+    # given: the server gets the small result itself
+    s = scene(1)
+    constant = s.draft.constant(LARGE_CONSTANT)
+    task, _ = s.draft.task(constant, keep=True)
+    s.submit()
+    s.assign(task)
+    s.governors[0].locate(constant)
+
+    # when
+    s.governors[0].finish(task, data=b"small")
+
+    # then
+    assert s.world.discarded == [constant]
+
+
+def test_a_small_result_is_read_again_and_not_made_again() -> None:
+    # given: the server has a small result, of which something large was made
+    s = scene(1, 1)
+    first, (a,) = s.draft.task()
+    second, (b,) = s.draft.task(a, keep=True)
+    s.submit()
+    s.assign(first)
+    s.governors[0].finish(first, data=b"small")
+    s.run(second)
+
+    # when
+    s.governors[0].leave()
+
+    # then
+    assert s.world.task(first).state is TaskState.FINISHED
+    s.run(second, on=1)
+    assert s.world.object(b).state is ObjectState.FINISHED
+    s.client.unkeep(b)
+    assert s.world.object(a).state is ObjectState.REMOVED
+
+
+def test_the_constants_of_a_long_lineage_go_in_parts() -> None:
+    # given: each of many steps reads a constant; the last one is kept
+    settings = ReactorSettings(debug=True, governor_silence=1e9, let_go_at_once=10)
+    s = scene(1, settings=settings)
+    constants = [s.draft.constant(b"small") for _ in range(50)]
+    tasks: list[TaskId] = []
+    last: list[ObjectId] = []
+    for constant in constants:
+        task, last = s.draft.task(constant, *last, keep=constant is constants[-1])
+        tasks.append(task)
+    s.submit()
+    for task in tasks:
+        s.run(task)
+    assert all(s.world.object(one).state is ObjectState.FINISHED for one in constants)
+
+    # when
+    s.client.unkeep(*last)
+
+    # then
+    assert s.world.object(constants[0]).state is ObjectState.FINISHED
+    for _ in range(20):
+        s.world.turn()
+    assert all(s.world.object(one).state is ObjectState.REMOVED for one in constants)
 
 
 def test_uploaded_data_that_is_kept_is_sent_again_by_the_server() -> None:

@@ -147,27 +147,6 @@ def test_a_task_is_tried_again_before_it_counts_as_failed() -> None:
     assert len(failure_of(s, s.client.wait(s.draft.session, task)).attempts) == 2
 
 
-def test_a_constant_that_is_lost_for_good_fails_only_its_readers() -> None:
-    # given: a constant that the server has let go, on one governor
-    s = scene(1, 1, on_failure=GO_ON)
-    constant = s.draft.constant(b"x" * 20_000)
-    reader, _ = s.draft.task(constant)
-    apart, _ = s.draft.task()
-    s.submit()
-    s.assign(reader)
-    s.governors[0].locate(constant)
-    s.world.object(constant).spooled = False
-
-    # when
-    s.governors[0].leave()
-
-    # then
-    assert rows(s, [reader, apart]) == [TaskRow.SKIPPED, TaskRow.READY]
-    failure = failure_of(s, s.client.wait(s.draft.session, reader))
-    assert failure.task is None
-    assert "its last copy is lost" in failure.message
-
-
 def test_what_failed_when_it_was_made_again_fails_those_who_need_it_now() -> None:
     # given: a finished object that was lost, whose task fails when it runs again
     s = scene(1, 1, on_failure=GO_ON)
