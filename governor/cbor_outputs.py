@@ -12,6 +12,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, spell
 from rain.base.kinds import DataType, ObjectKind
 from rain.common.content_type import is_type_instance
+from rain.common.errors import RainException
 from rain.common.fs import unpack
 from rain.governor.cbor_calls import Call, UncallableError
 from rain.governor.cbor_replies import AtPath, InMemory, OtherObject, Result, SaidOutput
@@ -41,7 +42,7 @@ class Exchange:
         self._unpacked[object_id] = target
         try:
             unpack(content, target)
-        except (OSError, tarfile.TarError) as error:
+        except (OSError, RainException) as error:
             raise UncallableError(
                 f"the directory {spell(object_id)} cannot be unpacked: {error}"
             ) from None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import tarfile
 from pathlib import Path, PurePosixPath
 
 from rain.base.errors import RainError
 from rain.base.ids import spell
 from rain.base.kinds import DataType, ObjectKind
+from rain.common.errors import RainException
 from rain.common.fs import copy_writable, unpack
 from rain.governor.messages import BuiltinInput, Stored
 from rain.governor.store import MEMORY_LIMIT, Store
@@ -41,8 +41,8 @@ def copy_to(store: Store, source: BuiltinInput, target: Path) -> None:
     elif source.kind.data_type is DataType.DIRECTORY:
         try:
             unpack(source.content, target)
-        except tarfile.TarError as error:
-            raise BuiltinError(f"the directory {spell(source.id)} is not a tar: {error}") from None
+        except RainException as error:
+            raise BuiltinError(f"the input {spell(source.id)} is no directory: {error}") from None
     else:
         target.write_bytes(source.content)
 

@@ -201,7 +201,7 @@ class Store:
             if not entry.is_symlink():
                 self._own_links(entry, adopted)
                 continue
-            source = entry.resolve()
+            source = Path(os.path.realpath(entry))  # resolve() stumbles over links in circles
             is_other = source.is_relative_to(self.folder) and not source.is_relative_to(adopted)
             if is_other and source.exists():
                 entry.unlink()

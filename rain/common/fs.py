@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Union
 
 from rain.common.errors import RainException
+from rain.stream.unpacking import extract
 
 Tree = Mapping[str, Union[bytes, str, "Tree"]]
 """A directory as a mapping: names to contents, or to mappings for the folders inside."""
@@ -24,6 +25,11 @@ _ANY_EXECUTE = 0o111
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
     """An entry without what differs from machine to machine."""
+    if not (info.isfile() or info.isdir() or info.issym() or info.islnk()):
+        raise RainException(
+            f"The directory cannot be packed: {info.name!r} is neither a file nor a directory"
+            " nor a link"
+        )
     info.uid = info.gid = 0
     info.uname = info.gname = ""
     info.mtime = 0
@@ -95,7 +101,10 @@ def _flatten(
 
 
 def unpack(data: bytes, path: Path) -> None:
-    """Writes what an archive holds into a directory, which is made when it is not there."""
+    """Writes what an archive holds into a directory, which is made when it is not there.
+
+    Links stay links, wherever they lead. RainException says why it does not work.
+    """
     _unpack(io.BytesIO(data), path)
 
 
@@ -107,11 +116,11 @@ def unpack_file(source: Path, path: Path) -> None:
 
 def _unpack(source: IO[bytes], path: Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(fileobj=source, mode="r:") as archive:
-        # The oldest Pythons that we run on have no filters: there, entries are written as they are.
-        if hasattr(tarfile, "data_filter"):
-            archive.extraction_filter = tarfile.data_filter
-        archive.extractall(path)
+    try:
+        with tarfile.open(fileobj=source, mode="r:") as archive:
+            extract(archive, path)
+    except tarfile.TarError as error:
+        raise RainException(f"The directory cannot be unpacked into {path}: {error}") from None
 
 
 def copy_writable(source: Path, target: Path) -> None:

@@ -20,6 +20,7 @@ from attrs import define, frozen
 
 from rain.base.errors import RainError
 from rain.stream.sockets import BUFFER, BrokenError, receive_into, send, send_file
+from rain.stream.unpacking import extract
 
 _FOLDER_MODE = 0o755
 _FILE_MODE = 0o644
@@ -143,7 +144,6 @@ def receive_folder(connected: socket.socket, target: Path, length: int) -> None:
     arriving = _Arriving(connected, length)
     with io.BufferedReader(arriving, BUFFER) as buffered:
         with tarfile.open(fileobj=buffered, mode="r|", bufsize=tarfile.RECORDSIZE) as archive:
-            archive.extraction_filter = getattr(tarfile, "data_filter", None)
-            archive.extractall(target)
+            extract(archive, target)
         while buffered.read(BUFFER):
             pass  # the zeros at its end

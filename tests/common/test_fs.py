@@ -39,6 +39,27 @@ def test_a_directory_comes_back_with_empty_folders_links_and_programs(tmp_path: 
     assert not os.access(copy / "file", os.X_OK)
 
 
+def test_links_come_back_wherever_they_lead(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "absolute").symlink_to("/etc/hostname")
+    (source / "out").symlink_to("../../x")
+
+    for _ in range(2):  # also over what is there already
+        unpack(pack_directory(source), tmp_path / "copy")
+
+    assert (tmp_path / "copy" / "absolute").readlink() == Path("/etc/hostname")
+    assert (tmp_path / "copy" / "out").readlink() == Path("../../x")
+
+
+def test_what_cannot_be_unpacked_or_packed_is_said_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RainException, match=r"^The directory cannot be unpacked into .*copy: "):
+        unpack(b"no archive", tmp_path / "copy")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(RainException, match=r"^The directory cannot be packed: './pipe' is"):
+        pack_directory(tmp_path)
+
+
 def test_equal_directories_have_equal_archives(tmp_path: Path) -> None:
     for name, order in (("a", "xy"), ("b", "yx")):
         (tmp_path / name).mkdir()

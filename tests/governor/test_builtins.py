@@ -271,7 +271,7 @@ def test_a_directory_that_is_no_archive_fails_the_task(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
         tree = governor.give(b"no archive", FOLDER)
         part = governor.builtin("slice_directory", {"path": "x"}, (tree,))
-        assert "is not a tar" in await governor.failure(part)
+        assert "is no directory: The directory cannot be unpacked" in await governor.failure(part)
 
     governed(tmp_path, scenario)
 

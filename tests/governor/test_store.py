@@ -76,6 +76,13 @@ def test_links_into_the_store_become_copies_inside_of_an_adopted_folder(
     assert (store.path(stored.file) / "other").is_symlink()
 
 
+def test_links_in_a_circle_are_stored_as_they_are(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "circle").symlink_to("circle")
+    stored = store.adopt(tmp_path / "made")
+    assert (store.path(stored.file) / "circle").readlink() == Path("circle")
+
+
 def test_what_others_own_is_not_made_read_only(store: Store, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("x")

@@ -5,6 +5,7 @@ import os
 import socket
 import tarfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +107,40 @@ def test_an_archive_cannot_write_outside_of_its_folder(tmp_path: Path) -> None:
     with pytest.raises(tarfile.TarError):
         unpacked(packed.getvalue(), tmp_path / "copy")
     assert not (tmp_path / "escaped").exists()
+
+
+def test_links_that_lead_anywhere_come_as_they_are(tmp_path: Path) -> None:
+    # given: links to an absolute path, out of the directory, to nothing, and in a circle
+    folder = tmp_path / "folder"
+    (folder / "deep").mkdir(parents=True)
+    leads = {"absolute": "/etc/hostname", "out": "../../x", "none": "nothing", "circle": "circle"}
+    for name, target in leads.items():
+        (folder / "deep" / name).symlink_to(target)
+    (folder / "below").symlink_to("deep")
+
+    # when
+    unpacked(bytes_of(InFolder(folder)), tmp_path / "copy")
+
+    # then
+    for name, target in leads.items():
+        assert (tmp_path / "copy" / "deep" / name).readlink() == Path(target)
+    assert (tmp_path / "copy" / "below").readlink() == Path("deep")
+
+
+@pytest.mark.parametrize("below", [tarfile.REGTYPE, tarfile.SYMTYPE])
+def test_nothing_is_written_through_a_link(tmp_path: Path, below: bytes) -> None:
+    # given: a link out of the directory, and an entry below that link
+    (tmp_path / "other").mkdir()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, kind in (("door", tarfile.SYMTYPE), ("door/escaped", below)):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, str(tmp_path / "other")
+            archive.addfile(info)
+
+    # when
+    with suppress(tarfile.TarError, OSError):  # what is not refused is written below the directory
+        unpacked(packed.getvalue(), tmp_path / "copy")
+
+    # then
+    assert not any((tmp_path / "other").iterdir())
