@@ -118,7 +118,7 @@ def _pass_on(state: State, fallout: failing.Fallout) -> None:
     for governor, task, attempt in fallout.stopped:
         state.stop(governor, task, attempt)
     gone = set(fallout.objects)
-    state.unfetched = {key: n for key, n in state.unfetched.items() if key[0] not in gone}
+    state.forget_fetches(lambda data_object, _: data_object in gone)
     state.release_soon(fallout.free)
     for task in fallout.tasks:
         state.news.unplanned.pop(task, None)

@@ -12,7 +12,7 @@ from rain.base.ids import GovernorId, ObjectId, TaskId, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import INLINE_LIMIT, TaskFailure, Update
 from rain.graph import Governor, Task, loss, progress
-from rain.server import failing, feasibility, finishing, happenings
+from rain.server import failing, feasibility, finishing, happenings, losses, unfetched
 from rain.server.messages import (
     DismissGovernor,
     GovernorEvent,
@@ -63,7 +63,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     for failure in update.failed:
         _failed(state, governor, failure)
     for object_id in update.unfetched:
-        _unfetched(state, governor, object_id)
+        unfetched.apply(state, governor, object_id)
     for sample in update.monitoring:
         state.note(happenings.Monitoring(state.now, governor.address, sample))
 
@@ -79,14 +79,14 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     state.forget_orders(governor)
     state.estimates.forget(governor)
     state.touched.pop(governor, None)
-    state.unfetched = {key: n for key, n in state.unfetched.items() if key[1] is not governor}
+    state.forget_fetches(lambda _, reader: reader is governor)
     state.news.left.append(governor)
     state.note(happenings.GovernorRemoved(state.now, governor.address, cause), len(cause))
     sent = [task for task in governor.assigned if task.row is not TaskRow.AHEAD]
     running = [task for task in sent if task.row is TaskRow.RUNNING]
     if len(sent) == 1:  # the start of a task is told when it has run for a while: perhaps too late
         running = sent
-    pass_on(state, loss.lose_governor(governor))
+    losses.pass_on(state, loss.lose_governor(governor))
     if not on_purpose:
         for task in running:
             if task.is_known and not task.is_done:
@@ -98,17 +98,6 @@ def dismiss(state: State, governor: Governor, reason: str) -> None:
     """A governor that breaks the protocol, or is silent for too long, is closed and lost."""
     left(state, governor.id, reason)
     state.emit(DismissGovernor(governor.id, reason))
-
-
-def pass_on(state: State, losses: loss.Losses) -> None:
-    """What a loss has led to: stops, new work for the scheduler, failed sessions."""
-    for governor, task, attempt in losses.stopped:
-        if governor.id in state.graph.governors:
-            state.stop(governor, task, attempt)
-    state.news.unplanned.update(losses.unplanned)
-    for data_object, governor in losses.dropped:
-        state.drop(data_object, governor.alone)
-    failing.unmakeable(state, losses.unmakeable.items())
 
 
 def _current(state: State, governor: Governor, task_id: TaskId, attempt: int) -> Task | None:
@@ -168,29 +157,6 @@ def _located(state: State, governor: Governor, object_ids: list[ObjectId]) -> No
         data_object.locate_on(governor)
         if data_object.size > INLINE_LIMIT:
             state.estimates.arrived(governor, data_object, state.now)
-        if state.unfetched:
-            state.unfetched.pop((data_object, governor), None)
+        if state.unfetched or state.remade:
+            state.fetched(data_object, governor)
         arrived.append((data_object, governor))
-
-
-def _unfetched(state: State, governor: Governor, object_id: ObjectId) -> None:
-    """A copy could not be fetched: try again, at last from nowhere but a new one."""
-    data_object = state.graph.objects.get(object_id)
-    if data_object is None or governor not in data_object.assigned or not data_object.is_finished:
-        state.ignored += 1
-        return
-    if governor in data_object.located:
-        # It spoke of a copy that was dropped meanwhile and ordered again.
-        if data_object.located == governor.alone and not data_object.is_at_server:
-            pass_on(state, loss.lose_copy(data_object, governor))
-            return
-        data_object.unlocate(governor)
-    key = (data_object, governor)
-    tries = state.unfetched[key] = state.unfetched.get(key, 0) + 1
-    if tries >= state.settings.fetch_tries and not data_object.is_at_server:
-        # Its holders do not give it, whatever they say: for the others it is as good as lost.
-        state.unfetched = {k: n for k, n in state.unfetched.items() if k[0] is not data_object}
-        for holder in data_object.located:
-            pass_on(state, loss.lose_copy(data_object, holder))
-        return
-    state.to_place[key] = tries

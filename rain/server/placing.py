@@ -46,7 +46,7 @@ def place_again(state: State, data_object: DataObject, governor: Governor, tries
     """Tells a governor once more where to get an object; after each failure from another one."""
     if data_object.data is not None:  # it arrives with this very message
         data_object.locate_on(governor)
-        state.unfetched.pop((data_object, governor), None)
+        state.fetched(data_object, governor)
     _place(state, state.orders(governor), (data_object,), governor, tries)
 
 

@@ -20,6 +20,7 @@ from rain.server import (
     finishing,
     governor_events,
     test_mode,
+    unfetched,
 )
 from rain.server.messages import Effect, TurnInput
 from rain.server.resting import Rest
@@ -70,7 +71,7 @@ class Reactor:
             client_events.apply(state, client_event)
         if now >= self._silence_due:
             self._dismiss_silent()
-        if state.infeasible or state.hopeless or state.forced:
+        if state.infeasible or state.hopeless or state.forced or state.postponed:
             self._look_at_what_is_rare()
         news = state.news
         scheduled = now >= state.throttle.rests_until and (
@@ -87,9 +88,11 @@ class Reactor:
         return TurnOutput(effects, scheduled, interrupted)
 
     def _look_at_what_is_rare(self) -> None:
-        """Tasks that no governor fits, and objects that a test wants somewhere."""
+        """Tasks that no governor fits, copies to be offered again, and what a test wants."""
         if self.state.infeasible or self.state.hopeless:
             feasibility.give_up(self.state)
+        if self.state.postponed:
+            unfetched.offer_again(self.state)
         if self.state.forced:
             test_mode.force(self.state)
 
@@ -109,6 +112,8 @@ class Reactor:
         due = min(self._scheduler_due(), state.later_due)
         if self._silence_due < due and state.graph.governors:
             due = self._silence_due
+        if state.postponed:
+            due = min(due, *state.postponed.values())
         if state.infeasible or state.hopeless:
             due = min(due, feasibility.next_deadline(state))
         return due

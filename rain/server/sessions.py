@@ -65,9 +65,7 @@ def _note_end(state: State, session: Session, reason: CloseReason, message: str)
 
 
 def _clear(state: State, session: Session) -> None:
-    state.unfetched = {
-        key: tries for key, tries in state.unfetched.items() if key[0].session is not session
-    }
+    state.forget_fetches(lambda data_object, _: data_object.session is session)
     state.infeasible = {
         key: deadline for key, deadline in state.infeasible.items() if key[0] is not session
     }

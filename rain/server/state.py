@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 
 from attrs import Factory, define, frozen
@@ -40,6 +40,8 @@ class ReactorSettings:
     governor_silence: float = 20.0  # seconds without a word until a governor counts as lost
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
+    remake_rounds: int = 2  # how often an object is made again since a governor cannot fetch it
+    offer_tries: int = 10  # how often one governor is offered what the server has
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
     given_up_at_once: int = 2_000  # tasks without such a governor that one turn fails
     little: int = 1024 * 1024  # as many bytes and no more a governor may hold in vain for
@@ -95,6 +97,8 @@ class State:
     waits: dict[RequestId, Wait] = Factory(dict)
     touched: dict[Governor, None] = Factory(dict)  # may be able to take tasks
     unfetched: dict[tuple[DataObject, Governor], int] = Factory(dict)  # failed fetches so far
+    remade: dict[tuple[DataObject, Governor], int] = Factory(dict)  # how often for want of a copy
+    postponed: dict[tuple[DataObject, Governor], float] = Factory(dict)  # offered again: when
     to_place: dict[tuple[DataObject, Governor], int] = Factory(dict)  # those to be tried again
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up
@@ -231,6 +235,19 @@ class State:
             self.later_due = min([later.due for later in waiting.values()], default=inf)
         elif not waiting:
             self.later_due = inf
+
+    def fetched(self, data_object: DataObject, governor: Governor) -> None:
+        """A copy has arrived, or is given up: failures before that do not count any more."""
+        key = data_object, governor
+        self.unfetched.pop(key, None)
+        self.remade.pop(key, None)
+        self.postponed.pop(key, None)
+
+    def forget_fetches(self, gone: Callable[[DataObject, Governor], bool]) -> None:
+        """Forgets the failures of copies that are gone."""
+        for table in (self.unfetched, self.remade, self.postponed):
+            for key in [key for key in table if gone(*key)]:
+                del table[key]
 
     def drop(self, data_object: DataObject, holders: tuple[Governor, ...]) -> None:
         """Tells governors that they need not hold an object any more."""

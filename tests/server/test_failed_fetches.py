@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire import Orders, Update
-from rain.server.messages import OrderGovernor
+from rain.server.messages import OrderGovernor, Refuse
 from rain.server.state import ReactorSettings
 from tests.support.scenes import Scene, orders_in, scene
 
@@ -86,17 +87,80 @@ def test_a_fetch_that_succeeds_after_a_failure_starts_to_count_anew() -> None:
     assert not s.world.state.unfetched
 
 
-def test_what_the_server_has_itself_is_offered_for_ever() -> None:
+def test_what_the_server_has_itself_is_offered_after_growing_pauses_and_not_for_ever() -> None:
     # given: a large constant, and a governor that cannot get it
-    s = scene(1)
-    constant = s.draft.constant(bytes(100_000))
+    settings = ReactorSettings(debug=True, governor_silence=1e9, offer_tries=5)
+    s = scene(1, settings=settings, on_failure=OnFailure.CONTINUE)
+    constant = s.draft.constant(bytes(100_000), keep=True)
     task, _ = s.draft.task(constant)
     s.submit()
     s.assign(task)
 
-    # when / then
-    assert sources(s, constant, 10) == ["server"] * 10
+    # when: it is offered when the pause is over, and not before
+    pauses: list[float] = []
+    for _ in range(4):
+        assert orders_in(s.governors[0].send(Update(unfetched=[constant]))) == {}
+        pauses.append(s.world.reactor.next_time() - s.world.now)
+        (orders,) = orders_in(s.world.turn(after=pauses[-1])).values()
+        assert orders.objects.sources == ["server"]
+    s.governors[0].send(Update(unfetched=[constant]))
+
+    # then
+    assert [round(pause, 3) for pause in pauses] == [0.1, 0.2, 0.4, 0.8]
+    assert s.world.task(task).row is TaskRow.FAILED
+    failure = s.world.task(task).failure
+    assert failure is not None
+    assert "from the server to the governor 127.0.0.1:9001, after 5 tries" in failure.message
+    assert task not in s.governors[0].tasks
     assert s.world.object(constant).state is ObjectState.FINISHED
+    assert not s.world.state.unfetched
+    assert not s.world.state.postponed
+
+
+def test_what_never_arrives_is_made_again_so_often_and_no_more() -> None:
+    # given: a governor that cannot fetch from the only other one, where the object is always made
+    s, a, producer, reader = fetching(holders=1, tries=2)
+    for _ in range(s.world.state.settings.remake_rounds):
+        sources(s, a, 1)
+        s.governors[-1].send(Update(unfetched=[a]))
+        assert s.world.task(producer).row is TaskRow.READY
+        s.run(producer, on=0)
+        s.assign(reader, to=1)
+    wait = s.client.wait(s.draft.session, reader)
+
+    # when
+    sources(s, a, 1)
+    s.governors[-1].send(Update(unfetched=[a]))
+
+    # then: the reader has failed, with both ends by name
+    answer = s.world.answers[wait]
+    assert isinstance(answer, Refuse)
+    assert isinstance(answer.reason, SessionFailure)
+    assert answer.reason.task == reader
+    ends = "from 127.0.0.1:9001 to the governor 127.0.0.1:9002, though it was made again 2 times"
+    assert ends in answer.reason.message
+    assert not s.world.state.remade
+
+
+def test_another_governor_may_still_read_what_does_not_arrive_at_one() -> None:
+    # given: a reader with a second try, whose first governor cannot fetch
+    settings = ReactorSettings(debug=True, governor_silence=1e9, fetch_tries=1, remake_rounds=0)
+    s = scene(1, 1, 1, settings=settings)
+    producer, (a,) = s.draft.task()
+    reader, _ = s.draft.task(a, keep=True, tries=2)
+    s.submit()
+    s.run(producer, on=0)
+    s.assign(reader, to=1)
+
+    # when
+    s.governors[1].send(Update(unfetched=[a]))
+
+    # then
+    assert s.world.task(reader).row is TaskRow.READY
+    assert s.governors[1].tasks == {}
+    s.run(reader, on=2)
+    assert s.world.task(reader).state is TaskState.FINISHED
+    assert s.world.task(producer).attempt == 1
 
 
 def test_a_failed_fetch_of_what_was_dropped_meanwhile_is_ignored() -> None:

@@ -1,0 +1,18 @@
+"""What the loss of a governor or of a copy has led to, passed on to whom it concerns."""
+
+from __future__ import annotations
+
+from rain.graph import loss
+from rain.server import failing
+from rain.server.state import State
+
+
+def pass_on(state: State, lost: loss.Losses) -> None:
+    """What a loss has led to: stops, new work for the scheduler, failed sessions."""
+    for governor, task, attempt in lost.stopped:
+        if governor.id in state.graph.governors:
+            state.stop(governor, task, attempt)
+    state.news.unplanned.update(lost.unplanned)
+    for data_object, governor in lost.dropped:
+        state.drop(data_object, governor.alone)
+    failing.unmakeable(state, lost.unmakeable.items())
