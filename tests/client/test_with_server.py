@@ -196,13 +196,44 @@ def test_a_failing_function_tells_both_stacks_and_spares_other_sessions(client: 
 
 
 def test_objects_that_were_dropped_can_not_be_inputs_any_more(session: Session) -> None:
-    const = blob("x")
+    first = add(pickled(1))
     session.submit()
-    add(const)
+    add(first)
 
     with pytest.raises(RainException, match="was not kept"):
         session.submit()
     assert session.task_count == 1
+
+
+def test_a_constant_of_an_earlier_submit_may_be_read_as_long_as_its_handle_lives(
+    client: Client, session: Session
+) -> None:
+    # given: a large constant and a small one, not kept, whose first readers have finished
+    large, small = pickled(bytes(100_000)), pickled(b"small")
+    add(large, small)
+    session.submit()
+    session.wait_all()
+    numbers = {large.id, small.id}
+
+    # when
+    again = add(large, small)
+    again.output.keep()
+    session.submit()
+
+    # then
+    assert again.output.fetch().load() == bytes(100_000) + b"small"
+    with pytest.raises(RainException, match="is not kept"):
+        large.fetch()
+    assert held_by_governors(client) & numbers
+
+    # when: nobody can name them any more
+    again.output.unkeep()
+    del again, large, small
+    gc.collect()
+
+    # then: a test that hangs is one that fails
+    while held_by_governors(client) & numbers:
+        pass
 
 
 def test_collected_handles_let_their_data_go(client: Client, session: Session) -> None:
