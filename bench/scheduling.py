@@ -112,7 +112,7 @@ def _ends(bench: Bench) -> Iterator[News]:
             continue
         task = next(iter(governor.assigned))
         progress.finish({task: SECONDS}, governor)
-        progress.consumed([task])
+        progress.finished_reading([task])
         ready = progress.finish_objects(task.outputs, [8] * len(task.outputs), governor)
         yield News(finished=[task], ready=ready)
 

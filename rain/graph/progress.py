@@ -78,6 +78,8 @@ def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:
     free: list[DataObject] = []
     for task in tasks:
         inputs = task.inputs
+        if not inputs:
+            continue
         again = False
         for output in task.outputs:
             if output.may_have_to_be_made:

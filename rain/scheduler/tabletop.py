@@ -192,7 +192,7 @@ class Tabletop:
         self.news.finished.append(task)
         made = [output for output in task.outputs if not output.is_finished]
         self.news.ready += progress.finish_objects(made, [size] * len(made), governor)
-        release(self.graph, [*progress.consumed((task,)), *task.outputs])
+        release(self.graph, [*progress.finished_reading((task,)), *task.outputs])
 
     # How it stands.
 
