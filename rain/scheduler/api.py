@@ -15,7 +15,9 @@ thrown away itself and made anew.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from sys import getrecursionlimit, setrecursionlimit
 from typing import NoReturn, Protocol
 
 from attrs import Factory, define
@@ -26,6 +28,15 @@ from rain.graph import DataObject, Governor, Graph, Session, Task, planning, rul
 from rain.scheduler.estimates import Estimates
 
 _WAITING, _READY = TaskRow.WAITING, TaskRow.READY  # asked for every task, and an enum is slow
+
+MOST = 2**63 - 1
+"""The largest priority; the smallest is -MOST. Governors are told in 64 bits."""
+
+_ROOM = 100
+"""Calls inside each other that a step may need when a plugin has nearly used up all that Python
+allows: a step that is given up halfway would leave a graph that contradicts itself."""
+
+_SHOWN = 60  # characters of what was no priority
 
 
 # Not an Exception: what catches those for reasons of its own shall not catch this.
@@ -68,8 +79,8 @@ class Plan:
     """The only hand that a scheduler has on the graph.
 
     Every method applies one step at once, or raises `PlanError` with the broken rule and changes
-    nothing. When the plan is over, steps raise `SchedulerInterrupted`: one that is being made when
-    that happens is made to its end before.
+    nothing. Priorities are whole numbers of 64 bits. When the plan is over, steps raise
+    `SchedulerInterrupted`: one that is being made when that happens is made to its end before.
     """
 
     graph: Graph
@@ -94,8 +105,9 @@ class Plan:
             rule = "finished task" if task.is_done else "planned task"
             raise PlanError(rule, f"{task!r} cannot be planned: it is {task.row.value}")
         graph, kind = self.graph, task.kind
-        if task.session.tasks.get(task.id) is not task:
-            raise PlanError("unknown task", f"{task!r} is not in the graph any more")
+        self._check_known(task)
+        if type(priority) is not int or not -MOST <= priority <= MOST:
+            (priority,) = _whole([priority])
         if (
             graph.governors.get(governor.id) is not governor
             or kind.constraints is not None
@@ -103,7 +115,12 @@ class Plan:
             or kind.resources.cpus > governor.cpus
         ):  # seldom
             self._check_place(task, governor)
-        planning.plan(task, governor, priority)
+        limit = getrecursionlimit()
+        setrecursionlimit(limit + _ROOM)
+        try:
+            planning.plan(task, governor, priority)
+        finally:
+            setrecursionlimit(limit)
         self.touched[governor] = None
         self.steps += 1
         if self.steps == self.last or self.over:
@@ -121,12 +138,19 @@ class Plan:
             raise SchedulerInterrupted
         if len(priorities) != len(tasks):
             raise PlanError("priorities", f"{len(tasks)} tasks have {len(priorities)} priorities")
+        priorities = _whole(priorities)
         if not tasks or not self._are_alike(tasks):
             for task, priority in zip(tasks, priorities, strict=True):
                 self.assign(task, governor, priority)
             return
+        self._check_known(tasks[0])  # and so its session, which is that of all of them
         self._check_place(tasks[0], governor)
-        planning.plan_alike(tasks, governor, priorities)
+        limit = getrecursionlimit()
+        setrecursionlimit(limit + _ROOM)
+        try:
+            planning.plan_alike(tasks, governor, priorities)
+        finally:
+            setrecursionlimit(limit)
         self.touched[governor] = None
         self.steps += 1
         if self.steps == self.last or self.over:
@@ -142,6 +166,21 @@ class Plan:
             if task.row is not ready or task.kind is not kind or known.get(task.id) is not task:
                 return False
         return True
+
+    def _check_known(self, task: Task) -> None:
+        """Whether it is a task of this graph: of an ended session, or of a copy, it is not."""
+        session = task.session
+        if (
+            session.tasks.get(task.id) is not task
+            or self.graph.sessions.get(session.id) is not session
+        ):
+            raise PlanError("unknown task", f"{task!r} is not in the graph any more")
+
+    def _check_object(self, data_object: DataObject) -> None:
+        """Whether it is an object of this graph."""
+        session = data_object.session
+        if not data_object.is_known or self.graph.sessions.get(session.id) is not session:
+            raise PlanError("unknown object", f"{data_object!r} is not in the graph any more")
 
     def _check_place(self, task: Task, governor: Governor) -> None:
         """Whether the task may be planned there, as far as its kind and the governors say."""
@@ -165,10 +204,16 @@ class Plan:
             raise PlanError(
                 "unplanned task", f"{task!r} cannot be taken back: it is {task.row.value}"
             )
-        if task.assigned is not None:
-            self.stopped += planning.recall_followers(task)
-            self.stopped.append((governor, task, task.attempt))
-        planning.withdraw(task)
+        self._check_known(task)
+        limit = getrecursionlimit()
+        setrecursionlimit(limit + _ROOM)
+        try:
+            if task.assigned is not None:
+                self.stopped += planning.recall_followers(task)
+                self.stopped.append((governor, task, task.attempt))
+            planning.withdraw(task)
+        finally:
+            setrecursionlimit(limit)
         self.touched[governor] = None
         self.steps += 1
         if self.steps == self.last or self.over:
@@ -182,11 +227,15 @@ class Plan:
             raise PlanError(
                 "unfinished object", f"{data_object!r} cannot be copied: it is not finished"
             )
-        if not data_object.is_known:
-            raise PlanError("unknown object", f"{data_object!r} is not in the graph any more")
+        self._check_object(data_object)
         if self.graph.governors.get(governor.id) is not governor:
             raise PlanError("unknown governor", f"{governor!r} is not in the graph any more")
-        planning.order_copy(data_object, governor)
+        limit = getrecursionlimit()
+        setrecursionlimit(limit + _ROOM)
+        try:
+            planning.order_copy(data_object, governor)
+        finally:
+            setrecursionlimit(limit)
         self.copies.append((data_object, governor))
         self.touched[governor] = None
         self.steps += 1
@@ -203,6 +252,7 @@ class Plan:
             raise PlanError(
                 "unfinished object", f"{data_object!r} cannot be dropped: it is being made"
             )
+        self._check_object(data_object)
         others = [other for other in data_object.located if other is not governor]
         if not others and not data_object.is_at_server:
             raise PlanError("last copy", f"{data_object!r} cannot be dropped: it is the last copy")
@@ -216,7 +266,12 @@ class Plan:
                 "copy in use", f"{data_object!r} cannot be dropped: {governor!r} makes it again"
             )
         was_told = governor in data_object.assigned
-        data_object.leave(governor)
+        limit = getrecursionlimit()
+        setrecursionlimit(limit + _ROOM)
+        try:
+            data_object.leave(governor)
+        finally:
+            setrecursionlimit(limit)
         if was_told:
             self.drops.append((data_object, governor))
         self.touched[governor] = None
@@ -252,6 +307,21 @@ class Plan:
         """No step is made any more."""
         self.over = True
         raise SchedulerInterrupted
+
+
+def _whole(priorities: Sequence[int]) -> list[int]:
+    """The priorities as governors can be told of them."""
+    try:
+        return array("q", list(priorities)).tolist()
+    except (TypeError, OverflowError):
+        if len(priorities) > 1:  # which of them is wrong?
+            return [_whole([priority])[0] for priority in priorities]
+        text = repr(priorities[0])
+        raise PlanError(
+            "priorities",
+            f"a priority is a whole number from {-MOST} to {MOST}, not"
+            f" {text if len(text) <= _SHOWN else text[:_SHOWN] + '...'}",
+        ) from None
 
 
 STEPS = (

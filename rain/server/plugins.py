@@ -11,13 +11,15 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import traceback
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rain.base.errors import StartError
+from rain.base.errors import InvariantError, StartError
 from rain.scheduler import shipped
-from rain.scheduler.api import Scheduler
+from rain.scheduler.api import Scheduler, SchedulerInterrupted
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -56,20 +58,51 @@ def maker_of(name: str) -> Callable[[], Scheduler]:
     """Makes schedulers of this name, as often as it is called; the file is read only now."""
     plain, _, options = name.partition("?")
     factory = _find(plain)
-    if not callable(getattr(factory, "schedule", None)):
+    schedule = getattr(factory, "schedule", None)
+    if not callable(schedule):
         raise StartError(f"the scheduler {plain!r} has no method schedule(graph, news, plan)")
+    if any(found(schedule) for found in _LAZY):
+        raise StartError(
+            f"the method schedule of the scheduler {plain!r} is a coroutine or a generator, which"
+            " would plan nothing: write a plain function"
+        )
     try:
-        arguments = _read_options(plain, factory, options)
+        with _by_name(f"the scheduler {plain!r} cannot be read"):
+            arguments = _read_options(plain, factory, options)
     except ValueError as error:
         raise _refused(plain, error) from error
 
     def make() -> Scheduler:
         try:
-            return factory(**arguments)
+            with _by_name(f"the scheduler {plain!r} cannot be made"):
+                return factory(**arguments)
         except ValueError as error:
             raise _refused(plain, error) from error
 
     return make
+
+
+_LAZY = (
+    inspect.iscoroutinefunction,
+    inspect.isgeneratorfunction,
+    inspect.isasyncgenfunction,
+)
+
+
+@contextmanager
+def _by_name(what: str) -> Generator[None]:
+    """A stranger's code may raise anything; a `ValueError` is its complaint about its options."""
+    try:
+        yield
+    except (KeyboardInterrupt, InvariantError, SchedulerInterrupted, StartError, ValueError):
+        raise
+    except BaseException as error:
+        said = traceback.format_exception_only(error)[-1].strip()
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        file, line = place.filename, place.lineno
+        if isinstance(error, SyntaxError):
+            file, line = error.filename or file, error.lineno
+        raise StartError(f"{what}: it raised {said} ({file}, line {line})") from error
 
 
 def _refused(name: str, error: ValueError) -> StartError:
@@ -90,8 +123,9 @@ def _from_package(name: str) -> Factory:
             " and FILE.py:CLASS names one of your own"
         )
     try:
-        loaded: Factory = found[0].load()
-    except (ImportError, AttributeError) as error:
+        with _by_name(f"the scheduler {name!r} cannot be loaded"):
+            loaded: Factory = found[0].load()
+    except ValueError as error:
         raise StartError(f"the scheduler {name!r} cannot be loaded: {error}") from error
     return loaded
 
@@ -108,8 +142,9 @@ def _from_file(name: str) -> Factory:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # where attrs and dataclasses look for annotations
     try:
-        spec.loader.exec_module(module)
-    except (ImportError, SyntaxError, AttributeError, NameError) as error:
+        with _by_name(f"the scheduler file {file} cannot be loaded"):
+            spec.loader.exec_module(module)
+    except ValueError as error:
         raise StartError(f"the scheduler file {file} cannot be loaded: {error}") from error
     found: Factory | None = getattr(module, attribute, None)
     if found is None:

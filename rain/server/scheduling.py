@@ -30,6 +30,9 @@ from rain.server.state import State
 QUIET = 60.0
 """Seconds for which the same complaint is not told again."""
 
+LONGEST = 1000
+"""Characters of a scheduler's exception that are told; its trace has all of them."""
+
 
 Ask = Callable[[Graph, News, Plan], None]
 """Asks a scheduler for its plan."""
@@ -86,7 +89,7 @@ class Scheduling:
         if plan.over:
             self._replace(state)
             return plan.steps
-        self._plan_once(state, news)
+        self._plan_once(state)
         return None
 
     def _own_news(self, graph: Graph, news: News) -> News:
@@ -117,12 +120,13 @@ class Scheduling:
         self.scheduler = self.make()
         self.scheduler.schedule(graph, news, plan)
 
-    def _plan_once(self, state: State, news: News) -> None:
+    def _plan_once(self, state: State) -> None:
         """A fresh scheduler knows nothing of the past, so it is told of all that has no plan."""
         told = first_news(state.graph)
+        # What nobody can plan now the scheduler must hear of once more. Its own news are not asked
+        # for that: it may have done anything with them.
+        self.unheard = dict.fromkeys(told.submitted)
         _let_plan(self.instead(), state, told)
-        # What nobody could plan the scheduler must hear of once more, and all the rest of the news.
-        self.unheard = dict.fromkeys([*news.submitted, *news.unplanned, *told.submitted])
 
     def _replace(self, state: State) -> None:
         """The scheduler was interrupted: somebody else plans until it has rested."""
@@ -158,8 +162,14 @@ def _complain_of(state: State, error: BaseException) -> None:
     if isinstance(error, PlanError):
         _complain(state, f"its plan breaks the rule {error.rule!r}: {error}")
     else:
-        trace = "".join(traceback.format_exception(error))
-        _complain(state, f"it raised {type(error).__name__}: {error}", trace)
+        trace = _readable("".join(traceback.format_exception(error)))
+        said = _readable("".join(traceback.format_exception_only(error)).strip())
+        _complain(state, f"it raised {said[:LONGEST]}", trace)
+
+
+def _readable(text: str) -> str:
+    """A stranger's text, so that every file and every reader can take it."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _complain(state: State, cause: str, trace: str = "") -> None:

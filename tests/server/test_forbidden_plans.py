@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
+from typing import cast
 
 import pytest
 
@@ -26,12 +28,14 @@ class Setting:
         reader, _ = s.draft.task(held)
         planned, (unmade,) = s.draft.task(held)
         last, (after,) = s.draft.task(unmade)
+        other, _ = s.draft.task(held)
         s.submit()
         s.run(done, on=0)
         s.assign(reader, to=1)
         s.governors[1].locate(held)
         s.assign(last, to=0)
         self.ids: dict[str, int] = {
+            "other": other,
             "done": done,
             "big": big,
             "reader": reader,
@@ -41,21 +45,31 @@ class Setting:
             "unmade": unmade,
             "after": after,
         }
-        other = s.client.session()
-        gone, (gone_object,) = other.task(keep=True)
-        s.client.submit(other)
+        brief = s.client.session()
+        gone, (gone_object,) = brief.task(keep=True)
+        s.client.submit(brief)
         s.run(gone, on=0)
         self.gone, self.gone_object = s.world.task(gone), s.world.object(gone_object)
-        s.client.close(other.session)
+        s.client.close(brief.session)
         left = s.world.governor(4)
         self.left = left.node
         left.leave()
+        self.copied = deepcopy(s.world.state.graph)
 
     def task(self, name: str) -> Task:
         return self.scene.world.task(TaskId(self.ids[name]))
 
     def object(self, name: str) -> DataObject:
         return self.scene.world.object(ObjectId(self.ids[name]))
+
+    def copied_task(self, name: str) -> Task:
+        return self.copied.tasks[TaskId(self.ids[name])]
+
+    def copied_object(self, name: str) -> DataObject:
+        return self.copied.objects[ObjectId(self.ids[name])]
+
+    def copied_place(self, name: str) -> Governor:
+        return self.copied_object(name).scheduled[0]
 
     def governor(self, index: int) -> Governor:
         return self.scene.node(index)
@@ -83,6 +97,54 @@ FORBIDDEN: dict[str, tuple[Forbidden, str]] = {
     "planning many with too few priorities": (
         lambda at, plan: plan.assign_all([at.task("ready"), at.task("big")], at.governor(0), [0]),
         "2 tasks have 1 priorities",
+    ),
+    "planning with half a priority": (
+        lambda at, plan: plan.assign(at.task("ready"), at.governor(0), cast("int", 1.5)),
+        r"a priority is a whole number from .*, not 1\.5",
+    ),
+    "planning with a priority that is no number": (
+        lambda at, plan: plan.assign(at.task("ready"), at.governor(0), cast("int", "high")),
+        "a priority is a whole number from .*, not 'high'",
+    ),
+    "planning with a priority that no governor can be told": (
+        lambda at, plan: plan.assign(at.task("ready"), at.governor(0), 10**30),
+        "a priority is a whole number from .*, not 10{30}",
+    ),
+    "planning many with one priority that is none": (
+        lambda at, plan: plan.assign_all(
+            [at.task("ready"), at.task("other")], at.governor(0), [1, cast("int", 1.5)]
+        ),
+        r"a priority is a whole number from .*, not 1\.5",
+    ),
+    "planning many with one priority that is too large": (
+        lambda at, plan: plan.assign_all(
+            [at.task("ready"), at.task("other")], at.governor(0), [1, -(2**64)]
+        ),
+        "a priority is a whole number from .*, not -18446744073709551616",
+    ),
+    "planning a task of a copied graph": (
+        lambda at, plan: plan.assign(at.copied_task("ready"), at.governor(0)),
+        "is not in the graph any more",
+    ),
+    "planning many tasks of a copied graph": (
+        lambda at, plan: plan.assign_all([at.copied_task("ready")], at.governor(0), [0]),
+        "is not in the graph any more",
+    ),
+    "planning on a governor of a copied graph": (
+        lambda at, plan: plan.assign(at.task("ready"), at.copied.governors[at.governor(0).id]),
+        "is not in the graph any more",
+    ),
+    "taking back a task of a copied graph": (
+        lambda at, plan: plan.take_back(at.copied_task("planned")),
+        "is not in the graph any more",
+    ),
+    "copying an object of a copied graph": (
+        lambda at, plan: plan.copy(at.copied_object("held"), at.governor(1)),
+        "is not in the graph any more",
+    ),
+    "dropping an object of a copied graph": (
+        lambda at, plan: plan.drop(at.copied_object("held"), at.copied_place("held")),
+        "is not in the graph any more",
     ),
     "planning many on a governor that has left": (
         lambda at, plan: plan.assign_all([at.task("ready")], at.left, [0]),

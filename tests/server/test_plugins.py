@@ -74,6 +74,11 @@ def test_an_unknown_name_is_told_with_the_known_ones() -> None:
         ("mine.py", "class Other: pass", "has no class 'Mine'"),
         ("mine.py", "import nothing_of_this_name", "cannot be loaded"),
         ("mine.py", "class Mine(", "cannot be loaded"),
+        ("mine.py", "1 / 0", r"raised ZeroDivisionError: .*mine\.py, line 1"),
+        ("mine.py", "int('x')", "cannot be loaded"),
+        ("mine.py", "raise SystemExit", "cannot be loaded: it raised SystemExit"),
+        ("mine.py", "class Mine:\n async def schedule(s, g, n, p): ...", "write a plain function"),
+        ("mine.py", "class Mine:\n def schedule(s, g, n, p): yield", "write a plain function"),
         ("mine.py", "Mine = object", r"has no method schedule\(graph, news, plan\)"),
     ],
 )
@@ -141,6 +146,20 @@ def test_options_from_the_command_line_are_added_to_the_name() -> None:
     assert with_options("a", []) == "a"
     assert with_options("a", ["b=1", "c=2"]) == "a?b=1&c=2"
     assert with_options("a?b=1", ["c=2"]) == "a?b=1&c=2"
+
+
+@pytest.mark.parametrize("error", ["ZeroDivisionError", "KeyError", "SystemExit", "BaseException"])
+def test_an_exception_in_the_making_is_told_in_one_line_with_its_place(
+    tmp_path: Path, error: str
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        f"class Mine:\n def __init__(self): raise {error}(7)\n def schedule(self, g, n, p): ..."
+    )
+    complaint = rf"the scheduler .* cannot be made: it raised {error}: 7 \(.*mine\.py, line 2\)"
+    with pytest.raises(StartError, match=complaint) as caught:
+        make_scheduler(f"{file}:Mine")
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

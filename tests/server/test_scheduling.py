@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 from attrs import Factory, define
 
 from rain.base.errors import InvariantError
+from rain.base.ids import ObjectId, TaskId
 from rain.graph import Graph, Task
 from rain.scheduler.api import News, Plan
 from rain.server.collector import Happenings
@@ -78,6 +80,71 @@ def test_a_scheduler_that_raises_is_told_about_with_its_trace() -> None:
     assert happenings is not None
     told = [h for h in happenings.take().happenings if isinstance(h, SchedulerFailed)]
     assert [h.error_msg for h in told] == [failure.cause]
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(Unprintable(), "<exception str() failed>"), (ValueError("\udc80"), r"ValueError: \udc80")],
+)
+def test_a_scheduler_whose_exception_cannot_be_printed_is_told_about(
+    error: Exception, told: str
+) -> None:
+    def fail(graph: Graph, news: News, plan: Plan) -> None:
+        raise error
+
+    s, _ = naughty(fail)
+    task, _ = s.draft.task()
+    s.submit()
+    assert task in s.governors[0].tasks
+    (failure,) = s.world.scheduler_failures
+    assert told in failure.cause
+    failure.trace.encode()  # as the log's file wants it
+
+
+def test_a_scheduler_that_spoils_its_news_before_it_fails_loses_no_task() -> None:
+    def spoil(graph: Graph, news: News, plan: Plan) -> None:
+        news.submitted = news.unplanned = cast("Any", None)
+        raise ValueError
+
+    s, scheduler = naughty(spoil)
+    tall, _ = s.draft.task(cpus=4)
+    small, _ = s.draft.task()
+    s.submit()
+    s.world.turn()
+    assert small in s.governors[0].tasks
+    assert list(scheduler.heard[-1].unplanned) == [s.world.task(tall)]
+
+
+def test_a_scheduler_that_calls_itself_too_deeply_leaves_no_step_half_made() -> None:
+    # given: a chain that is longer than Python lets functions call each other
+    def descend(graph: Graph, news: News, plan: Plan) -> None:
+        governor = next(iter(graph.governors.values()))
+
+        def visit(task: Task) -> None:
+            plan.assign(task, governor)
+            for output in task.outputs:
+                for consumer in output.consumers:
+                    visit(consumer)
+
+        visit(news.submitted[0])
+
+    s, _ = naughty(descend)
+    inputs: list[ObjectId] = []
+    tasks: list[TaskId] = []
+    for _ in range(1500):
+        task, inputs = s.draft.task(*inputs)
+        tasks.append(task)
+    # when: the consistency checker looks at the graph after the turn
+    s.submit()
+    # then
+    (failure,) = s.world.scheduler_failures
+    assert failure.cause.startswith("it raised RecursionError")
+    assert all(s.world.task(task).scheduled is s.node(0) for task in tasks)
 
 
 def test_the_same_complaint_is_told_once_a_minute_and_counted_always() -> None:
