@@ -16,6 +16,30 @@ from structlog.typing import FilteringBoundLogger, Processor
 LEVELS = ("debug", "info", "warning", "error")
 
 
+class LogFile(logging.FileHandler):
+    """A file that may be on a full disk: what it does not take is lost, which is said once."""
+
+    _told = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 # as logging has it
+        error = sys.exc_info()[1]
+        if isinstance(error, OSError):
+            self._tell(error)
+        else:
+            super().handleError(record)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        except OSError as error:  # what was left could not be written
+            self._tell(error)
+
+    def _tell(self, error: OSError) -> None:
+        if not self._told:
+            self._told = True
+            sys.stderr.write(f"rain: the log {self.baseFilename} is incomplete: {error.strerror}\n")
+
+
 def configure(program: str, folder: Path, level: str) -> FilteringBoundLogger:
     """Sets up the logs of this process and returns its logger."""
     shared: list[Processor] = [
@@ -33,7 +57,7 @@ def configure(program: str, folder: Path, level: str) -> FilteringBoundLogger:
     people.setFormatter(
         _formatter(structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()), shared)
     )
-    machines = logging.FileHandler(folder / f"{program}.log", encoding="utf-8")
+    machines = LogFile(folder / f"{program}.log", encoding="utf-8")
     machines.setFormatter(_formatter(structlog.processors.JSONRenderer(), shared))
     root.addHandler(people)
     root.addHandler(machines)

@@ -50,6 +50,10 @@ class RecordingError(RainError):
     """A file is not a recording, or a damaged one, or of another version."""
 
 
+class RecordingEnded(RainError):
+    """The disk takes no more of a recording: it counts up to its last whole record."""
+
+
 @frozen
 class Header:
     """What a replay must start with."""
@@ -103,12 +107,13 @@ class Recorder:
             raise StartError(f"cannot write the recording {path}: {error.strerror}") from error
         try:
             recorder._write(MAGIC + frame(encode(header)))
-        except StartError:
+        except RecordingEnded as error:
             recorder.close()
-            raise
+            raise StartError(str(error)) from error
         return recorder
 
     def __call__(self, given: TurnInput) -> None:
+        """Writes a turn, or raises `RecordingEnded`: then it was the last one."""
         self._write(frame(encode(given)))
 
     def interrupted(self, steps: int) -> None:
@@ -121,7 +126,7 @@ class Recorder:
             while rest:
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
-            raise StartError(
+            raise RecordingEnded(
                 f"cannot go on with the recording {self._path}: {error.strerror}"
             ) from error
 

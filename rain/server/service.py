@@ -30,9 +30,9 @@ from rain.server.clock import Clock
 from rain.server.guard import TimeGuard
 from rain.server.inbox import Inbox
 from rain.server.links import ConnectedClient, ConnectedGovernor, Links
-from rain.server.messages import ClientJoined, GovernorJoined
+from rain.server.messages import ClientJoined, GovernorJoined, TurnInput
 from rain.server.reactor import Reactor
-from rain.server.recording import Recorder
+from rain.server.recording import Recorder, RecordingEnded
 from rain.server.spool import Spool
 from rain.server.state import State
 from rain.stream.holder import Elsewhere, Held, InMemory
@@ -118,16 +118,27 @@ class Service:
         self._alarm.advance(self.clock.now() + SIGN_OF_LIFE_WAIT)
 
     def _turn(self) -> None:
-        recorder = self.recorder
         given = self.inbox.take(self.clock.now(), self.guard.take())
-        if recorder is not None:
-            recorder(given)
+        if self.recorder is not None:
+            self._record(self.recorder, given)
         output = self.reactor.turn(given)
-        if recorder is not None and output.interrupted_after is not None:
-            recorder.interrupted(output.interrupted_after)
+        if self.recorder is not None and output.interrupted_after is not None:
+            self._record(self.recorder, output.interrupted_after)
         self._spoke = bool(output.effects)
         for effect in output.effects:
             self.links.carry(effect)
+
+    def _record(self, recorder: Recorder, what: TurnInput | int) -> None:
+        """Writes a turn, or how it was interrupted; on a full disk the run goes on without."""
+        try:
+            if isinstance(what, TurnInput):
+                recorder(what)
+            else:
+                recorder.interrupted(what)
+        except RecordingEnded as error:
+            self.log.error("the recording has ended; the server goes on without", cause=str(error))
+            recorder.close()
+            self.recorder = None
 
     def _settle(self) -> None:
         """What can wait until the messages of a turn have left."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -35,6 +36,7 @@ from rain.server.recording import (
     Header,
     Recorder,
     Recording,
+    RecordingEnded,
     RecordingError,
     decode,
     encode,
@@ -43,6 +45,7 @@ from rain.server.recording import (
 )
 from rain.server.state import ReactorSettings
 from tests.support.chaos import ChaoticScheduler
+from tests.support.full_disk import files_no_larger_than
 from tests.support.runs import wild_run
 from tests.support.world import new_world
 
@@ -56,6 +59,24 @@ def maker(name: str) -> Callable[[], Scheduler]:
 def recorded(turns: list[TurnInput], scheduler: str = "rain") -> bytes:
     records = [encode(Header(scheduler, SETTINGS)), *[encode(turn) for turn in turns]]
     return MAGIC + b"".join(frame(record) for record in records)
+
+
+def test_a_recording_on_a_full_disk_counts_up_to_its_last_whole_turn(tmp_path: Path) -> None:
+    # given
+    run = wild_run(4, maker("rain"), SETTINGS).world
+    file, whole = tmp_path / "run", recorded(run.turns)
+    # when
+    with (
+        files_no_larger_than(len(whole) // 2),
+        Recorder.create(file, Header("rain", SETTINGS)) as recorder,
+        pytest.raises(RecordingEnded, match=r"cannot go on with the recording .*run: File too"),
+    ):
+        deque(map(recorder, run.turns), maxlen=0)
+    # then
+    with file.open("rb") as opened:
+        outputs = list(replay(Recording(opened), maker("rain")))
+    assert 0 < len(outputs) < len(run.turns)
+    assert [output.effects for output in outputs] == run.effects[: len(outputs)]
 
 
 @pytest.mark.parametrize("name", ["rain", "round-robin", "chaos"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -226,6 +227,26 @@ def test_ctrl_c_in_the_middle_ends_the_program_and_its_session(tmp_path: Path) -
         assert errors.rstrip().endswith("KeyboardInterrupt")
         # and the only cpu is free again
         assert sum_of(watching, range(3)) == 3
+
+
+def test_a_server_whose_recording_cannot_go_on_says_so_and_goes_on_itself(tmp_path: Path) -> None:
+    # given: a recording of which somebody reads only the beginning
+    path = tmp_path / "run.record"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with server(tmp_path, "--record", str(path)) as serving:
+        assert os.read(reader, 15) == b"rain recording "
+        os.close(reader)
+        # when / then
+        with (
+            Client("127.0.0.1", serving.port) as client,
+            governor(tmp_path, "one", serving.address),
+        ):
+            assert sum_of(client, range(3)) == 3
+    log = (tmp_path / "server-logs" / "server.log").read_text().splitlines()
+    (told,) = [line for line in map(json.loads, log) if "recording" in line["event"]]
+    assert told["level"] == "error"
+    assert told["cause"] == f"cannot go on with the recording {path}: Broken pipe"
 
 
 def test_a_recorded_run_is_replayed_to_identical_effects(tmp_path: Path) -> None:
