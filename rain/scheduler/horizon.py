@@ -25,6 +25,7 @@ from rain.scheduler.toolbox.express import TINY, Express, Sights, look_at
 from rain.scheduler.toolbox.levels import enter_levels
 from rain.scheduler.toolbox.loads import done_in_no_time
 from rain.scheduler.toolbox.places import LOOKED_AT
+from rain.scheduler.toolbox.shares import Shares
 from rain.scheduler.toolbox.sites import Site, Sites
 from rain.scheduler.toolbox.transfers import (
     Note,
@@ -57,7 +58,8 @@ class HorizonScheduler:
         self._horizon = horizon
         self._sites = Sites()
         self._accounts = Accounts()
-        self._express = Express()
+        self._shares = Shares()
+        self._express = Express(self._shares)
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Plans what can start soon."""
@@ -77,6 +79,7 @@ class HorizonScheduler:
         if news.cleared:
             self._accounts.forget(news.cleared)  # even if it has submitted in the same moment
             self._express.forget(news.cleared)
+            self._shares.forget(news.cleared)
         governors = list(graph.governors.values())
         if not governors:
             return
@@ -171,6 +174,7 @@ class HorizonScheduler:
         held: list[Task] = []
         tried: dict[Site, None] = {}
         express: list[Task] = []
+        self._shares.look(graph.governors.values(), now)
         for task in self._accounts.take(sites.cpus):
             note = note_of(task)
             note.listed = False
@@ -188,7 +192,7 @@ class HorizonScheduler:
             place = self._choose(task, ready, plan)
             if place is None:
                 held.append(task)
-            elif place.start - place.moving <= soon:
+            elif place.start - place.moving <= soon or self._shares.passes(task.session):
                 self._assign(task, note, place, plan)
             elif ready - place.moving > soon:
                 self._accounts.later(task, ready - place.moving - self._horizon)
@@ -210,7 +214,9 @@ class HorizonScheduler:
 
     def _assign(self, task: Task, note: Note, place: Place, plan: Plan) -> None:
         site, governor = place.site, place.site.governor
-        priority = self._accounts.priority(task, self._sites.cpus)
+        share = self._shares.of(task.session)
+        priority = self._accounts.priority(task, note.seconds, share, self._sites.cpus)
+        self._shares.last = min(self._shares.last, share.ready)
         plan.assign(task, governor, priority)
         self._accounts.planned(task, note.seconds)
         self._take_site(task, note, place)

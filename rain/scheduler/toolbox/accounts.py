@@ -15,6 +15,7 @@ from attrs import Factory, define
 
 from rain.graph import Session, Task
 from rain.scheduler.toolbox.levels import mark_of
+from rain.scheduler.toolbox.shares import Share
 
 Entry = tuple[float, int, Task]
 
@@ -23,6 +24,9 @@ RELAXED = 1.5
 
 SHORT = 1.0
 """or as long as the longest chain takes fewer seconds, or nothing is known of it."""
+
+SPREAD = 1000.0
+"""Milliseconds by which urgency alone puts a task of a session before or behind its place."""
 
 
 @define(eq=False)
@@ -93,16 +97,18 @@ class Accounts:
         for session in sessions:
             self._accounts.pop(session, None)
 
-    def priority(self, task: Task, cpus: int) -> int:
+    def priority(self, task: Task, seconds: float, share: Share, cpus: int) -> int:
         """How governors shall order the tasks that they have, in milliseconds.
 
-        Who has had more than others waits for them there, too.
+        Its session's place on the scale of all counts most, and then how urgent it is there.
         """
-        account = self._accounts[task.session]
-        urgency = mark_of(task).urgency
+        account, mark = self._accounts[task.session], mark_of(task)
+        ahead = mark.level - account.longest
         if task.inputs and not is_root(task):
-            urgency += account.lead(cpus)
-        return int(1000 * (urgency - (account.had - self._least) / cpus))
+            ahead += account.lead(cpus)
+        place = share.ready
+        share.ready -= 1000.0 * seconds * task.cpus / cpus
+        return int(place + SPREAD * ahead / (1.0 + abs(ahead)))
 
     def list(self, task: Task, urgency: float) -> None:
         """A task could be planned."""
@@ -131,7 +137,7 @@ class Accounts:
     def take(self, cpus: int) -> Iterator[Task]:
         """Task after task; always from the session that has had least so far."""
         turns = [
-            (account.had, account.number, account)
+            (account.had, -account.number, account)  # among equals the newest
             for account in self._accounts.values()
             if account.listed
         ]
@@ -143,4 +149,4 @@ class Accounts:
             task = account.pop(cpus)
             yield task
             if account.listed:
-                heappush(turns, (account.had, account.number, account))
+                heappush(turns, (account.had, -account.number, account))

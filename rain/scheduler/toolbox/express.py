@@ -13,8 +13,7 @@ they are tiny. Then they follow, or turn out to be worth a plan.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from math import inf
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from attrs import Factory, define
@@ -26,6 +25,7 @@ from rain.graph.task import DONE
 from rain.scheduler.api import Plan
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.toolbox.loads import Loads
+from rain.scheduler.toolbox.shares import Share, Shares
 from rain.scheduler.toolbox.transfers import Note
 from rain.scheduler.toolbox.waiting_list import needs_plan
 
@@ -53,9 +53,6 @@ FOR_EACH = 64
 AT_MOST = 8192
 """With many governors it is so many for each of them, but no more than that in all: a message to a
 governor costs as much as ten tasks, so it shall tell of more."""
-
-LEAD = 1000.0
-"""Milliseconds: tasks that use data up go so much before those that make new data."""
 
 
 class Sight(NamedTuple):
@@ -107,23 +104,18 @@ class Sights:
 
 @define
 class Line:
-    """The tasks of one session, and the priorities of the next ones while a run has left some."""
+    """The tasks of one session in one run, and its place among all sessions."""
 
-    tasks: deque[Task] = Factory(deque)
-    ready: float = inf
-    missing: float = inf
-
-    def keep_back(self, tasks: Sequence[Task]) -> None:
-        """They are not planned before more is known: then from what will be now."""
-        self.tasks.extendleft(reversed(tasks))
-        self.ready = self.missing = inf
+    tasks: deque[Task]
+    share: Share
 
 
 class Express:
     """The tasks in the lane that have no governor yet, by their sessions."""
 
-    def __init__(self) -> None:
-        self.lines: dict[Session, Line] = {}  # none is empty
+    def __init__(self, shares: Shares) -> None:
+        self.lines: dict[Session, deque[Task]] = {}  # none is empty
+        self._shares = shares
 
     def add(self, tasks: Iterable[Task]) -> None:
         """Takes tasks in, inputs before consumers. `listed` is set: nobody else plans them."""
@@ -132,7 +124,7 @@ class Express:
         for task in tasks:
             if task.session is not session:
                 session = task.session
-                line = self.lines.setdefault(session, Line()).tasks
+                line = self.lines.setdefault(session, deque())
             line.append(task)
 
     def enter(self, tasks: Iterable[Task], sights: Sights, now: float) -> list[Task]:
@@ -154,7 +146,7 @@ class Express:
             task.sched = note
             if task.session is not session:
                 session = task.session
-                line = self.lines.setdefault(session, Line()).tasks
+                line = self.lines.setdefault(session, deque())
             line.append(task)
         return others
 
@@ -173,9 +165,13 @@ class Express:
         """
         run = _Run(plan, sights, Loads(governors), max(cpus, 1))
         at_once = min(max(AT_ONCE, FOR_EACH * len(governors)), AT_MOST)
-        for session, line in list(self.lines.items()):
-            run.go_along(line, max(at_once // len(self.lines), 1))
-            if not line.tasks:
+        shares = self._shares
+        shares.look(governors, plan.now)
+        for session, tasks in list(self.lines.items()):
+            share = shares.of(session)
+            run.go_along(Line(tasks, share), max(at_once // len(self.lines), 1))
+            shares.last = min(shares.last, share.ready)
+            if not tasks:
                 del self.lines[session]
         return run.planned, run.refused
 
@@ -198,10 +194,6 @@ class _Run:
         with very many at once does not make everybody else wait for all of them. Those that wait
         for inputs are counted apart and go first, so that few objects are alive at a time.
         """
-        # The next task does not go before those that another session submits now.
-        now = -1000.0 * self.plan.now
-        line.ready = min(line.ready, now)
-        line.missing = min(line.missing, LEAD + now)
         waiting = line.tasks
         while waiting and count:
             tasks = [waiting.popleft()]
@@ -211,7 +203,7 @@ class _Run:
             count -= len(tasks)
             kept_back = self._plan_kind(line, tasks)
             if kept_back:
-                line.keep_back(kept_back)
+                waiting.extendleft(reversed(kept_back))
                 return
         if waiting:
             self.plan.run_again()
@@ -223,7 +215,7 @@ class _Run:
         if not passes:
             self.refused += [task for task in tasks if needs_plan(task)]
             return []
-        cpus, others = kind.resources.cpus, kind.resources.others
+        cpus, others, share = kind.resources.cpus, kind.resources.others, line.share
         step = 1000.0 * seconds * cpus / self.cpus
         known_tasks = tasks[0].session.tasks  # kinds are those of one session
         # Nothing but cpus counts for where they go, and there is one for everybody.
@@ -253,13 +245,13 @@ class _Run:
             if governor is None:
                 self.refused.append(task)
             elif task.missing:
-                self.plan.assign(task, governor, int(line.missing))
+                self.plan.assign(task, governor, int(share.missing))
                 self.planned.append(task)
-                line.missing -= step
+                share.missing -= step
             elif known or not cpus or self._room(governor):
-                self.plan.assign(task, governor, int(line.ready))
+                self.plan.assign(task, governor, int(share.ready))
                 self.planned.append(task)
-                line.ready -= step
+                share.ready -= step
             else:
                 return tasks[place:]
         return self._deal(line, alike, step, known=known) if alike else []
@@ -284,14 +276,14 @@ class _Run:
             self.refused += tasks
             return []
         shares: dict[Governor, tuple[list[Task], list[int]]] = {}
-        start, ready = 0, line.ready
+        start, ready = 0, line.share.ready
         for governor, some in dealt:
             end = start + some
             share = shares.setdefault(governor, ([], []))
             share[0].extend(tasks[start:end])
             share[1].extend(_priorities(ready, step, range(start, end)))
             start = end
-        line.ready = ready - step * count
+        line.share.ready = ready - step * count
         for governor, (share_tasks, priorities) in shares.items():
             self.plan.assign_all(share_tasks, governor, priorities)
         self.planned += tasks[:count]

@@ -1,0 +1,77 @@
+"""Sessions share the cpus: who comes with little does not wait for all that others have brought."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.base.ids import TaskId
+from rain.scheduler.horizon import HorizonScheduler
+from rain.server.messages import GovernorUpdated
+from tests.support.fake_client import FakeClient
+from tests.support.scenes import Scene, scene_with
+from tests.support.submissions import timed
+
+
+def brought(s: Scene, client: FakeClient, tasks: int, hint: float) -> list[TaskId]:
+    """A new session with so many tasks that its user says take so long; 0 is not said."""
+    draft = client.session()
+    made = [(timed(draft, hint) if hint else draft.task())[0] for _ in range(tasks)]
+    client.submit(draft)
+    return made
+
+
+def run_best(s: Scene, count: int, seconds: float) -> list[TaskId]:
+    """The governor runs the best of its tasks, so many, one after the other."""
+    (governor,) = s.governors
+    run: list[TaskId] = []
+    for _ in range(count):
+        ready = [s.world.task(task) for task in governor.runnable()]
+        best = min(ready, key=lambda task: (-task.priority, task.order))
+        update = governor.finished(best.id, size=10)
+        update.finished.durations = [seconds]
+        s.world.turn(GovernorUpdated(governor.id, update), after=seconds / 2)
+        run.append(best.id)
+    return run
+
+
+@pytest.mark.parametrize("hint", [0.0, 0.5])
+@pytest.mark.parametrize("small_hint", [0.0, 0.001, 0.05])
+def test_a_small_task_does_not_wait_for_many_long_ones_of_another_session(
+    hint: float, small_hint: float
+) -> None:
+    # given: sixty tasks on two cpus, some of which have run
+    s = scene_with(HorizonScheduler(), 2)
+    brought(s, s.client, 60, hint)
+    run_best(s, 6, 0.5)
+    # when
+    small = brought(s, s.world.client(), 1, small_hint)
+    # then: but for the tasks that may have started already it is next
+    assert small[0] in run_best(s, 4, 0.5)
+
+
+@pytest.mark.parametrize("hint", [0.001, 0.5])
+def test_two_sessions_that_want_all_get_equal_shares(hint: float) -> None:
+    # given
+    s = scene_with(HorizonScheduler(), 2)
+    first = brought(s, s.client, 60, hint)
+    run_best(s, 20, hint)
+    second = brought(s, s.world.client(), 60, hint)
+    # when
+    run = run_best(s, 40, hint)
+    # then
+    assert abs(len({*run} & {*first}) - len({*run} & {*second})) <= 6
+
+
+def test_a_flood_of_tiny_tasks_leaves_long_ones_their_share() -> None:
+    # given: somebody who brings ever more tiny tasks
+    s = scene_with(HorizonScheduler(), 2)
+    flood = s.world.client()
+    brought(s, flood, 60, 0.001)
+    long = brought(s, s.client, 1, 0.5)
+    # when
+    run: list[TaskId] = []
+    for _ in range(8):
+        brought(s, flood, 10, 0.001)
+        run += run_best(s, 10, 0.001)
+    # then
+    assert long[0] in run
