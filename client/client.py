@@ -12,6 +12,7 @@ from rain.base.admission import Secret
 from rain.base.errors import RainError, StartError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, pack
+from rain.base.patience import SILENCE_LIMIT
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
 from rain.client.failure import noting_failure
@@ -40,6 +41,9 @@ class Client:
     Without an address the client starts a server and governors of its own on this machine, with
     `cpus` each (all of the machine's, shared out, unless said), and stops them when it is closed
     or collected, or when the program ends.
+
+    When the server has given no sign of life for `server_timeout` seconds, whoever waits for it
+    gets a `ConnectionException`; 0 is for never.
     """
 
     housekeeper: Housekeeper
@@ -54,6 +58,7 @@ class Client:
         governors: int = 1,
         secret: str | bytes | None = None,
         secret_file: str | PathLike[str] | None = None,
+        server_timeout: float = SILENCE_LIMIT,
     ) -> None:
         if address:
             if cpus is not None or governors != 1:
@@ -62,13 +67,14 @@ class Client:
                     " has its own"
                 )
             key = _read_secret(secret, secret_file)
-            self._take_over(connect(address, _checked_port(port), key), None)
+            connection = connect(address, _checked_port(port), key, server_timeout)
+            self._take_over(connection, None)
             return
         if secret is not None or secret_file is not None:
             raise RainException("the embedded cluster makes a secret of its own")
         cluster = LocalCluster(cpus, governors)
         try:
-            connection = connect(cluster.host, cluster.port, cluster.secret)
+            connection = connect(cluster.host, cluster.port, cluster.secret, server_timeout)
         except BaseException:
             cluster.close()
             raise

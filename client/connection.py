@@ -18,6 +18,7 @@ from rain.base.errors import (
 )
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.patience import SILENCE_LIMIT, check_limit
 from rain.base.wire import (
     Fetched,
     GovernorReport,
@@ -112,12 +113,18 @@ class Asking:
             raise RainException(str(error)) from None
 
 
-def connect(host: str, port: int, secret: Secret | None = None) -> Connection:
+def connect(
+    host: str, port: int, secret: Secret | None = None, server_timeout: float = SILENCE_LIMIT
+) -> Connection:
     """A connection to the server at an address."""
     # Cap'n Proto takes a while to load; whoever only builds graphs does without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
 
     try:
-        return ClientConnection(host, port, secret=secret)
+        limit = check_limit(server_timeout, "server_timeout")
+    except ValueError as error:
+        raise RainException(str(error)) from None
+    try:
+        return ClientConnection(host, port, secret=secret, silence_limit=limit)
     except (ConnectionLostError, StartError, RefusedError) as error:
         raise ConnectionException(str(error)) from None

@@ -155,6 +155,7 @@ async def _registered(
             data_address=streams.address,
             resources=settings.resources,
             secret=settings.secret,
+            silence_limit=settings.server_silence,
         )
         try:
             settings.readiness.announce(streams.address)

@@ -7,6 +7,7 @@ from pathlib import Path
 from attrs import Factory, frozen
 
 from rain.base.admission import Secret
+from rain.base.patience import SILENCE_LIMIT
 from rain.base.resources import Resources
 from rain.daemon.readiness import Readiness
 from rain.governor.reaping import IDLE_SECONDS
@@ -26,6 +27,7 @@ class GovernorSettings:
     port: int = 0
     secret: Secret | None = None
     resources: Resources = Factory(Resources)
+    server_silence: float | None = SILENCE_LIMIT  # seconds until the server is lost; None: never
     gpus: tuple[str, ...] = ()  # their names; () for 0, 1, ... as many as the resources say
     monitoring_seconds: float = 5.0  # between two samples of how busy the machine is; 0 for none
     config: Path | None = None  # names executors of the user's own (see executor_config.py)

@@ -19,7 +19,7 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 
 CLIENT_VERSION = 7
-GOVERNOR_VERSION = 6
+GOVERNOR_VERSION = 7
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""

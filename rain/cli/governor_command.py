@@ -16,6 +16,7 @@ from rain.cli.options import (
     file,
     listen,
     seconds,
+    silence,
     switch,
 )
 
@@ -69,6 +70,11 @@ def _cpus(text: str) -> int:
     60.0,
     "How long an executor beyond one for each cpu may be idle until it is ended.",
 )
+@silence(
+    "--server-timeout",
+    30.0,
+    "Give the server up, and stop all work, when it is silent for longer; 0 for never.",
+)
 @file("--config", "A TOML file that names executors of your own.")
 @click.option("--workdir", type=PATH, help="A new folder for data and sandboxes.")
 @switch("share-store", "Let governors and clients of this machine use stored files as they are.")
@@ -89,6 +95,7 @@ def governor(
     share: str,
     monitoring: float,
     idle_seconds: float,
+    server_timeout: float | None,
     config: Path | None,
     workdir: Path | None,
     share_store: bool,
@@ -118,6 +125,7 @@ def governor(
         secret=secret,
         resources=offer.resources,
         gpus=offer.gpus,
+        server_silence=server_timeout,
         monitoring_seconds=monitoring,
         idle_seconds=idle_seconds,
         config=config,

@@ -15,6 +15,7 @@ import click
 from attrs import frozen
 
 from rain.base.admission import Secret
+from rain.base.patience import check_limit
 from rain.base.sizes import parse_size
 from rain.daemon.readiness import Readiness
 
@@ -37,6 +38,26 @@ def seconds(name: str, default: float, text: str, least: float = 0.0) -> Option:
         default=default,
         show_default=True,
         metavar="SECONDS",
+        help=text,
+    )
+
+
+def silence(name: str, default: float, text: str) -> Option:
+    """An option that is the silence of a peer that is borne: None for 0, which means for ever."""
+
+    def check(_: click.Context, __: click.Parameter, value: float) -> float | None:
+        try:
+            return check_limit(value, name)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return click.option(
+        name,
+        type=click.FloatRange(min=0.0),
+        default=default,
+        show_default=True,
+        metavar="SECONDS",
+        callback=check,
         help=text,
     )
 

@@ -17,6 +17,7 @@ from rain.cli.options import (
     file,
     listen,
     seconds,
+    silence,
     size,
     switch,
 )
@@ -37,6 +38,12 @@ from rain.scheduler import DEFAULT
 @count("--overbooking", 2048, "How many tasks a governor may be told of at once, at most.")
 @seconds("--awake", 0.001, "How long to wait for one short task without sleep, if cpus are free.")
 @seconds("--governor-timeout", 20.0, "A governor that is silent for longer is taken for lost.", 1.0)
+@silence(
+    "--client-timeout",
+    0.0,
+    "A client that is silent for longer is taken for lost; 0 for never: one that was stopped is"
+    " silent, too.",
+)
 @seconds(
     "--infeasible-grace",
     30.0,
@@ -83,6 +90,7 @@ def server(
     overbooking: int,
     awake: float,
     governor_timeout: float,
+    client_timeout: float | None,
     infeasible_grace: float,
     crash_limit: int,
     workdir: Path | None,
@@ -133,6 +141,7 @@ def server(
             None if event_log_days is None else event_log_days * 86400.0,
             None if event_log_limit == "none" else size("--event-log-limit", event_log_limit),
         ),
+        client_silence=client_timeout,
         awake=awake,
         http=http,
         reactor=ReactorSettings(

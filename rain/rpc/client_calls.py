@@ -67,6 +67,11 @@ class Calls:
         """The one error for a connection that has ended."""
         if self._closed_here:
             return ConnectionLostError(f"the connection to the server at {self.where} was closed")
+        if self.connection.silence:
+            return ConnectionLostError(
+                f"the server at {self.where} has been silent for {self.connection.silence:.0f}"
+                " seconds: it hangs, or the link to it is cut"
+            )
         told = self._reason or self.connection.farewell
         reason = f": {told}" if told else ""
         return ConnectionLostError(f"the server at {self.where} closed the connection{reason}")

@@ -23,6 +23,7 @@ from rain.base.errors import (
 )
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of, spell
+from rain.base.patience import SILENCE_LIMIT
 from rain.base.wire import (
     CLIENT_VERSION,
     Fetched,
@@ -72,9 +73,11 @@ async def _connect(
     timeout: float,
     secret: Secret | None,
     reader: StreamReader,
+    silence_limit: float | None,
 ) -> ClientSession:
     calls = await connect_client(host, port, version, timeout, secret)
     session = ClientSession(calls, reader, thread)
+    calls.connection.beat(silence_limit)
     thread.adopt(session)
     return session
 
@@ -89,7 +92,7 @@ class ClientConnection:
 
     `StartError`: the server cannot be reached. `RefusedError`: a call cannot be granted.
     `SessionFailedError`: the session of a call has failed. `ConnectionLostError`: the server has
-    gone, or the connection was closed.
+    gone or was silent for longer than the limit, or the connection was closed.
     """
 
     def __init__(
@@ -99,6 +102,7 @@ class ClientConnection:
         connect_timeout: float = CONNECT_TIMEOUT,
         version: int = CLIENT_VERSION,
         secret: Secret | None = None,
+        silence_limit: float | None = SILENCE_LIMIT,
     ) -> None:
         self.address = spell_address(host, port)
         self._thread = background()
@@ -112,6 +116,7 @@ class ClientConnection:
             connect_timeout,
             secret,
             self._downloads.reader,
+            silence_limit,
         )
         self._numbers = count(1)
         self._left: set[SessionId] = set()  # submissions that left and were interrupted then

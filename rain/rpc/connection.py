@@ -20,6 +20,7 @@ import capnp
 from rain.base.address import plain_host, spell_address
 from rain.base.admission import NotAdmittedError, Role, Secret
 from rain.base.errors import InvariantError, ProtocolError
+from rain.base.patience import BEAT
 from rain.rpc.codec.border import (
     NESTING_LIMIT,
     TRAVERSAL_LIMIT,
@@ -28,6 +29,7 @@ from rain.rpc.codec.border import (
     OfferedServer,
 )
 from rain.rpc.handshake import introduce
+from rain.rpc.heartbeat import Heartbeat
 from rain.rpc.interleaved import Kind
 from rain.rpc.loop import QuietLoop, Stream
 from rain.stream.errors import UnreachableError
@@ -36,8 +38,16 @@ LINGER = 0.1
 """Seconds that a peer is given to read why it is closed."""
 
 
-KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
-"""A host that has vanished without a word is noticed after 90 seconds, in any direction."""
+KEEPALIVE = {
+    "TCP_KEEPIDLE": 30,
+    "TCP_KEEPINTVL": 10,
+    "TCP_KEEPCNT": 6,
+    "TCP_USER_TIMEOUT": 90_000,  # milliseconds; else what was said is repeated for long
+}
+"""The kernel notices a host that has vanished after 90 seconds, whether something was said or not.
+
+Whoever listens notices it before (`rain.rpc.heartbeat`).
+"""
 
 
 class NotLetInError(UnreachableError):
@@ -52,8 +62,10 @@ class Connection:
     ) -> None:
         self.cause: str | None = None  # why it ended, or is about to
         self.farewell: str | None = None  # why the other side has ended it, if it said so
+        self.silence = 0.0  # so many seconds of it were the cause of the end
         self._socket = connected
         self._transport = transport
+        self._heartbeat: Heartbeat | None = None
         self._hears = False
         self._stream: capnp.AsyncIoStream | None = stream
         self._system: capnp.TwoPartyClient | capnp.TwoPartyServer | None = None
@@ -94,6 +106,8 @@ class Connection:
         def heard(kind: Kind, content: bytes) -> None:
             if self.cause is not None:
                 return
+            if kind is Kind.ALIVE:
+                return
             if kind is Kind.FAREWELL:
                 self.farewell = content.decode("utf-8", "replace") or "for no reason"
                 self.end(self.farewell)
@@ -107,6 +121,25 @@ class Connection:
                 raise
 
         self._transport.on_plain = heard
+
+    def beat(self, limit: float | None = None, beat: float = BEAT) -> None:
+        """Gives signs of life from now on.
+
+        The other side is given up when it is silent for longer than the limit, if there is one.
+        """
+        if self.cause is None:
+            self._heartbeat = Heartbeat(
+                limit,
+                lambda: self._transport.say(Kind.ALIVE, b""),
+                self._transport.take_heard,
+                self._give_up,
+                beat,
+            )
+
+    def _give_up(self, silence: float) -> None:
+        if self.cause is None:
+            self.silence = silence
+            self.end_with_reason(f"nothing was heard of the other side for {silence:.0f} seconds")
 
     def say(self, message: bytes) -> None:
         """Sends a plain message with all else that is said in this turn of the loop.
@@ -189,6 +222,8 @@ class Connection:
             self._closed = True
             if self._watch is not None:
                 self._watch.cancel()
+            if self._heartbeat is not None:
+                self._heartbeat.stop()
             if self._system is not None:
                 self._system.close()
             if self._stream is not None:

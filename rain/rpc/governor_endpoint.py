@@ -8,6 +8,7 @@ from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
 from rain.base.errors import ProtocolError, StartError
 from rain.base.ids import GovernorId
+from rain.base.patience import SILENCE_LIMIT
 from rain.base.resources import Resources
 from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Update
 from rain.rpc import schema
@@ -103,10 +104,12 @@ async def connect_governor(
     secret: Secret | None = None,
     version: int = GOVERNOR_VERSION,
     timeout: float = CONNECT_TIMEOUT,
+    silence_limit: float | None = SILENCE_LIMIT,
 ) -> Upstream:
     """From trio: registers with the server; `StartError` says why it cannot.
 
-    The first orders may reach the handler before this returns.
+    A server that is silent for longer than the limit is lost. The first orders may reach the
+    handler before this returns.
     """
 
     async def connect() -> Upstream:
@@ -132,6 +135,7 @@ async def connect_governor(
         with reading("the answer to the registration"):
             upstream = Upstream(connection, answer.upstream, answer.address)
         connection.tell_end(handler.left)
+        connection.beat(silence_limit)
         return upstream
 
     where = spell_address(host, port)

@@ -25,10 +25,11 @@ class Kind(bytes, Enum):
     CALLS = b""  # a part of whatever RPC says
     MESSAGE = b"\xff\xff\xff\xff"  # one plain message
     FAREWELL = b"\xfe\xff\xff\xff"  # why the connection ends: the last thing that is said
+    ALIVE = b"\xfd\xff\xff\xff"  # nothing but a sign of life
 
 
 _HEADER = Struct("<II")  # of a plain message: its mark and how long it is
-_PLAIN = {int.from_bytes(kind, "little"): kind for kind in (Kind.MESSAGE, Kind.FAREWELL)}
+_PLAIN = {int.from_bytes(kind, "little"): kind for kind in Kind if kind is not Kind.CALLS}
 
 
 def marked(kind: Kind, content: bytes) -> bytes:

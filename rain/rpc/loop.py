@@ -37,7 +37,7 @@ RESUME_BELOW = 256 * 1024
 class Stream(asyncio.Transport):
     """A connected socket for a `BufferedProtocol`, as asyncio's own transport, only quieter.
 
-    `on_plain` gets plain messages and farewells.
+    `on_plain` gets plain messages, farewells and signs of life.
     """
 
     def __init__(self, connected: socket.socket, protocol: asyncio.BufferedProtocol) -> None:
@@ -59,6 +59,7 @@ class Stream(asyncio.Transport):
         self._reading = True
         self._watched = False  # the loop tells when the socket can be read
         self._throttled = False  # the protocol was told not to write
+        self._heard = True  # something, since it was asked for last
         protocol.connection_made(self)
         self._watch()
 
@@ -106,6 +107,11 @@ class Stream(asyncio.Transport):
         """How many bytes were said and not taken by the socket yet."""
         return self._writer.length
 
+    def take_heard(self) -> bool:
+        """Whether anything has come since the last time; as long as nobody listens, it may have."""
+        heard, self._heard = self._heard, False
+        return heard or not self._watched
+
     def get_write_buffer_size(self) -> int:
         return self._writer.length
 
@@ -141,6 +147,7 @@ class Stream(asyncio.Transport):
         except OSError as error:
             self._end(error)
             return
+        self._heard = True
         try:
             for kind, piece in self._sorter.feed(chunk):
                 if kind is Kind.CALLS:
@@ -210,6 +217,8 @@ class Stream(asyncio.Transport):
 
 
 def _unexpected(kind: Kind, content: bytes) -> None:  # as whoever expects them does
+    if kind is Kind.ALIVE:  # of a server that has registered us, which we read in a moment
+        return
     raise ProtocolError("a plain message from somebody who is not registered")
 
 

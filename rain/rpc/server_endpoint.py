@@ -40,14 +40,16 @@ def listen(
     handshake_limit: float = HANDSHAKE_LIMIT,
     pending_limit: int = PENDING_LIMIT,
     machine: bytes = NOBODY,
+    client_silence: float | None = None,
 ) -> Listener:
     """Listens for clients and governors, at any free port if it is 0; `StartError` if it cannot.
 
-    Whoever is on the same `machine` reads what the server stores by itself.
+    Whoever is on the same `machine` reads what the server stores by itself. A client that is silent
+    for longer than `client_silence` is closed.
     """
 
     def greet(connection: Connection, peer_host: str, role: Role) -> None:
-        guest = Guest(connection, peer_host, role, handler, pending_limit)
+        guest = Guest(connection, peer_host, role, handler, pending_limit, client_silence)
         connection.serve(guest.offered())
         guest.expect(handshake_limit)
 
@@ -66,12 +68,14 @@ class Guest:
         admitted: Role,
         handler: ServerHandler,
         pending_limit: int,
+        client_silence: float | None,
     ) -> None:
         self._connection = connection
         self._peer_host = peer_host
         self._admitted = admitted
         self._handler = handler
         self._pending_limit = pending_limit
+        self._client_silence = client_silence
         self._role = ""
 
     def offered(self) -> OfferedServer:
@@ -98,6 +102,7 @@ class Guest:
         client = ServedClient(self._connection, self._handler, self._pending_limit)
         context.results.service = client.offered()
         context.results.key = client.key
+        self._connection.beat(self._client_silence)
 
     async def _register_governor(self, context: CallContext) -> None:
         params = context.params
@@ -114,6 +119,7 @@ class Guest:
         results = context.results
         results.upstream = governor.offered()
         results.address = governor.address
+        self._connection.beat()  # who is silent is the reactor's to judge
 
     def _take_role(self, role: str, needed: Role, version: int, expected: int) -> None:
         if self._role:

@@ -72,7 +72,12 @@ async def _serve(
         awake = settings.awake if len(os.sched_getaffinity(0)) > 1 else 0.0
         service = Service(make_scheduler, state, clock, log, uploads, recorder, awake)
         listener = listen(
-            settings.host, settings.port, service, secret=settings.secret, machine=machine_id()
+            settings.host,
+            settings.port,
+            service,
+            secret=settings.secret,
+            machine=machine_id(),
+            client_silence=settings.client_silence,
         )
         stack.callback(listener.close)
         http = None

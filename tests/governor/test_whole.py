@@ -16,7 +16,7 @@ from rain.base.errors import StartError
 from rain.base.ids import SessionId
 from rain.base.resources import Resources
 from rain.base.wire import Orders
-from rain.client import Client, remote
+from rain.client import Client, ConnectionException, RainException, blob, remote, tasks
 from rain.governor.main import run_governor
 from rain.governor.settings import GovernorSettings
 from rain.governor.work_folder import WorkFolder
@@ -24,6 +24,7 @@ from rain.governor.zero import ZeroService
 from rain.rpc import host
 from tests.governor.running import PlayedServer, is_alive
 from tests.governor.words import add_task, object_id, python_kind, task_id
+from tests.support.swallowing import SwallowingProxy
 from tests.support.waiting import until_now
 
 pytestmark = pytest.mark.whole
@@ -242,3 +243,70 @@ def test_a_zero_governor_answers_orders_with_one_update() -> None:
         return 0
 
     host.run(main)
+
+
+def test_a_governor_that_hears_nothing_of_its_server_stops_its_work(tmp_path: Path) -> None:
+    server = Program(tmp_path / "server", "server", "--listen", "127.0.0.1:0", "--no-http")
+    host_name, _, port = server.address.rpartition(":")
+    work = tmp_path / "work"
+    try:
+        with SwallowingProxy(host_name, int(port)) as link:
+            governor = Program(
+                tmp_path / "governor",
+                *("governor", link.address, "--cpus", "1", "--workdir", str(work)),
+                *("--server-timeout", "3"),
+            )
+
+            @remote()
+            def held(ctx: Any, mark: str) -> str:
+                Path(mark).write_text(str(os.getpid()))
+                signal.pause()
+                return ""
+
+            mark = tmp_path / "mark"
+            with Client(host_name, int(port)) as client, client.new_session("cut") as session:
+                held(str(mark))
+                session.submit()
+                until_now(lambda: mark.exists() and mark.read_text() != "")
+                executor = int(mark.read_text())
+
+                link.cut()
+
+                assert governor.process.wait(PATIENCE) == 1
+                assert not is_alive(executor)
+                assert "lost the server, the governor stops" in governor.said
+                assert "nothing was heard of the other side for 3 seconds" in governor.said
+                assert link.address in governor.said
+                assert not work.exists()
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
+def test_a_client_of_a_stopped_server_is_told_which_one_and_for_how_long(tmp_path: Path) -> None:
+    server = Program(tmp_path / "server", "server", "--listen", "127.0.0.1:0", "--no-http")
+    host_name, _, port = server.address.rpartition(":")
+    try:
+        client = Client(host_name, int(port), server_timeout=3)
+        with client.new_session("stopped") as session:
+            task = tasks.Sleep(blob(b"x"), 0.0)
+            session.keep_all()
+            session.submit()
+            server.process.send_signal(signal.SIGSTOP)
+            told = f"the server at {server.address} has been silent for 3 seconds"
+            with pytest.raises(ConnectionException, match=told):
+                task.wait()
+            with pytest.raises(ConnectionException, match=told):
+                task.output.fetch()
+            tasks.Sleep(blob(b"x"), 0.0)
+            with pytest.raises(ConnectionException, match=told):
+                session.submit()
+        client.close()
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
+def test_a_limit_that_a_healthy_server_could_miss_is_refused() -> None:
+    with pytest.raises(RainException, match=r"server_timeout is 0\.5; .* must be 3 or more"):
+        Client("127.0.0.1", 1, server_timeout=0.5)

@@ -31,6 +31,7 @@ from rain.rpc.host import Bell
 from rain.rpc.listener import Listener
 from rain.server.spool import Account, Spool, Upload
 from rain.stream.holder import Elsewhere, Held, InMemory
+from tests.support.swallowing import SwallowingProxy
 
 
 @define(eq=False)
@@ -250,7 +251,10 @@ class FakeControl:
 
 
 async def join(
-    listener: Listener, control: FakeControl, data_address: str = "0.0.0.0:7000", **others: Any
+    listener: Listener | SwallowingProxy,
+    control: FakeControl,
+    data_address: str = "0.0.0.0:7000",
+    **others: Any,
 ) -> Upstream:
     """A governor that is registered with a server under test."""
     return await connect_governor(

@@ -16,7 +16,9 @@ def call(segments: list[int]) -> bytes:
 
 
 calls = st.lists(st.integers(0, 4), min_size=1, max_size=5).map(lambda s: (Kind.CALLS, call(s)))
-plain = st.tuples(st.sampled_from([Kind.MESSAGE, Kind.FAREWELL]), st.binary(max_size=40))
+plain = st.tuples(
+    st.sampled_from([Kind.MESSAGE, Kind.FAREWELL, Kind.ALIVE]), st.binary(max_size=40)
+)
 
 
 def bytes_of(kind: Kind, content: bytes) -> bytes:

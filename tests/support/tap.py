@@ -16,7 +16,7 @@ from rain.base.admission import HELLO, MAGIC
 
 WORD = 8
 SEGMENT_WORD = 4
-PLAIN, FAREWELL = 0xFFFFFFFF, 0xFFFFFFFE
+PLAIN, FAREWELL, ALIVE = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 PIECE = 1 << 20
 
 THERE, BACK = len(MAGIC) + HELLO, 1
@@ -28,7 +28,7 @@ class MessageCounter:
 
     A message of a call begins with the number of its segments less one, and the length of each in
     words; both take four bytes, and all of that is filled up to whole words. A plain message begins
-    with a number that no call has, and its length in bytes.
+    with a number that no call has, and its length in bytes; so does a sign of life.
     """
 
     def __init__(self, introduction: int = 0) -> None:
@@ -44,7 +44,7 @@ class MessageCounter:
         rest = self._rest + piece[introduction:]
         start = 0
         while (length := _message_length(rest, start)) is not None and start + length <= len(rest):
-            self.messages += 1
+            self.messages += _number(rest, start) != ALIVE  # time makes these, and not a task
             start += length
         self._rest = rest[start:]
 
@@ -54,7 +54,7 @@ def _message_length(data: bytes, start: int) -> int | None:
     if len(data) - start < SEGMENT_WORD:
         return None
     first = _number(data, start)
-    if first in {PLAIN, FAREWELL}:
+    if first in {PLAIN, FAREWELL, ALIVE}:
         return None if len(data) - start < WORD else WORD + _number(data, start + SEGMENT_WORD)
     segments = first + 1
     header = (SEGMENT_WORD * (segments + 1) + WORD - 1) // WORD * WORD

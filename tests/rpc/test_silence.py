@@ -1,0 +1,95 @@
+"""A link that is cut without a word: each side that waits notices it by the silence."""
+
+import threading
+
+import pytest
+import trio
+
+from rain.base.errors import ConnectionLostError
+from rain.base.ids import SessionId
+from rain.rpc import host
+from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.server_endpoint import listen
+from tests.rpc.client_scenes import OBJECT, SESSION
+from tests.rpc.fakes import FakeControl, FakeServer, join
+from tests.support.swallowing import SwallowingProxy
+
+LIMIT = 2.0
+
+
+def patient_server() -> FakeServer:
+    """A server that never answers a wait or a fetch."""
+    server = FakeServer()
+    server.rules.update({"wait": lambda reply: None, "fetch": lambda reply: None})
+    return server
+
+
+def test_a_client_whose_server_has_fallen_silent_is_told_for_how_long_in_every_wait() -> None:
+    said: list[str] = []
+    server_heard: list[object] = []
+
+    async def main() -> int:
+        server = patient_server()
+        listener = listen("127.0.0.1", 0, server, client_silence=LIMIT)
+
+        def script() -> None:
+            with SwallowingProxy("127.0.0.1", listener.port) as link:
+                quiet = ClientConnection("127.0.0.1", listener.port, silence_limit=LIMIT)
+                client = ClientConnection("127.0.0.1", link.port, silence_limit=LIMIT)
+                asked = threading.Semaphore(0)
+
+                def fetch() -> None:
+                    asked.release()
+                    with pytest.raises(ConnectionLostError) as caught:
+                        client.fetch(OBJECT)
+                    said.append(str(caught.value))
+
+                beside = threading.Thread(target=fetch)
+                beside.start()
+                asked.acquire()
+                link.cut()
+                with pytest.raises(ConnectionLostError) as caught:
+                    client.wait(SESSION, [], [OBJECT], "all")
+                said.append(str(caught.value))
+                beside.join()
+                with pytest.raises(ConnectionLostError):
+                    client.open_session("afterwards")
+                assert all(
+                    f"127.0.0.1:{link.port} has been silent for 2 seconds" in one for one in said
+                )
+                # Who had nothing to say for as long is still heard over a link that is whole.
+                assert quiet.open_session("still there") == SessionId(1)
+                quiet.close()
+                client.close()
+
+        with trio.fail_after(60):
+            await trio.to_thread.run_sync(script)
+            server_heard.extend(await server.journal.until("client left", 2))
+        listener.close()
+        return 0
+
+    host.run(main)
+    assert len(said) == 2
+    assert any(
+        "nothing was heard of the other side for 2 seconds" in str(cause) for cause in server_heard
+    )
+
+
+def test_a_governor_whose_server_has_fallen_silent_is_told_that_it_has_left() -> None:
+    async def main() -> int:
+        server = FakeServer()
+        listener = listen("127.0.0.1", 0, server)
+        with SwallowingProxy("127.0.0.1", listener.port) as link, trio.fail_after(60):
+            control, quiet = FakeControl(), FakeControl()
+            cut_off = await join(link, control, silence_limit=LIMIT)
+            other = await join(listener, quiet, silence_limit=LIMIT)
+            link.cut()
+            (told,) = await control.journal.until("left")
+            assert told == ("nothing was heard of the other side for 2 seconds",)
+            assert not cut_off.is_open
+            assert other.is_open
+            other.close()
+        listener.close()
+        return 0
+
+    host.run(main)
