@@ -74,7 +74,10 @@ class Client:
             raise RainException("the embedded cluster makes a secret of its own")
         cluster = LocalCluster(cpus, governors)
         try:
-            connection = connect(cluster.host, cluster.port, cluster.secret, server_timeout)
+            connection = connect(
+                cluster.host, cluster.port, cluster.secret, server_timeout, cluster.why_lost
+            )
+            cluster.watch(connection.give_up)
         except BaseException:
             cluster.close()
             raise

@@ -80,6 +80,10 @@ class Connection(Protocol):
 
     def terminate(self) -> None: ...
 
+    def give_up(self) -> None:
+        """Whoever waits is told that the server is lost, and why. From any thread."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -114,9 +118,13 @@ class Asking:
 
 
 def connect(
-    host: str, port: int, secret: Secret | None = None, server_timeout: float = SILENCE_LIMIT
+    host: str,
+    port: int,
+    secret: Secret | None = None,
+    server_timeout: float = SILENCE_LIMIT,
+    why_lost: Callable[[], str] | None = None,
 ) -> Connection:
-    """A connection to the server at an address."""
+    """A connection to the server at an address; `why_lost` may know what has become of that."""
     # Cap'n Proto takes a while to load; whoever only builds graphs does without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
 
@@ -125,6 +133,6 @@ def connect(
     except ValueError as error:
         raise RainException(str(error)) from None
     try:
-        return ClientConnection(host, port, secret=secret, silence_limit=limit)
+        return ClientConnection(host, port, secret=secret, silence_limit=limit, why_lost=why_lost)
     except (ConnectionLostError, StartError, RefusedError) as error:
         raise ConnectionException(str(error)) from None

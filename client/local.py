@@ -13,10 +13,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rain.client.local_daemon import STOP_SECONDS, Daemon, start_template, wait_for_copies
+from rain.client.local_daemon import (
+    STOP_SECONDS,
+    Daemon,
+    spell_end,
+    start_template,
+    wait_for_copies,
+)
+from rain.client.local_keeper import Keeper
 from rain.common.errors import RainException
 from rain.common.secret_file import make_secret_file
 
@@ -26,6 +33,9 @@ _log = logging.getLogger("rain.client")
 # Ends when the last holder of its input has gone; "keep" leaves the folder to whoever reads logs.
 _JANITOR = 'test "$(cat)" = keep || rm -rf -- "$1"'
 
+
+DYING_SECONDS = 1.0
+"""How long it may take from the end of a daemon's connection to its own."""
 
 RAIN = (sys.executable, "-m", "rain")
 
@@ -44,7 +54,13 @@ class LocalCluster:
             raise RainException("An embedded cluster needs at least one governor with one cpu")
         share = max(1, len(os.sched_getaffinity(0)) // governors) if cpus is None else cpus
         self.folder = Path(tempfile.mkdtemp(prefix="rain-local-"))
-        self._daemons: list[Daemon] = []
+        self._command = tuple(command)
+        self._offer = ("--cpus", str(share), *governor_options)
+        self._server: Daemon | None = None
+        self._governors: list[Daemon] = []
+        self._started = 0  # governors until now
+        self._keeper: Keeper | None = None
+        self._was_asked = False  # how the server has ended
         # Other users of this machine reach its ports, too.
         self.secret_file = self.folder / "secret"
         self.secret = make_secret_file(self.secret_file)
@@ -53,7 +69,7 @@ class LocalCluster:
         self._janitor = _start_janitor(self.folder, self._alive_read)
         started = False
         try:
-            server = self._daemon("server")
+            server = self._server = Daemon("server", self.folder / "server", self._alive_write)
             server.start(
                 [
                     *(*command, "server", "--listen", "127.0.0.1:0", "--no-http"),
@@ -64,34 +80,72 @@ class LocalCluster:
             # What governors need is imported only once, and while the server starts.
             with start_template(command, self.folder) as template:
                 address = server.wait_until_ready()
+                self.host, _, port = address.rpartition(":")
+                self.port = int(port)
                 for i in range(governors):
-                    self._daemon(f"governor-{i}").order(
-                        template,
-                        [
-                            *("governor", address, "--listen", "127.0.0.1:0"),
-                            *("--cpus", str(share), "--share", f"{i}/{governors}"),
-                            *("--workdir", str(self.folder / f"work-{i}")),
-                            *(*governor_options, *self._secret()),
-                        ],
-                    )
+                    governor = self._governor(f"governor-{i}")
+                    self._governors.append(governor)
+                    governor.order(template, self._arguments(i, governors))
                 wait_for_copies(template, self.folder)
-                several = self._daemons[1:]
-                for governor, process in zip(several, template.copies(), strict=True):
+                for governor, process in zip(self._governors, template.copies(), strict=True):
                     governor.process = process
                 template.release()
-            for governor in several:
+            for governor in self._governors:
                 governor.wait_until_ready()
             started = True
         finally:
             if not started:
                 self.close(keep_logs=True)
-        self.host, _, port = address.rpartition(":")
-        self.port = int(port)
 
-    def _daemon(self, name: str) -> Daemon:
-        daemon = Daemon(name, self.folder / name, self._alive_write)
-        self._daemons.append(daemon)
-        return daemon
+    def watch(self, give_up: Callable[[], object]) -> None:
+        """Replaces governors that die from now on; `give_up` is called when that does not help.
+
+        It is called in a thread. `why_lost` then says what has died.
+        """
+        if self._server is not None:
+            self._keeper = Keeper(
+                self._server, self._governors, self._another, self.folder, give_up
+            )
+
+    def why_lost(self) -> str:
+        """What has died, for who has lost the connection to the server; "" if nothing has."""
+        if self._keeper is not None and self._keeper.verdict:
+            return self._keeper.verdict
+        if self._server is None or self._closed:
+            return ""
+        # The sockets of a process that dies are closed just before its end can be waited for.
+        patience, self._was_asked = 0.0 if self._was_asked else DYING_SECONDS, True
+        status = self._server.wait(patience)
+        if status is None:
+            return ""
+        return f"the embedded server {spell_end(status)}; all logs are in {self.folder}"
+
+    def _another(self, number: int) -> Daemon:
+        """Starts a governor in the place of one that has died."""
+        governor = self._governor(f"governor-{number}.{self._started}")
+        try:
+            governor.start([*self._command, *self._arguments(number, len(self._governors))])
+        except OSError:
+            governor.stop(0.0)
+            raise
+        return governor
+
+    def _governor(self, name: str) -> Daemon:
+        self._started += 1
+        return Daemon(name, self.folder / name, self._alive_write)
+
+    def _arguments(self, number: int, governors: int) -> list[str]:
+        """How the governor of this number is started, in a work folder that was never used."""
+        work = self.folder / f"work-{number}.{self._started}"
+        return [
+            *("governor", f"{self.host}:{self.port}", "--listen", "127.0.0.1:0"),
+            *("--share", f"{number}/{governors}", "--workdir", str(work)),
+            *(*self._offer, *self._secret()),
+        ]
+
+    @property
+    def _daemons(self) -> list[Daemon]:
+        return [*([] if self._server is None else [self._server]), *self._governors]
 
     def _secret(self) -> tuple[str, str]:
         return "--secret-file", str(self.secret_file)
@@ -112,6 +166,9 @@ class LocalCluster:
         if self._closed:
             return
         self._closed = True
+        if self._keeper is not None:
+            self._keeper.stop()
+            keep_logs = keep_logs or self._keeper.has_seen_a_death
         for daemon in self._daemons:
             status = daemon.status()
             if status is not None and not keep_logs:
@@ -122,8 +179,7 @@ class LocalCluster:
                     self.folder,
                 )
                 keep_logs = True
-        governors = self._daemons[1:]
-        for group in (governors, self._daemons[:1]):
+        for group in (self._governors, [] if self._server is None else [self._server]):
             for daemon in group:
                 daemon.ask_to_stop()
             deadline = time.monotonic() + STOP_SECONDS

@@ -47,6 +47,7 @@ class Daemon:
         self._ready_read, self._ready_write = os.pipe()
         # This end of the parent's pipe is ours alone, so that it ends with this process.
         self._parent_read, self._parent_write = os.pipe()
+        self._closed = False
 
     def start(self, command: Sequence[str]) -> None:
         """Starts it as a program."""
@@ -120,6 +121,23 @@ class Daemon:
         """How the process has ended, None while it runs or when it never did."""
         return None if self.process is None else self.process.poll()
 
+    @property
+    def pid(self) -> int:
+        return self._started().pid
+
+    def end(self) -> int:
+        """The status of a process that has ended; lets go of its pipes."""
+        status = self._started().wait()
+        self._close()
+        return status
+
+    def wait(self, seconds: float) -> int | None:
+        """How it has ended, if it does within so many seconds."""
+        try:
+            return self._started().wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
     def ask_to_stop(self) -> None:
         if self.process is not None:
             self.process.terminate()
@@ -133,8 +151,23 @@ class Daemon:
                 with suppress(ProcessLookupError):
                     os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait()
-        os.close(self._ready_read)
-        os.close(self._parent_write)
+        self._close()
+
+    def _close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            os.close(self._ready_read)
+            os.close(self._parent_write)
+
+
+def spell_end(status: int) -> str:
+    """How a process has ended, by its status as `subprocess` gives it."""
+    if status >= 0:
+        return f"has ended with status {status}"
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was killed by signal {-status}"
 
 
 def start_template(command: Sequence[str], folder: Path) -> Template:

@@ -1,6 +1,7 @@
 """The client's end of its connection, and what can come back from a call over it."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import capnp
@@ -27,7 +28,12 @@ class Calls:
     """A registered connection. All of its methods belong to the loop of the connection."""
 
     def __init__(
-        self, connection: Connection, service: Capability, where: str, key: bytes = NOBODY
+        self,
+        connection: Connection,
+        service: Capability,
+        where: str,
+        key: bytes = NOBODY,
+        why_lost: Callable[[], str] | None = None,
     ) -> None:
         self.where = where
         self.key = key  # goes with uploads
@@ -36,6 +42,7 @@ class Calls:
         connection.tell_close(self._drop)
         self._reason = ""  # why the server closed the connection, if it said so
         self._closed_here = False
+        self._why_lost = why_lost  # what somebody else knows of it, "" for nothing
 
     @property
     def service(self) -> Capability:
@@ -72,6 +79,9 @@ class Calls:
                 f"the server at {self.where} has been silent for {self.connection.silence:.0f}"
                 " seconds: it hangs, or the link to it is cut"
             )
+        known = self._why_lost() if self._why_lost is not None else ""
+        if known:
+            return ConnectionLostError(known)
         told = self._reason or self.connection.farewell
         reason = f": {told}" if told else ""
         return ConnectionLostError(f"the server at {self.where} closed the connection{reason}")
@@ -80,6 +90,9 @@ class Calls:
         """From the thread that closes: whoever asks from now on is told that."""
         if self.connection.is_open:
             self._closed_here = True
+
+    def give_up(self) -> None:
+        self.connection.end("the client has given the server up")
 
     def close(self) -> None:
         self.announce_close()
@@ -90,7 +103,12 @@ class Calls:
 
 
 async def connect_client(
-    host: str, port: int, version: int, timeout: float, secret: Secret | None = None
+    host: str,
+    port: int,
+    version: int,
+    timeout: float,
+    secret: Secret | None = None,
+    why_lost: Callable[[], str] | None = None,
 ) -> Calls:
     """Registers as a client; `StartError` says why that does not work."""
     where = spell_address(host, port)
@@ -109,7 +127,7 @@ async def connect_client(
             bootstrap = connection.call(schema.server.ServerBootstrap)
             answer: Any = await bootstrap.registerClient(version=version)
             with reading("the answer to the registration"):
-                return Calls(connection, answer.service, where, answer.key)
+                return Calls(connection, answer.service, where, answer.key, why_lost)
     except TimeoutError:
         connection.end("no answer")
         reason = f"it does not answer within {timeout:g} seconds"

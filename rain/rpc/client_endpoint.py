@@ -74,8 +74,9 @@ async def _connect(
     secret: Secret | None,
     reader: StreamReader,
     silence_limit: float | None,
+    why_lost: Callable[[], str] | None,
 ) -> ClientSession:
-    calls = await connect_client(host, port, version, timeout, secret)
+    calls = await connect_client(host, port, version, timeout, secret, why_lost)
     session = ClientSession(calls, reader, thread)
     calls.connection.beat(silence_limit)
     thread.adopt(session)
@@ -103,6 +104,7 @@ class ClientConnection:
         version: int = CLIENT_VERSION,
         secret: Secret | None = None,
         silence_limit: float | None = SILENCE_LIMIT,
+        why_lost: Callable[[], str] | None = None,
     ) -> None:
         self.address = spell_address(host, port)
         self._thread = background()
@@ -117,6 +119,7 @@ class ClientConnection:
             secret,
             self._downloads.reader,
             silence_limit,
+            why_lost,
         )
         self._numbers = count(1)
         self._left: set[SessionId] = set()  # submissions that left and were interrupted then
@@ -321,6 +324,10 @@ class ClientConnection:
 
     def server_info(self) -> list[GovernorReport]:
         return self._thread.run(self._calls.server_info)
+
+    def give_up(self) -> None:
+        """The server is lost, whatever the connection says."""
+        self._thread.soon(self._calls.give_up)
 
     def close(self) -> None:
         """Closes the connection, and with it its sessions; twice is once."""

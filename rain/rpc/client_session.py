@@ -56,6 +56,9 @@ class ClientSession:
     def close(self) -> None:
         self._calls.close()
 
+    def give_up(self) -> None:
+        self._calls.give_up()
+
     def hush(self) -> None:
         self.requests.is_silent = True
 

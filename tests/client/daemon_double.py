@@ -1,7 +1,8 @@
 """A program that does what the embedded cluster asks of a daemon, and nothing else.
 
 The environment variable DOUBLE says how it misbehaves: "die" (the last governor), "mute",
-"stubborn", or "none" (what governors are copies of ends before there are any).
+"stubborn", "none" (what governors are copies of ends before there are any), or "short" (governors
+that end as soon as they were ready).
 """
 
 import os
@@ -42,6 +43,8 @@ def main() -> int:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if behaviour != "mute":
         os.write(int(option("--ready-fd")), b"ready 127.0.0.1:12345\n")
+    if behaviour == "short" and role == "governor":
+        return 3
     select.select([int(option("--parent-fd"))], [], [])
     return 0
 

@@ -211,6 +211,9 @@ class FakeConnection:
     def terminate(self) -> None:
         self._called("terminate")
 
+    def give_up(self) -> None:
+        self._called("give_up")
+
     def close(self) -> None:
         self._called("close")
         self.closed = True

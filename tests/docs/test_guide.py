@@ -5,7 +5,7 @@ All pages share one embedded cluster, which each of their `Client()` meets as if
 
 import linecache
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,12 @@ class SharedCluster:
         self.host = cluster.host
         self.port = cluster.port
         self.secret = cluster.secret
+
+    def why_lost(self) -> str:
+        return ""
+
+    def watch(self, give_up: Callable[[], object]) -> None:
+        """Nobody dies here."""
 
     def close(self) -> None:
         """The other pages still need it."""
