@@ -6,17 +6,19 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import trio
 from attrs import frozen
 
+from rain.base.ids import session_of
 from rain.governor.builtin_files import Job
 from rain.governor.gpus import VISIBLE
 from rain.governor.messages import Made, Outputs
 from rain.governor.sandbox import BuiltinError, collect, copy_to, inside, link_to
+from rain.governor.strays import kill_tree, marked
 from rain.governor.warden import Warden
 
 STDIN = "+in"
@@ -53,15 +55,22 @@ async def run(job: Job, warden: Warden) -> Outputs:
     program = Program.of(job)
     folder = job.folder / "task"
     await trio.to_thread.run_sync(_lay_out, job, program, folder)
-    process = _start(program, folder, job.effect.gpus)
+    words = (
+        warden.origin.run(job.effect.run),
+        warden.origin.session(session_of(job.effect.kind.id)),
+    )
+    process = _start(program, folder, job.effect.gpus, words)
     warden.watch(process.pid)
+    ended = False
     try:
         await _end_of(process)
+        ended = True
     finally:
         # Whatever it has started goes with it: all share its process group.
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        kill_tree(process.pid)
         warden.release(process.pid)
+        if not ended:  # what a program leaves behind that has ended goes with its session
+            warden.strays.end(words[0])
         status = process.wait()
     if status:
         raise BuiltinError(await trio.to_thread.run_sync(_why, program, folder, status))
@@ -77,8 +86,12 @@ def _lay_out(job: Job, program: Program, folder: Path) -> None:
         inside(folder, path).parent.mkdir(parents=True, exist_ok=True)
 
 
-def _start(program: Program, folder: Path, gpus: tuple[str, ...] | None) -> subprocess.Popen[bytes]:
-    environment = None if gpus is None else {**os.environ, VISIBLE: ",".join(gpus)}
+def _start(
+    program: Program, folder: Path, gpus: tuple[str, ...] | None, words: tuple[str, ...]
+) -> subprocess.Popen[bytes]:
+    environment = marked(os.environ, *words)
+    if gpus is not None:
+        environment[VISIBLE] = ",".join(gpus)
     with ExitStack() as files:
         given = folder / STDIN
         stdin = files.enter_context(given.open("rb")) if given.exists() else subprocess.DEVNULL

@@ -13,14 +13,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 import rain
 from rain.base import executor_protocol as protocol
 from rain.common.secret_file import VARIABLE as SECRET_FILE
+from rain.governor.strays import Origin, kill_tree, marked
 
 TAIL_OF_A_START = 600
 TAIL_OF_A_TASK = 4096
@@ -44,10 +45,11 @@ class Places:
     data: Path
     server: str = ""  # for tasks that extend their session: its address, and the file of the secret
     secret_file: Path | None = None
+    origin: Origin = Factory(Origin)
 
-    def environment(self) -> dict[str, str]:
-        """What all executors find in theirs, besides what the governor has in its own."""
-        environment = dict(os.environ)
+    def environment(self, number: int) -> dict[str, str]:
+        """What an executor finds in its own, besides what the governor has."""
+        environment = marked(os.environ, self.origin.executor(number))
         environment.pop(SECRET_FILE, None)
         if self.server:
             environment[SERVER] = self.server
@@ -133,7 +135,7 @@ def start_program(number: int, words: Sequence[str], places: Places) -> StartedP
             words,
             cwd=folder,
             env={
-                **places.environment(),
+                **places.environment(number),
                 SOCKET_PATH: str(folder / SOCKET),
                 protocol.EXECUTOR_ID: str(number),
             },
@@ -154,7 +156,7 @@ def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
 
 
 def _environment(number: int, places: Places) -> dict[str, str]:
-    environment = places.environment()
+    environment = places.environment(number)
     # The executor does not start where the governor did, but must find the same packages.
     path = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = f"{_PACKAGES}{os.pathsep}{path}" if path else _PACKAGES
@@ -166,8 +168,7 @@ def _environment(number: int, places: Places) -> dict[str, str]:
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kills the process and all that it started; it must not have been waited for yet."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    kill_tree(process.pid)
 
 
 def place_reached(number: int, places: Places) -> int:

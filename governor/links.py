@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, assert_never
 
 import trio
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.ids import SessionId
 from rain.governor.executor_config import Commands
 from rain.governor.executor_link import ExecutorLink
 from rain.governor.executor_process import Places, start_executor, start_program
@@ -129,6 +130,11 @@ class Executors:
         for link in list(self._links.values()):
             link.look()
 
+    def forget(self, sessions: Sequence[SessionId]) -> None:
+        """These are over, and so is whatever their tasks have left behind."""
+        for session in sessions:
+            self._warden.strays.end(self._places.origin.session(session))
+
     def __len__(self) -> int:
         return len(self._links)
 
@@ -147,6 +153,7 @@ class Executors:
         finally:
             os.close(descriptor)
         self._warden.release(link.process.pid)
+        self._warden.strays.end(self._places.origin.executor(link.number))
         del self._links[link.number]
         link.died()
         link.close()

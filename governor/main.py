@@ -84,7 +84,9 @@ async def _govern(
         if settings.secret is not None:
             secret_file = folder.root / "secret"
             keep_secret(secret_file, settings.secret)
-        places = Places(folder.executors, executor_logs, folder.data, server, secret_file)
+        places = Places(
+            folder.executors, executor_logs, folder.data, server, secret_file, warden.origin
+        )
 
         async def work(upstream: Upstream) -> int:
             async with trio.open_nursery() as nursery:

@@ -90,6 +90,8 @@ class Service(Parting):
     # What the server says.
 
     def order(self, orders: Orders) -> None:
+        if orders.forget_sessions and self._carriers is not None:
+            self._carriers[0].forget(orders.forget_sessions)
         self.tell(OrdersReceived(orders))
 
     def report(self) -> GovernorReport:

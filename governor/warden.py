@@ -1,8 +1,9 @@
 """A small companion process that cleans up when the governor is killed and cannot.
 
 It holds one end of a pipe and a list of the process groups that the governor has started. When the
-pipe ends, however that came, it kills what is left of them and removes the work folder. It is a
-few lines of shell, so that it costs next to nothing.
+pipe ends, however that came, it kills what is left of them and whatever has escaped from them
+(see strays.py), and removes the work folder. It is a few lines of shell, so that it costs next to
+nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from __future__ import annotations
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+
+from rain.base.executor_protocol import ORIGIN
+from rain.governor.strays import Origin, Strays
 
 _SCRIPT = """
 trap '' HUP INT TERM
@@ -21,6 +25,14 @@ while read -r sign group; do
     esac
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
+for round in 1 2 3 4 5 6 7 8 9 10; do
+    found=$(grep -lsEz -- "^$3=(.* )?$2/" /proc/[0-9]*/environ)
+    [ -n "$found" ] || break
+    for environment in $found; do
+        process=${environment#/proc/}
+        kill -s KILL "${process%/environ}"
+    done
+done
 chmod -R u+rwx -- "$1" && rm -rf -- "$1"
 """
 
@@ -29,8 +41,10 @@ class Warden:
     """The governor's end of it."""
 
     def __init__(self, work_folder: Path) -> None:
+        self.origin = Origin()
+        self.strays = Strays()
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", _SCRIPT, "rain-warden", str(work_folder)],
+            ["/bin/sh", "-c", _SCRIPT, "rain-warden", str(work_folder), self.origin.token, ORIGIN],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

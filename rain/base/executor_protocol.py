@@ -36,6 +36,9 @@ TOKENS_FD: Final = "RAIN_EXECUTOR_TOKENS_FD"
 ANSWERS_FD: Final = "RAIN_EXECUTOR_ANSWERS_FD"
 GOVERNOR_PID: Final = "RAIN_EXECUTOR_GOVERNOR_PID"
 EXECUTOR_ID: Final = "RAIN_EXECUTOR_ID"
+ORIGIN: Final = "RAIN_ORIGIN"
+"""Words that say by what a process was started, so that it can be found when that is over."""
+
 DATA_FOLDER: Final = "RAIN_EXECUTOR_DATA"
 """The folder where the governor keeps stored objects, each under its number."""
 

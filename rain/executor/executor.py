@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgpack
 
 from rain.base import executor_protocol as protocol
+from rain.base.ids import NUMBER_BITS
 from rain.common.errors import RainException
 from rain.executor.context import Context
 from rain.executor.desk import Desk
@@ -64,6 +65,7 @@ class Executor:
         self._place_file = f"{folder}/{protocol.PLACE_FILE}"
         self._mark: Mark | None = None  # since the first unit
         self._unit: Unit | None = None  # while one runs
+        self._origin = os.environ.get(protocol.ORIGIN, "")
 
     @staticmethod
     def from_environment() -> "Executor":
@@ -85,6 +87,7 @@ class Executor:
         folder.enter()
         now = time.perf_counter
         made = memory.made
+        session = 0
         while (call := desk.next_call()) is not None:
             started = now()
             # The first input is the function, which always comes whole.
@@ -92,6 +95,9 @@ class Executor:
                 desk.answer([call.task, 0.0, None], started)
                 continue
             made.forget(call.outputs)
+            if call.task >> NUMBER_BITS != session:
+                session = call.task >> NUMBER_BITS
+                self._mark_session(session)
             if memory.gpus is None and call.kind not in memory.units:
                 result, words = self._work(memory, Context(memory, self.stage_folder, call), call)
             else:
@@ -104,6 +110,11 @@ class Executor:
                 made.keep(call.outputs, result)
             folder.clean()
             folder.enter()
+
+    def _mark_session(self, session: int) -> None:
+        """Lets the governor find what tasks leave behind, when their session is over."""
+        token = self._origin.rpartition(" ")[2].partition("/")[0]
+        os.environ[protocol.ORIGIN] = f"{self._origin} {token}/s{session}"
 
     def work_apart(self, call: protocol.Call) -> Answer:
         """The same for what is not as nearly all calls are: it sees gpus, or is a unit."""

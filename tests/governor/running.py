@@ -241,7 +241,7 @@ def governed(
         server = PlayedServer()
         try:
             async with trio.open_nursery() as nursery:
-                places = Places(folder.executors, logs, folder.data)
+                places = Places(folder.executors, logs, folder.data, origin=warden.origin)
                 executors = Executors(
                     places, store, warden, nursery, service.tell, log, dict(commands or {})
                 )

@@ -1,0 +1,151 @@
+"""Processes that tasks have left behind, wherever they have gone.
+
+Whatever a task starts is in the process group of its executor, and is killed with it. A process
+that has begun a session of its own (`setsid`) is not, and a daemon is not even a child any more.
+What both keep is their environment. So everything that tasks start finds there by what it was
+started: words of the form TOKEN/e5 (an executor), TOKEN/r7 (a run of a program) and TOKEN/s3 (a
+session), with a token for each governor. When one of these is over, whoever has its word is killed.
+
+A process that has cleared its environment is still found as long as it is below its executor.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import time
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import outcome
+
+from rain.base.executor_protocol import ORIGIN
+from rain.base.ids import SessionId
+from rain.rpc.host import call_later
+from rain.rpc.threads import in_thread
+
+ROUNDS = 100
+"""A process may start others while it is being looked for; it is not chased for ever."""
+
+PAUSE = 0.5
+"""Seconds for which words are gathered before all processes are looked at."""
+
+SHARE = 0.05
+"""This much of the time may pass with looking at them."""
+
+
+class Origin:
+    """The words of one governor."""
+
+    def __init__(self) -> None:
+        self.token = secrets.token_hex(8)
+
+    def executor(self, number: int) -> str:
+        return f"{self.token}/e{number}"
+
+    def run(self, number: int) -> str:
+        return f"{self.token}/r{number}"
+
+    def session(self, session: SessionId) -> str:
+        return f"{self.token}/s{session}"
+
+
+def marked(environment: Mapping[str, str], *words: str) -> dict[str, str]:
+    """An environment with these words; those of a governor around this one stay."""
+    return {**environment, ORIGIN: " ".join([*environment.get(ORIGIN, "").split(), *words])}
+
+
+def kill_tree(pid: int) -> None:
+    """Kills a process, its group, and what is below it; it must not have been waited for yet."""
+    below = _descendants(pid)
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    _kill(below)
+
+
+def kill_marked(words: Collection[str]) -> None:
+    """Kills all processes that have one of these words."""
+    for _ in range(ROUNDS):
+        found = _find(words)
+        if not found:
+            return
+        _kill(found)
+
+
+class Strays:
+    """Whose time is over is looked for in a thread, for many words at once."""
+
+    def __init__(self) -> None:
+        self._over: list[str] = []
+        self._busy = False
+
+    def end(self, word: str) -> None:
+        """Whoever has this word is to be killed soon. Called in the host."""
+        self._over.append(word)
+        self._plan(PAUSE)
+
+    def _plan(self, pause: float) -> None:
+        if self._over and not self._busy:
+            self._busy = True
+            call_later(pause, self._begin)
+
+    def _begin(self) -> None:
+        over, self._over = self._over, []
+
+        def sweep() -> float:
+            started = time.monotonic()
+            kill_marked(over)
+            return time.monotonic() - started
+
+        in_thread(sweep, self._done)
+
+    def _done(self, took: outcome.Outcome[float]) -> None:
+        self._busy = False
+        self._plan(max(PAUSE, took.unwrap() / SHARE))
+
+
+def _find(words: Collection[str]) -> list[int]:
+    wanted = {word.encode() for word in words}
+    begin = f"{ORIGIN}=".encode()
+    found: list[int] = []
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        try:
+            environment = (Path(entry.path) / "environ").read_bytes()
+        except OSError:  # it has ended, or is somebody else's
+            continue
+        if begin in environment and wanted & _words(environment):
+            found.append(int(entry.name))
+    return found
+
+
+def _words(environment: bytes) -> set[bytes]:
+    begin = f"{ORIGIN}=".encode()
+    for variable in environment.split(b"\0"):
+        if variable.startswith(begin):
+            return set(variable[len(begin) :].split())
+    return set()
+
+
+def _descendants(pid: int) -> list[int]:
+    """All processes below one, as far as the kernel tells."""
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        parent = waiting.pop()
+        children: list[int] = []
+        with suppress(OSError):  # it has ended
+            for thread in os.scandir(f"/proc/{parent}/task"):
+                children += map(int, (Path(thread.path) / "children").read_text().split())
+        found += children
+        waiting += children
+    return found
+
+
+def _kill(pids: list[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
