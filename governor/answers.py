@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 import msgpack
+from attrs import evolve, frozen
 
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
@@ -33,19 +34,61 @@ LARGEST_ANSWER = 1 << 30
 Adopt = Callable[[Path], Stored]
 
 
+@frozen
+class Staged:
+    """An output that is a file or folder of the executor, and still is to be adopted."""
+
+    task: int  # its place in `CallsDone`
+    output: int
+    path: Path
+
+
+def adopt_all(done: CallsDone, staged: Iterable[Staged], adopt: Adopt) -> CallsDone:
+    """Adopts what was put off; a task whose output cannot be stored has failed."""
+    for one in staged:
+        result = done.results[one.task]
+        if not isinstance(result, list):
+            continue  # another output of it could not be stored
+        made = result[one.output]
+        assert isinstance(made, Made)
+        try:
+            result[one.output] = evolve(made, content=adopt(one.path))
+        except StoreError as error:
+            done.results[one.task] = Failed(str(error))
+    return done
+
+
+_NOT_YET = Stored(0, 0)
+"""Stands for what is still to be adopted."""
+
+
 class AnswerReader:
     """The answers of one executor, as they arrive in pieces."""
 
-    def __init__(self, executor: int, stage_folder: Path, adopt: Adopt) -> None:
+    def __init__(
+        self,
+        executor: int,
+        stage_folder: Path,
+        adopt: Adopt,
+        adopts_at_once: Callable[[Path], bool],
+    ) -> None:
         self._executor = executor
         self._stage_folder = stage_folder
         self._adopt = adopt
+        self._adopts_at_once = adopts_at_once
+        self._put_off: list[tuple[int, Path]] = []  # of the row that is being read
+        self._staged: list[Staged] = []
         self._unpacker = msgpack.Unpacker(max_buffer_size=LARGEST_ANSWER)
 
     def feed(self, data: bytes) -> CallsDone | None:
         """The answers that are complete with this piece; None for no answer."""
         self._unpacker.feed(data)
         return self._done(self._unpacker)
+
+    def take_staged(self) -> list[Staged]:
+        """What is still to be adopted of the answers that were given last."""
+        staged, self._staged = self._staged, []
+        return staged
 
     def alone(self, frame: bytes) -> CallsDone:
         """The answer to a call that was sent alone."""
@@ -68,6 +111,10 @@ class AnswerReader:
                 tasks.append(TaskId(task))
                 durations.append(seconds)
                 results.append(result if _is_plain(result) else self._result(result, words))
+                if self._put_off:
+                    place = len(results) - 1
+                    self._staged += [Staged(place, *one) for one in self._put_off]
+                    self._put_off.clear()
                 if words and type(result) is not str:
                     done.notes.append(TaskNote(TaskId(task), str(words[1]), str(words[0])))
         except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
@@ -83,11 +130,11 @@ class AnswerReader:
         if type(result) is str:
             return Failed(result, str(words[0]) if words else "")
         try:
-            return [self._output(output) for output in result]
+            return [self._output(place, output) for place, output in enumerate(result)]
         except StoreError as error:
             return Failed(str(error))
 
-    def _output(self, output: Any) -> bytes | Made:
+    def _output(self, place: int, output: Any) -> bytes | Made:
         if type(output) is bytes:
             return output
         what, content, content_type, user = output
@@ -97,17 +144,20 @@ class AnswerReader:
         elif what == protocol.INPUT and type(content) is int:
             made = PassedOn(ObjectId(content))
         elif what == protocol.FILE and type(content) is str:
-            made = self._file(Path(content))
+            made = self._file(place, Path(content))
         else:
             raise ProtocolError(f"the executor {self._executor} answers {output!r:.200}")
         return Made(made, str(content_type), str(user))
 
-    def _file(self, path: Path) -> Stored:
+    def _file(self, place: int, path: Path) -> Stored:
         if path.parent != self._stage_folder:
             raise ProtocolError(
                 f"the executor {self._executor} returns {path}, which is not its own"
             )
-        return self._adopt(path)
+        if self._adopts_at_once(path):
+            return self._adopt(path)
+        self._put_off.append((place, path))
+        return _NOT_YET
 
 
 def _is_plain(result: Any) -> TypeGuard[Outputs]:

@@ -24,7 +24,7 @@ from rain.governor.messages import (
     PassedOn,
     RunBuiltin,
 )
-from rain.governor.store import MEMORY_LIMIT, Store, StoreError, remove
+from rain.governor.store import MEMORY_LIMIT, Store, StoreError, is_light, remove
 from rain.governor.warden import Warden
 from rain.rpc.host import in_trio
 
@@ -99,7 +99,11 @@ class Builtins:
             where = f" ({error.filename})" if error.filename else ""
             return Failed(f"{effect.kind.task_type}: {error.strerror or error}{where}")
         finally:
-            remove(folder)
+            if is_light(folder):
+                remove(folder)
+            else:
+                with trio.CancelScope(shield=True):
+                    await trio.to_thread.run_sync(remove, folder)
 
     async def _run_program(self, job: Job) -> Outputs:
         from rain.governor.builtin_run import run  # noqa: PLC0415 # see the top

@@ -24,7 +24,7 @@ from rain.governor.cbor_calls import (
     drop_frame,
 )
 from rain.governor.cbor_outputs import Exchange
-from rain.governor.cbor_replies import Registered, Result, decode_reply
+from rain.governor.cbor_replies import AtPath, Registered, Result, decode_reply
 from rain.governor.executor_process import (
     TAIL_OF_A_START,
     TAIL_OF_A_TASK,
@@ -33,6 +33,7 @@ from rain.governor.executor_process import (
     cause_of_death,
     kill_group,
 )
+from rain.governor.file_work import InOrder
 from rain.governor.messages import (
     CallExecutor,
     CallsDone,
@@ -72,10 +73,11 @@ class CborLink:
         self._runner = runner
         self._places = places
         self._exchange = Exchange(store, places.folder(number))
-        self._tell = tell
+        self._tell = InOrder(tell)
         self._blame = blame
         self._kinds = Kinds()
         self._call: Call | None = None
+        self._taking = False  # the files of the last one, in a thread
         self._cached: set[ObjectId] = set()  # what the executor has said to keep; only asked
         self._called_at = 0.0
         self._registered = False
@@ -101,7 +103,8 @@ class CborLink:
         try:
             frame = call_frame(call, self._exchange.place)
         except UncallableError as error:
-            self._done(call, Failed(str(error)))
+            self._call = None
+            self._tell(self._done(call, Failed(str(error))))
             return
         if self._link is not None:
             self._link.send(frame)
@@ -110,7 +113,7 @@ class CborLink:
         """Tells what need not be cached."""
         self._kinds.forget(effect.sessions)
         self._cached.difference_update(effect.objects)
-        if self._call is None:
+        if self._call is None and not self._taking:
             self._exchange.clear(self._cached)
         if self._link is not None and effect.objects:
             self._link.send(drop_frame(effect.objects))
@@ -129,6 +132,10 @@ class CborLink:
 
     def look(self) -> None:
         """Nothing lies about: results are read as they come."""
+
+    def when_idle(self, function: Callable[[], object]) -> None:
+        """Calls a function as soon as nothing works on the files of this executor."""
+        self._tell.when_idle(function)
 
     def died(self) -> None:
         """The process has ended and is not waited for yet: reports all that is left of it."""
@@ -220,23 +227,52 @@ class CborLink:
         if foreign:
             raise ProtocolError("it caches objects that do not belong to its task")
         self._cached.update(result.cached)
-        if result.success:
-            self._done(call, self._exchange.outputs(call, result), result)
-        else:
+        self._call = None  # whatever it says of it now comes too late
+        if not result.success:
             error = result.error or "the executor reports a failure without a text (info.error)"
-            self._done(call, Failed(error, result.debug), result)
-        if result.cached:
-            self._tell(ObjectsCached(self.number, list(result.cached)))
+            self._finish(call, Failed(error, result.debug), result)
+        elif any(isinstance(output.location, AtPath) for output in result.outputs):
+            self._take_files(call, result)
+        else:
+            self._finish(call, self._exchange.outputs(call, result), result)
 
-    def _done(self, call: Call, outcome: Outputs | Failed, result: Result | None = None) -> None:
-        self._call = None
+    def _take_files(self, call: Call, result: Result) -> None:
+        def work() -> Outputs | Failed | ProtocolError:
+            try:
+                return self._exchange.outputs(call, result)
+            except ProtocolError as error:
+                return error
+
+        def finish(outcome: Outputs | Failed | ProtocolError) -> list[Event]:
+            self._taking = False
+            if isinstance(outcome, ProtocolError):
+                self._wrong(f"broke the protocol: {outcome}")
+                return []
+            return self._ended(call, outcome, result)
+
+        self._taking = True
+        self._tell.later(work, finish)
+
+    def _finish(self, call: Call, outcome: Outputs | Failed, result: Result) -> None:
+        for event in self._ended(call, outcome, result):
+            self._tell(event)
+
+    def _ended(self, call: Call, outcome: Outputs | Failed, result: Result) -> list[Event]:
+        events: list[Event] = [self._done(call, outcome, result)]
+        if result.cached:
+            events.append(ObjectsCached(self.number, list(result.cached)))
+        return events
+
+    def _done(
+        self, call: Call, outcome: Outputs | Failed, result: Result | None = None
+    ) -> CallsDone:
         self._exchange.clear(self._cached)
         seconds = time.monotonic() - self._called_at
         task = TaskId(call.task)
         done = CallsDone(self.number, [task], [seconds], [outcome])
         if result is not None and not isinstance(outcome, Failed) and (result.user or result.debug):
             done.notes.append(TaskNote(task, result.user, result.debug))
-        self._tell(done)
+        return done
 
     def _wrong(self, what: str) -> None:
         self._blame(self.number, what)

@@ -11,7 +11,7 @@ import msgpack
 
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
-from rain.governor.answers import Adopt, AnswerReader
+from rain.governor.answers import AnswerReader, adopt_all
 from rain.governor.calls import calls_frame, drop_frame
 from rain.governor.executor_process import (
     TAIL_OF_A_START,
@@ -22,14 +22,17 @@ from rain.governor.executor_process import (
     kill_group,
     place_reached,
 )
+from rain.governor.file_work import InOrder
 from rain.governor.messages import (
     CallExecutor,
+    CallsDone,
     CallsTakenBack,
     DropCached,
     Event,
     ExecutorDied,
     ExecutorReady,
 )
+from rain.governor.store import Store
 from rain.rpc.frames import SocketLink
 
 _READ = 1 << 16  # all that a pipe holds; to read into more costs new pages each time
@@ -45,20 +48,23 @@ class ExecutorLink:
         number: int,
         started: Started,
         places: Places,
-        adopt: Adopt,
+        store: Store,
         tell: Callable[[Event], object],
         blame: Callable[[int, str], object],
     ) -> None:
         self.number = number
         self.process = started.process
         self._places = places
-        self._tell = tell
+        self._adopt = store.adopt
+        self._tell = InOrder(tell)
         self._blame = blame
         self._tokens = started.tokens
         self._taken_tokens = started.taken_tokens
         self._answers = started.answers
         self._their_socket = started.their_socket
-        self._reader = AnswerReader(number, places.folder(number) / "stage", adopt)
+        self._reader = AnswerReader(
+            number, places.folder(number) / "stage", store.adopt, store.adopts_at_once
+        )
         self._begin_epoch(1)
         self._registered = False
         self._killed = False
@@ -134,9 +140,20 @@ class ExecutorLink:
                 self._wrong(str(error))
                 return
             if done is not None:
-                self._tell(done)
+                self._tell_done(done)
             if len(data) < _READ:
                 return  # that was all
+
+    def _tell_done(self, done: CallsDone) -> None:
+        staged = self._reader.take_staged()
+        if staged:
+            self._tell.later(lambda: adopt_all(done, staged, self._adopt), lambda whole: [whole])
+        else:
+            self._tell(done)
+
+    def when_idle(self, function: Callable[[], object]) -> None:
+        """Calls a function as soon as nothing works on the files of this executor."""
+        self._tell.when_idle(function)
 
     def died(self) -> None:
         """The process has ended and is not waited for yet: reports all that is left of it."""
@@ -178,7 +195,7 @@ class ExecutorLink:
             elif self._alone:
                 self._alone = 0
                 try:
-                    self._tell(self._reader.alone(frame))
+                    self._tell_done(self._reader.alone(frame))
                 except ProtocolError as error:
                     self._wrong(str(error))
                     return

@@ -47,6 +47,8 @@ class Link(Protocol):
 
     def look(self) -> None: ...
 
+    def when_idle(self, function: Callable[[], object]) -> None: ...
+
     def kill(self) -> None: ...
 
     def died(self) -> None: ...
@@ -123,7 +125,7 @@ class Executors:
             program = start_program(number, self._commands[runner], places)
             return CborLink(number, runner, program, places, self._store, self._tell, self._blame)
         started = start_executor(number, places)
-        return ExecutorLink(number, started, places, self._store.adopt, self._tell, self._blame)
+        return ExecutorLink(number, started, places, self._store, self._tell, self._blame)
 
     def look(self) -> None:
         """Reads the answers that executors have not asked to be looked at."""
@@ -157,8 +159,12 @@ class Executors:
         del self._links[link.number]
         link.died()
         link.close()
+        idle = trio.Event()
+        link.when_idle(lambda: in_trio(idle.set))
         try:
-            remove(self._places.folder(link.number))
+            with trio.CancelScope(shield=True):
+                await idle.wait()
+                await trio.to_thread.run_sync(remove, self._places.folder(link.number))
         except OSError as error:  # something that escaped from its group may still write there
             self._log.warning(
                 "executor folder not removed", executor=link.number, reason=str(error)

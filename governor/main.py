@@ -123,6 +123,7 @@ async def wind_down(
     host.in_trio(begun.set)
     with trio.CancelScope(shield=True):
         await begun.wait()
+        await trio.to_thread.run_sync(service.join)
     nursery.cancel_scope.cancel()
 
 

@@ -16,6 +16,7 @@ from rain.base.ids import ObjectId
 from rain.base.wire import GovernorReport, Orders, Update
 from rain.governor.builtin import Builtins
 from rain.governor.fetch import Fetcher
+from rain.governor.file_work import Deleter
 from rain.governor.links import Executors
 from rain.governor.messages import (
     CallExecutor,
@@ -57,6 +58,7 @@ class Service(Parting):
         super().__init__()
         self._reactor = reactor
         self._store = store
+        self._deleter = Deleter(store)
         self._log = log
         self._events: list[Event] = []
         self._loop = running_loop()
@@ -80,6 +82,11 @@ class Service(Parting):
         self._is_open = False
         self._pulse.stop()
         self._alarm.stop()
+        self._deleter.close()
+
+    def join(self) -> None:
+        """Waits for what still works on files when this is closed. Blocks."""
+        self._deleter.join()
 
     def tell(self, event: Event) -> None:
         """Something has happened."""
@@ -150,6 +157,6 @@ class Service(Parting):
             case StopFetch(fetch):
                 fetcher.stop(fetch)
             case DeleteFiles(files):
-                self._store.delete(files)
+                self._deleter.delete(files)
             case _:
                 executors.carry(effect)

@@ -95,6 +95,10 @@ class Running:
         self.reactor = reactor
         self.count = 1000
         self.functions = 100
+        self.register_kinds()
+
+    def register_kinds(self) -> None:
+        """Tells the kinds of the objects, which are forgotten with their session."""
         kinds = [
             ObjectKind(KindId(pack(1, BLOB)), "blob"),
             ObjectKind(KindId(pack(1, FOLDER)), "folder", data_type=DataType.DIRECTORY),

@@ -9,7 +9,7 @@ import pytest
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.base.wire import TaskNote
-from rain.governor.answers import AnswerReader
+from rain.governor.answers import AnswerReader, adopt_all
 from rain.governor.messages import Failed, Made, PassedOn, Stored
 from rain.governor.store import StoreError
 from tests.governor.words import object_id, task_id
@@ -24,7 +24,7 @@ def adopt(path: Path) -> Stored:
 
 
 def reader() -> AnswerReader:
-    return AnswerReader(3, STAGE, adopt)
+    return AnswerReader(3, STAGE, adopt, lambda path: path.suffix != ".many")
 
 
 def packed(*row: Any) -> bytes:
@@ -99,3 +99,22 @@ NONSENSE: list[bytes] = [
 def test_nonsense_is_the_executors_fault(data: bytes) -> None:
     with pytest.raises(ProtocolError, match="the executor 3"):
         reader().feed(data)
+
+
+def test_what_takes_long_to_adopt_is_put_off_and_adopted_in_its_place() -> None:
+    reading = reader()
+    rows = [
+        packed(task_id(1), 0.5, [b"quick"]),
+        packed(task_id(2), 0.5, [b"beside", [protocol.FILE, "/there/stage/8.many", "text", ""]]),
+        packed(task_id(3), 0.5, [[protocol.FILE, "/there/stage/missing.many", "", ""]]),
+    ]
+    done = reading.feed(b"".join(rows))
+    assert done is not None
+    staged = reading.take_staged()
+    assert [(one.task, one.output) for one in staged] == [(1, 1), (2, 0)]
+
+    whole = adopt_all(done, staged, lambda path: adopt(Path(path.stem)))
+
+    stored = Made(Stored(8, 1000), "text")
+    assert whole.results == [[b"quick"], [b"beside", stored], Failed("it is missing")]
+    assert reading.take_staged() == []

@@ -25,16 +25,12 @@ from rain.governor.messages import (
     Event,
     ExecutorDied,
     ExecutorReady,
-    Stored,
 )
+from rain.governor.store import Store
 from rain.rpc import host
 from tests.support.waiting import turns_of_the_host
 
 NUMBER = 7
-
-
-def no_file(path: Path) -> Stored:
-    raise AssertionError(f"{path} is not there")
 
 
 @define
@@ -126,7 +122,12 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
         events: list[Event] = []
         faults: list[str] = []
         link = ExecutorLink(
-            NUMBER, started, places, no_file, events.append, lambda _, what: faults.append(what)
+            NUMBER,
+            started,
+            places,
+            Store(tmp_path),
+            events.append,
+            lambda _, what: faults.append(what),
         )
         desk = Desk(link, theirs, taken_tokens, their_answers, events, faults)
         try:
