@@ -3,7 +3,7 @@
 Every connection to a port of ours begins with it, before the first byte of any other protocol:
 
     dialler   hello: what it speaks, its role, whether it has a secret, a nonce
-    acceptor  open (neither has a secret), or refused with a reason, or ask: a nonce
+    acceptor  open (neither has a secret), or refused or full with a reason, or ask: a nonce
     dialler   its proof
     acceptor  refused with a reason, or welcome: its own proof
 
@@ -36,12 +36,16 @@ HELLO = 2 + NONCE  # behind the magic: the role, whether there is a secret, and 
 LONGEST_REASON = 500
 SHORTEST_SECRET = 16
 
-_OPEN, _ASK, _WELCOME, _REFUSED = b"o", b"?", b"w", b"x"
+_OPEN, _ASK, _WELCOME, _REFUSED, _FULL = b"o", b"?", b"w", b"x", b"f"
 _DIALLER, _ACCEPTOR = b"dialler", b"acceptor"
 
 
 class NotAdmittedError(RainError):
     """One side does not let the other in: no secret, or a wrong one."""
+
+
+class NoRoomError(RainError):
+    """The acceptor can take nobody in at present, and says why."""
 
 
 class Role(enum.Enum):
@@ -116,7 +120,10 @@ def accept(secret: Secret | None, nonce: bytes) -> Generator[Step, bytes, Admitt
 
 
 def dial(secret: Secret | None, role: Role, nonce: bytes) -> Generator[Step, bytes, None]:
-    """The side that calls. Raises `NotAdmittedError`, or `ProtocolError` for another protocol."""
+    """The side that calls. Raises `NotAdmittedError` or `NoRoomError`.
+
+    `ProtocolError`: the other side speaks another protocol.
+    """
     yield MAGIC + role.value + (b"\0" if secret is None else b"\1") + nonce
     word = yield 1
     if word == _OPEN and secret is None:
@@ -130,17 +137,27 @@ def dial(secret: Secret | None, role: Role, nonce: bytes) -> Generator[Step, byt
             if hmac.compare_digest(proof, secret.sign(_ACCEPTOR, role.value, nonce, theirs)):
                 return
             raise NotAdmittedError("what listens there does not know the secret of this cluster")
-    if word == _REFUSED:
+    if word in {_REFUSED, _FULL}:
         length = yield 2
-        reason = yield int.from_bytes(length, "big")
-        raise NotAdmittedError(reason.decode("utf-8", "replace"))
+        reason = (yield int.from_bytes(length, "big")).decode("utf-8", "replace")
+        raise NotAdmittedError(reason) if word == _REFUSED else NoRoomError(reason)
     raise ProtocolError("it does not answer as one does")
 
 
+def turn_away(reason: str) -> Generator[Step, bytes, None]:
+    """The side that was called, and can take nobody in."""
+    yield len(MAGIC) + HELLO
+    yield _with_reason(_FULL, reason)
+
+
 def _refuse(reason: str) -> Generator[Step, bytes, None]:
-    text = reason.encode()[:LONGEST_REASON]
-    yield _REFUSED + len(text).to_bytes(2, "big") + text
+    yield _with_reason(_REFUSED, reason)
     raise NotAdmittedError(reason)
+
+
+def _with_reason(word: bytes, reason: str) -> bytes:
+    text = reason.encode()[:LONGEST_REASON]
+    return word + len(text).to_bytes(2, "big") + text
 
 
 def _read_hello(hello: bytes) -> tuple[Role, bool, bytes]:

@@ -18,7 +18,7 @@ from typing import Any
 import capnp
 
 from rain.base.address import plain_host, spell_address
-from rain.base.admission import NotAdmittedError, Role, Secret
+from rain.base.admission import NoRoomError, NotAdmittedError, Role, Secret
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.patience import BEAT
 from rain.rpc.codec.border import (
@@ -265,6 +265,8 @@ async def dial(
         ) from None
     except NotAdmittedError as error:
         raise NotLetInError(str(error)) from None
+    except NoRoomError as error:
+        raise UnreachableError(f"{where}: {error}") from None
     except OSError as error:
         raise UnreachableError(f"{where}: {error.strerror}") from None
 

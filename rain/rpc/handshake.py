@@ -24,6 +24,13 @@ async def admit(accepted: socket.socket, secret: Secret | None, limit: float = L
         return await _play(admission.accept(secret, os.urandom(NONCE)), accepted)
 
 
+async def turn_away(accepted: socket.socket, reason: str, limit: float) -> None:
+    """Tells a peer why there is no room for it; OSError or TimeoutError if it does not listen."""
+    accepted.setblocking(False)
+    async with asyncio.timeout(limit):
+        await _play(admission.turn_away(reason), accepted)
+
+
 async def introduce(connected: socket.socket, secret: Secret | None, role: Role) -> None:
     """Asks to be let in; the same errors, and the time is the caller's affair."""
     await _play(admission.dial(secret, role, os.urandom(NONCE)), connected)

@@ -5,10 +5,13 @@ import errno
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 from rain.base.address import plain_host, spell_address
 from rain.base.errors import StartError
+from rain.rpc.handshake import turn_away
 from rain.rpc.host import host as running_host
+from rain.stream.reserve import OUT_OF_DESCRIPTORS, Reserve, why_full
 
 log = logging.getLogger(__name__)
 
@@ -16,7 +19,10 @@ BACKLOG = 1024
 PAUSE = 0.5
 """Seconds before accepting again when the system had nothing left to accept with."""
 
-_SHORT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+TURN_AWAY_LIMIT = 1.0
+"""Seconds that a peer is given to hear that there is no room; the next one waits meanwhile."""
+
+_SHORT_OF_MEMORY = {errno.ENOBUFS, errno.ENOMEM}
 # accept(2): what went wrong with the connection that was next, not with the listening.
 _LOST_ON_THE_WAY = {
     errno.ECONNABORTED,
@@ -67,6 +73,7 @@ class Port:
         self.port: int = number  # also when it was left open which
         self.address = spell_address(self.host, self.port)
         self._take = take
+        self._reserve = Reserve()
         self._loop = running_host().loop
         self._accepting = self._loop.create_task(self._accept())
         self._accepting.add_done_callback(self._stopped)
@@ -80,7 +87,11 @@ class Port:
             try:
                 accepted, _ = await self._loop.sock_accept(self._socket)
             except OSError as error:
-                if error.errno in _SHORT_OF_DESCRIPTORS:
+                if error.errno in OUT_OF_DESCRIPTORS:
+                    await self._somebody()  # the kernel says it also when nobody has come
+                    if not await self._take_or_turn_away():
+                        await asyncio.sleep(PAUSE)
+                elif error.errno in _SHORT_OF_MEMORY:
                     log.warning("cannot accept a connection: %s", error.strerror)
                     await asyncio.sleep(PAUSE)
                 elif error.errno not in _LOST_ON_THE_WAY:
@@ -88,8 +99,36 @@ class Port:
             else:
                 self._take(accepted)
 
+    async def _somebody(self) -> None:
+        """Returns when somebody has connected."""
+        came = asyncio.Event()
+        self._loop.add_reader(self._socket, came.set)
+        try:
+            await came.wait()
+        finally:
+            self._loop.remove_reader(self._socket)
+
+    async def _take_or_turn_away(self) -> bool:
+        """Tells who has come that no descriptor is left; False when even that is impossible."""
+        with suppress(OSError):
+            accepted, _ = self._socket.accept()
+            self._take(accepted)
+            return True
+        reason = why_full()
+        if self._reserve.is_news():
+            log.error("who connects is turned away, because %s", reason)
+        with self._reserve.lent():
+            try:
+                accepted, _ = self._socket.accept()
+            except OSError:  # it has gone, or somebody else was faster with the descriptor
+                return False
+            with accepted, suppress(OSError, TimeoutError):
+                await turn_away(accepted, reason, TURN_AWAY_LIMIT)
+            return True
+
     def _stopped(self, task: asyncio.Task[None]) -> None:
         self._socket.close()
+        self._reserve.close()
         error = None if task.cancelled() else task.exception()
         if error is not None:
             running_host().fail(error)

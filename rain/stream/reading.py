@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from rain.base.address import Source, split_address
-from rain.base.admission import NotAdmittedError, Secret
+from rain.base.admission import NoRoomError, NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId, spell
 from rain.base.wire import SERVER
@@ -217,7 +217,7 @@ class StreamReader:
             sockets.prepare(connected, self._stall_limit)
             introduce(connected, self._secret)
             sockets.send(connected, HELLO)
-        except (OSError, BrokenError, NotAdmittedError, ProtocolError) as error:
+        except (OSError, BrokenError, NotAdmittedError, NoRoomError, ProtocolError) as error:
             connected.close()
             raise UnreachableError(f"{address}: {error}") from None
         return connected

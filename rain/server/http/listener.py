@@ -13,10 +13,18 @@ from rain.base.errors import StartError
 from rain.server.beside import beside
 from rain.server.http.connection import Answer, serve_connection
 from rain.server.settings import HttpSettings
+from rain.stream.reserve import OUT_OF_DESCRIPTORS, Reserve, why_full
 
 MOST_CONNECTIONS = 64
 
 
+TURN_AWAY_LIMIT = 1.0
+"""Seconds for one answer of a server that has no descriptor left."""
+
+_UNAVAILABLE = (
+    b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n"
+    b"content-type: text/plain\r\ncontent-length: %d\r\n\r\n"
+)
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -29,7 +37,8 @@ async def serve_http(
     host, port = listeners[0].socket.getsockname()[:2]
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     log.info("http ready", address=address)
-    doorman = _Doorman(answer, listeners)
+    doors = [_Door(listener, log) for listener in listeners]
+    doorman = _Doorman(answer, doors)
     async with beside(doorman.run, doorman.scope.cancel):
         yield address
 
@@ -45,12 +54,48 @@ async def _listen(settings: HttpSettings) -> list[trio.SocketListener]:
         ) from error
 
 
+class _Door(trio.abc.Listener[trio.SocketStream]):
+    """A port that tells who comes when no descriptor is left that there is none."""
+
+    def __init__(self, listener: trio.SocketListener, log: FilteringBoundLogger) -> None:
+        self._listener = listener
+        self._log = log
+        self._reserve = Reserve()
+
+    async def accept(self) -> trio.SocketStream:
+        while True:
+            # Without a descriptor the kernel refuses to accept also when nobody has come.
+            await trio.lowlevel.wait_readable(self._listener.socket.fileno())
+            try:
+                return await self._listener.accept()
+            except OSError as error:
+                if error.errno not in OUT_OF_DESCRIPTORS:
+                    raise
+            await self._turn_away()
+
+    async def _turn_away(self) -> None:
+        reason = why_full()
+        if self._reserve.is_news():
+            self._log.error("who connects over HTTP is turned away", reason=reason)
+        body = f"The server cannot answer: {reason}.\n".encode()
+        with self._reserve.lent(), suppress(OSError, trio.BrokenResourceError):
+            with trio.move_on_after(TURN_AWAY_LIMIT):
+                stream = await self._listener.accept()
+                async with stream:
+                    await stream.receive_some()  # what was not read would take the answer with it
+                    await stream.send_all(_UNAVAILABLE % len(body) + body)
+
+    async def aclose(self) -> None:
+        self._reserve.close()
+        await self._listener.aclose()
+
+
 @define(eq=False)
 class _Doorman:
     """Lets connections in as long as there are not too many."""
 
     answer: Answer
-    listeners: list[trio.SocketListener]
+    listeners: list[_Door]
     scope: trio.CancelScope = Factory(trio.CancelScope)
     inside: int = 0
 
