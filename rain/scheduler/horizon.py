@@ -66,8 +66,7 @@ class HorizonScheduler:
         changed = bool(news.joined or news.left)
         self._sites.begin_run(graph.governors.values(), changed=changed)
         sights = Sights(plan.estimates)
-        if news.finished:
-            self._hear_of_ends(news.finished, plan)
+        early = bool(news.finished) and self._hear_of_ends(news.finished, plan)
         if news.submitted:
             self._enter(news.submitted, sights, plan)
         if news.unplanned:
@@ -88,20 +87,26 @@ class HorizonScheduler:
             self._plan_express(governors, sights, plan)
         if self._accounts.listed and self._plan_frontier(graph, plan) and express.lines:
             self._plan_express(governors, sights, plan)
-        if express.lines:
+        if express.lines or (early and self._accounts.listed):
             plan.run_soon()
         if len(governors) > 1:
             feed_hungry(governors, plan, self._moves, partial(self._gives, plan))
 
     # What has happened.
 
-    def _hear_of_ends(self, finished: list[Task], plan: Plan) -> None:
+    def _hear_of_ends(self, finished: list[Task], plan: Plan) -> bool:
+        """Notes what has ended; whether some has much sooner than was foreseen.
+
+        Then a governor may be done with all that was planned for it long before the next run.
+        """
         freed: dict[Site, None] = {}
+        early = False
         for task in finished:
             note = task.sched
             if isinstance(note, Note) and not note.listed:  # none is kept when a session has ended
                 if note.site is not None:
                     freed[note.site] = None
+                    early = early or note.end - plan.now > note.seconds / 2
                 self._leave_site(task, note)
                 self._accounts.finished(task, note.seconds)
             for output in task.outputs:
@@ -110,6 +115,7 @@ class HorizonScheduler:
         for site in freed:
             if self._sites.get(site.governor) is site:
                 self._sites.look(site, plan.now)
+        return early
 
     def _enter(self, tasks: list[Task], sights: Sights, plan: Plan) -> None:
         """New tasks, inputs before consumers. Levels count as soon as one of them is not tiny."""

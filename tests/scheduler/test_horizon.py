@@ -20,7 +20,7 @@ def planned(s: Scene) -> int:
     return sum(len(governor.node.scheduled) for governor in s.world.governors)
 
 
-def step(s: Scene) -> None:
+def step(s: Scene, seconds: float = 1.0) -> None:
     """Every governor runs the best of the tasks that it could run, all at the same time."""
     updates: list[GovernorUpdated] = []
     for governor in s.world.governors:
@@ -29,7 +29,7 @@ def step(s: Scene) -> None:
         ready = [s.world.task(task) for task in governor.runnable()]
         best = min(ready, key=lambda task: (-task.priority, task.order))
         updates.append(GovernorUpdated(governor.id, governor.finished(best.id)))
-    s.world.turn(*updates)
+    s.world.turn(*updates, after=seconds)
 
 
 @pytest.mark.parametrize(("scheduler", "alive"), [(HorizonScheduler, 2), (BlevelScheduler, 6)])
@@ -57,6 +57,20 @@ def test_what_cannot_start_soon_is_not_planned() -> None:
         timed(s.draft, 20.0)
     s.submit()
     assert planned(s) == 4
+
+
+def test_nobody_is_idle_when_tasks_end_much_sooner_than_was_foreseen() -> None:
+    # given: little is planned ahead
+    s = scene_with(HorizonScheduler(), 1, 1)
+    tasks = [timed(s.draft, 1.0)[0] for _ in range(40)]
+    s.submit()
+    assert planned(s) < 10
+    # when: each is over in a hundredth of that, and the scheduler has seen the first that were
+    step(s, 0.2)
+    # then: each governor always has one to run
+    for _ in range(len(tasks) // 2 - 1):
+        step(s, 0.01)
+    assert {s.world.task(task).row for task in tasks} == {TaskRow.FINISHED}
 
 
 def test_small_tasks_are_planned_by_the_thousand() -> None:
