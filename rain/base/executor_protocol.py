@@ -59,6 +59,9 @@ TOKEN: Final = 4
 ALONE: Final = 0
 """The epoch of a call that has no token; those of others begin with 1."""
 
+CPUS: Final = "cpus"
+"""Among the resources of a kind of tasks (`rain.base.resources` takes long to import)."""
+
 INLINE_RESULT: Final = 64 * 1024
 """Larger results are left in a file, which the governor moves into its store."""
 

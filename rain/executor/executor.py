@@ -25,6 +25,7 @@ from rain.executor.memory import Memory
 from rain.executor.parent import die_with_parent
 from rain.executor.staging import throw_away
 from rain.executor.task_folder import TaskFolder
+from rain.executor.threads import Threads
 from rain.executor.values import Outputs, small_pickle, split
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Executor:
         self.stage_folder = f"{folder}/stage"
         os.mkdir(self.stage_folder)  # noqa: PTH102 # a string is wanted
         self.task_folder = TaskFolder(f"{folder}/task")
+        self.threads = Threads()
         self._place_file = f"{folder}/{protocol.PLACE_FILE}"
         self._mark: Mark | None = None  # since the first unit
         self._unit: Unit | None = None  # while one runs
@@ -82,7 +84,7 @@ class Executor:
 
     def run(self) -> None:
         """Answers calls until the governor has gone."""
-        desk, memory, folder = self.desk, self.memory, self.task_folder
+        desk, memory, folder, threads = self.desk, self.memory, self.task_folder, self.threads
         desk.register(self.number)
         folder.enter()
         now = time.perf_counter
@@ -98,6 +100,8 @@ class Executor:
             if call.task >> NUMBER_BITS != session:
                 session = call.task >> NUMBER_BITS
                 self._mark_session(session)
+            if memory.cpus != threads.cpus:
+                threads.limit(memory.cpus)
             if memory.gpus is None and call.kind not in memory.units:
                 result, words = self._work(memory, Context(memory, self.stage_folder, call), call)
             else:

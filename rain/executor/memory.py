@@ -31,12 +31,14 @@ class Memory:
         self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
         # By the kind of task: its outputs, and whether these are a single pickle.
         self.outputs_of: dict[int, tuple[list[protocol.ObjectKindRow], bool]] = {}
+        self.cpus_of: dict[int, int] = {}  # by the kind of task
         self.units: set[int] = set()  # the kinds of task that are units
         self.objects: dict[int, Remembered] = {}
         self.made = Made()
         # What the calls of the last frame may use. No frame is read before all calls of the one
         # before it were started or taken back.
         self.gpus: tuple[str, ...] | None = None
+        self.cpus = 1
 
     def hear(self, frame: list[Any]) -> None:
         """Applies what a frame says apart from its calls."""
@@ -51,6 +53,8 @@ class Memory:
             for row in frame[4]:
                 self.objects[row[0]] = Remembered(protocol.ObjectRow._make(row))
             self.gpus = None if frame[6] is None else tuple(frame[6])
+            if frame[5]:  # all its calls have the same needs
+                self.cpus = self.cpus_of[frame[5][0][1]]
         else:
             for object_id in frame[1]:
                 del self.objects[object_id]
@@ -58,6 +62,7 @@ class Memory:
                 self.task_kinds = _without(self.task_kinds, session)
                 self.object_kinds = _without(self.object_kinds, session)
                 self.outputs_of = _without(self.outputs_of, session)
+                self.cpus_of = _without(self.cpus_of, session)
                 self.units = {kind for kind in self.units if kind >> NUMBER_BITS != session}
                 self.made.forget_session(session)
 
@@ -65,6 +70,7 @@ class Memory:
         outputs = [self.object_kinds[output] for output in kind.outputs]
         self.task_kinds[kind.id] = kind
         self.outputs_of[kind.id] = outputs, is_one_pickle(outputs)
+        self.cpus_of[kind.id] = dict(kind.resources).get(protocol.CPUS, 0)
 
     def inside(
         self,
@@ -75,6 +81,7 @@ class Memory:
         inner = object.__new__(type(self))
         inner.__dict__.update(self.__dict__)
         inner.task_kinds, inner.outputs_of, inner.object_kinds = {}, {}, object_kinds
+        inner.cpus_of = {}
         for kind in task_kinds:
             inner._learn(kind)
         return inner

@@ -136,6 +136,7 @@ class Child:
         encode: tuple[str | None, ...] | None = None,
         inputs: tuple[Any, ...] = (),
         labels: tuple[str, ...] = (),
+        resources: Any = (("cpus", 2),),
         **kwargs: Any,
     ) -> tuple[list[Any], list[Any]]:
         """The kind and the row of a call."""
@@ -151,7 +152,7 @@ class Child:
             number(self.task_kinds),
             "py/",
             "name",
-            [["cpus", 2]],
+            resources,
             list(labels),
             [number(output) for output in outputs],
             "",
