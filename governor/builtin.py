@@ -17,6 +17,7 @@ import trio
 from rain.base.kinds import DataType
 from rain.governor.messages import (
     BuiltinDone,
+    BuiltinInput,
     Event,
     Failed,
     Made,
@@ -24,12 +25,13 @@ from rain.governor.messages import (
     PassedOn,
     RunBuiltin,
 )
-from rain.governor.store import MEMORY_LIMIT, Store, StoreError, is_light, remove
+from rain.governor.store import MEMORY_LIMIT, Store, remove
 from rain.governor.warden import Warden
 from rain.rpc.host import in_trio
 
 if TYPE_CHECKING:
     from rain.governor.builtin_files import Job
+    from rain.governor.programs import Programs
 
 
 class Builtins:
@@ -49,6 +51,7 @@ class Builtins:
         self._nursery = nursery
         self._tell = tell
         self._scopes: dict[int, trio.CancelScope] = {}
+        self._programs: Programs | None = None  # until the first
 
     def start(self, effect: RunBuiltin) -> None:
         """Begins; called in the host loop."""
@@ -58,6 +61,9 @@ class Builtins:
             job = files.Job(effect, self._store, self._folder)
             self._tell(BuiltinDone(effect.run, 0.0, files.concat(job)))
             return
+        if _method(effect) == "run":
+            self._get_programs().start(effect)
+            return
         self._scopes[effect.run] = trio.CancelScope()
         in_trio(self._nursery.start_soon, self._run, effect)
 
@@ -66,6 +72,17 @@ class Builtins:
         scope = self._scopes.get(run)
         if scope is not None:
             in_trio(scope.cancel)
+        elif self._programs is not None:
+            self._programs.stop(run)
+
+    def _get_programs(self) -> Programs:
+        if self._programs is None:
+            from rain.governor.programs import Programs  # noqa: PLC0415 # see the top
+
+            self._programs = Programs(
+                self._store, self._folder, self._warden, self._nursery, self._tell
+            )
+        return self._programs
 
     async def _run(self, effect: RunBuiltin) -> None:
         started = time.monotonic()
@@ -79,40 +96,26 @@ class Builtins:
 
     async def _work(self, effect: RunBuiltin) -> Outputs | Failed:
         from rain.governor.builtin_files import IN_A_THREAD, Job  # noqa: PLC0415 # see the top
-        from rain.governor.sandbox import BuiltinError  # noqa: PLC0415 # see the top
+        from rain.governor.sandbox import attempt  # noqa: PLC0415 # see the top
 
-        folder = self._folder / str(effect.run)
-        job = Job(effect, self._store, folder)
         method = _method(effect)
-        try:
-            folder.mkdir()
-            if method == "sleep":
-                return await _sleep(job)
-            if method == "run":
-                return await self._run_program(job)
-            if method in IN_A_THREAD:
-                return await trio.to_thread.run_sync(IN_A_THREAD[method], job)
+        job = Job(effect, self._store, self._folder / str(effect.run))
+        if method == "sleep":
+            rest = attempt(effect, _rest, job)
+            if isinstance(rest, Failed):
+                return rest
+            seconds, source = rest
+            await trio.sleep(seconds)
+            return [Made(PassedOn(source.id))]
+        if method not in IN_A_THREAD:
             return Failed(f"there is no task type {effect.kind.task_type!r}")
-        except (BuiltinError, StoreError) as error:
-            return Failed(str(error))
-        except OSError as error:
-            where = f" ({error.filename})" if error.filename else ""
-            return Failed(f"{effect.kind.task_type}: {error.strerror or error}{where}")
-        finally:
-            if is_light(folder):
-                remove(folder)
-            else:
-                with trio.CancelScope(shield=True):
-                    await trio.to_thread.run_sync(remove, folder)
-
-    async def _run_program(self, job: Job) -> Outputs:
-        from rain.governor.builtin_run import run  # noqa: PLC0415 # see the top
-
-        return await run(job, self._warden)
+        return await trio.to_thread.run_sync(
+            attempt, effect, _in_a_folder, IN_A_THREAD[method], job
+        )
 
 
-async def _sleep(job: Job) -> Outputs:
-    """Passes its input on after some time."""
+def _rest(job: Job) -> tuple[float, BuiltinInput]:
+    """How long to sleep, and what is passed on then."""
     from rain.governor.builtin_files import inputs_of  # noqa: PLC0415 # see the top
     from rain.governor.sandbox import BuiltinError  # noqa: PLC0415 # see the top
 
@@ -120,8 +123,15 @@ async def _sleep(job: Job) -> Outputs:
     if not isinstance(seconds, int | float) or seconds < 0:
         raise BuiltinError(f"sleep needs a number of seconds, not {seconds!r}")
     (source,) = inputs_of(job, 1)
-    await trio.sleep(seconds)
-    return [Made(PassedOn(source.id))]
+    return seconds, source
+
+
+def _in_a_folder(work: Callable[[Job], Outputs], job: Job) -> Outputs:
+    job.folder.mkdir()
+    try:
+        return work(job)
+    finally:
+        remove(job.folder)
 
 
 def _method(effect: RunBuiltin) -> str:

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import TypeVar, TypeVarTuple
 
 from rain.base.errors import RainError
 from rain.base.ids import spell
 from rain.base.kinds import DataType, ObjectKind
 from rain.common.errors import RainException
 from rain.common.fs import copy_writable, unpack
-from rain.governor.messages import BuiltinInput, Stored
-from rain.governor.store import MEMORY_LIMIT, Store
+from rain.governor.messages import BuiltinInput, Failed, RunBuiltin, Stored
+from rain.governor.store import MEMORY_LIMIT, Store, StoreError
+
+Ts = TypeVarTuple("Ts")
+Result = TypeVar("Result")
 
 
 class BuiltinError(RainError):
     """Why a task that runs inside the governor has failed; the user reads it."""
+
+
+def attempt(effect: RunBuiltin, function: Callable[[*Ts], Result], *args: *Ts) -> Result | Failed:
+    """What the function gives, or why the task has failed when it raises."""
+    try:
+        return function(*args)
+    except (BuiltinError, StoreError) as error:
+        return Failed(str(error))
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        return Failed(f"{effect.kind.task_type}: {error.strerror or error}{where}")
 
 
 def plain(path: object) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rain.base.thread_limits import THREAD_VARIABLES
 from rain.common.fs import pack_tree
 from rain.governor.store import MEMORY_LIMIT
 from tests.governor.running import BLOB, FOLDER, Running, governed, is_alive
@@ -106,6 +107,10 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("run", {"args": ["x"], "in_paths": [1], "out_paths": []}, "not a list of tables"),
     ("run", {"args": ["x"], "in_paths": [{}], "out_paths": []}, "a file for each input"),
     ("run", {"args": ["x"], "in_paths": [], "out_paths": []}, "a file for each output"),
+    ("run", {"args": ["x"], "in_paths": [], "out_paths": ["+out"], "env": [1]}, "env is not a"),
+    ("run", {"args": ["x"], "in_paths": [], "out_paths": ["+out"], "env": {"A": 1}}, "'A' in env"),
+    ("run", {"args": ["x"], "in_paths": [], "out_paths": ["+out"], "timeout": "1"}, "timeout is"),
+    ("run", {"args": ["x"], "in_paths": [], "out_paths": ["+out"], "timeout": 0}, "timeout is 0"),
 ]
 
 
@@ -379,5 +384,89 @@ def test_nothing_that_a_program_has_started_outlives_it(tmp_path: Path, way: str
         else:
             await governor.outputs(run)
         await until(lambda: not is_alive(child))
+
+    governed(tmp_path, scenario)
+
+
+def test_a_program_that_takes_too_long_is_ended_with_what_it_has_started(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        pid = tmp_path / "pid"
+        line = f"echo said; echo complained >&2; sleep 60 & echo $! > {pid}; wait"
+        run = governor.builtin("run", {**shell(line), "timeout": 0.2})
+        assert await governor.failure(run) == (
+            "the program '/bin/sh' was ended after its timeout of 0.2 s\n"
+            "Its stderr:\ncomplained\nIts stdout:\nsaid"
+        )
+        await until(lambda: not is_alive(int(pid.read_text())))
+        in_time = governor.builtin("run", {**shell("echo done"), "timeout": 60})
+        assert await governor.outputs(in_time) == [(5, b"done\n")]
+
+    governed(tmp_path, scenario)
+
+
+def test_only_the_end_of_what_a_failing_program_has_printed_is_told(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        line = "head -c 1000000 /dev/zero | tr '\\0' x; echo the end; exit 1"
+        failure = await governor.failure(governor.builtin("run", shell(line)))
+        assert failure.endswith("xxxthe end")
+        assert "(the last 16384 of 1000008 bytes)" in failure
+        assert len(failure) < 20_000
+
+    governed(tmp_path, scenario)
+
+
+def test_the_environment_of_a_program_is_the_governors_with_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAYS", "here")
+    monkeypatch.setenv("GOES", "away")
+
+    async def scenario(governor: Running) -> None:
+        config = shell('echo -n "$STAYS $COMES ${GOES-gone}"')
+        config["env"] = {"COMES": "new", "GOES": None}
+        run = governor.builtin("run", config)
+        assert await governor.outputs(run) == [(13, b"here new gone")]
+
+    governed(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("governors", "own", "seen"),
+    [
+        ({}, {}, "1 1"),
+        ({"OMP_NUM_THREADS": "7"}, {}, "7 none"),
+        ({}, {"OPENBLAS_NUM_THREADS": "5"}, "none 5"),
+        ({}, {"OMP_NUM_THREADS": None}, "none none"),
+    ],
+)
+def test_a_program_has_as_many_threads_as_cpus_unless_somebody_has_decided(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    governors: dict[str, str],
+    own: dict[str, str | None],
+    seen: str,
+) -> None:
+    for name in THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in governors.items():
+        monkeypatch.setenv(name, value)
+
+    async def scenario(governor: Running) -> None:
+        config = shell('echo -n "${OMP_NUM_THREADS-none} ${OPENBLAS_NUM_THREADS-none}"')
+        run = governor.builtin("run", {**config, "env": own})
+        assert await governor.outputs(run) == [(len(seen), seen.encode())]
+
+    governed(tmp_path, scenario)
+
+
+def test_a_program_leaves_nothing_in_its_place_however_it_ends(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        deep = "mkdir -p a/b && touch a/b/c"
+        await governor.outputs(governor.builtin("run", shell(deep)))
+        await governor.outputs(governor.builtin("run", shell(f"{deep} && chmod 0 a/b a .")))
+        await governor.failure(governor.builtin("run", shell(f"{deep} && exit 1")))
+        await governor.failure(governor.builtin("run", program("/not/there")))
+        await governor.failure(governor.builtin("run", shell("rm -r $PWD")))
+        assert list(governor.folder.runs.iterdir()) == []
 
     governed(tmp_path, scenario)

@@ -1,0 +1,130 @@
+"""The folder of an external program: its files before the start, and what it has left there.
+
+A program that is over in a millisecond has few and small files. Work with these is done at once, in
+the governor's loop; whatever may take longer is for a thread, and `is_quick_...` tells them apart.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from rain.base.kinds import DataType
+from rain.governor.builtin_files import Job
+from rain.governor.messages import Made, Outputs
+from rain.governor.program import Program
+from rain.governor.sandbox import collect, copy_to, inside, link_to
+from rain.governor.store import MEMORY_LIMIT, remove
+
+STDIN = "+in"
+STDOUT = "+out"
+STDERR = "+err"
+
+FEW = 16
+"""So many files are few."""
+
+TAIL = 16 * 1024
+"""So much of what a program has printed is said when it fails (bytes)."""
+
+
+def is_quick_to_lay_out(job: Job, program: Program) -> bool:
+    """Whether the files of the program are few and small."""
+    inputs = job.effect.inputs
+    if len(inputs) + len(program.out_paths) > FEW:
+        return False
+    return all(
+        not entry.get("write")
+        if isinstance(source.content, int)
+        else source.kind.data_type is DataType.BLOB
+        for source, entry in zip(inputs, program.in_paths, strict=True)
+    )
+
+
+def lay_out(job: Job, program: Program) -> None:
+    """Makes the folder with the inputs, and the folders of the outputs."""
+    folder = job.folder
+    folder.mkdir()
+    for source, entry in zip(job.effect.inputs, program.in_paths, strict=True):
+        place: Callable[..., None] = copy_to if entry.get("write") else link_to
+        place(job.store, source, inside(folder, entry.get("path")))
+    for path in program.out_paths:
+        parent = inside(folder, path).parent
+        if parent != folder:
+            parent.mkdir(parents=True, exist_ok=True)
+
+
+def is_quick_to_take(job: Job, program: Program, succeeded: bool) -> bool:
+    """Whether what the program has left is few and small files, its outputs among them."""
+    found: set[str] = set()
+    try:
+        with os.scandir(job.folder) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                is_file = stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)
+                if not is_file or status.st_size >= MEMORY_LIMIT or len(found) == FEW:
+                    return False
+                found.add(entry.name)
+    except OSError:  # it is gone, or protected
+        return False
+    return not succeeded or all(
+        path in found and not (job.folder / path).is_symlink() for path in program.out_paths
+    )
+
+
+def outputs(job: Job, program: Program) -> Outputs:
+    """What the program has left at the paths of its outputs."""
+    made: Outputs = []
+    for path, kind in zip(program.out_paths, job.effect.outputs, strict=True):
+        content = collect(job.store, inside(job.folder, path), path, kind)
+        made.append(content if isinstance(content, bytes) else Made(content))
+    return made
+
+
+def clear(folder: Path) -> None:
+    """Removes the folder and all that is in it."""
+    try:
+        for name in os.listdir(folder):  # noqa: PTH208 # for each program
+            os.unlink(folder / name)  # noqa: PTH108 # as above
+        folder.rmdir()
+    except OSError:  # there are folders in it, or what is in it is protected
+        remove(folder)
+
+
+def why_failed(program: Program, folder: Path, status: int, *, timed_out: bool) -> str:
+    """How the program has ended, and what it has printed last."""
+    if timed_out:
+        ending = f"was ended after its timeout of {program.timeout:g} s"
+    elif status > 0:
+        ending = f"ended with exit code {status}"
+    else:
+        ending = f"was killed by {_signal(-status)}"
+    errors, printed = _tail(folder / STDERR), _tail(folder / STDOUT)
+    text = f"the program {program.args[0]!r} {ending}"
+    if errors:
+        text += f"\nIts stderr:\n{errors}"
+    else:
+        full = "" if os.statvfs(folder).f_bavail else ", and the disk of its folder is full"
+        text += f"; its stderr is empty{full}"
+    return f"{text}\nIts stdout:\n{printed}" if printed else text
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _tail(path: Path) -> str:
+    """The end of a file, if it is still there."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - TAIL, 0))
+            said = file.read().decode(errors="replace").rstrip()
+    except FileNotFoundError:
+        return ""
+    return f"(the last {TAIL} of {size} bytes)\n{said}" if size > TAIL else said

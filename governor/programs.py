@@ -1,0 +1,226 @@
+"""The task `run`: external programs, each in a folder of its own and a process group of its own.
+
+What is short is done at once in the host loop: the files of the folder, the start, and what comes
+after the end, of which a descriptor of the process tells. To pass each step on to trio and to a
+thread would cost more than to start a program. What may take longer goes there.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Final
+
+import trio
+from attrs import define
+
+from rain.base.ids import session_of
+from rain.governor.builtin_files import Job
+from rain.governor.messages import BuiltinDone, Event, Failed, Outputs, RunBuiltin
+from rain.governor.program import Program
+from rain.governor.program_folder import (
+    STDERR,
+    STDIN,
+    STDOUT,
+    clear,
+    is_quick_to_lay_out,
+    is_quick_to_take,
+    lay_out,
+    outputs,
+    why_failed,
+)
+from rain.governor.sandbox import BuiltinError, attempt
+from rain.governor.store import Store
+from rain.governor.strays import kill_tree, marked
+from rain.governor.warden import Warden
+from rain.rpc.host import Timer, Watch, call_later, in_trio
+
+_STOPPED: Final = Failed("the task was stopped")
+
+
+@define(eq=False)
+class Run:
+    """A program from before its start until its task is done."""
+
+    job: Job
+    program: Program
+    began: float
+    process: subprocess.Popen[bytes] | None = None
+    watch: Watch | None = None
+    descriptor: int = -1  # what is watched
+    timer: Timer | None = None
+    timed_out: bool = False
+    stopped: bool = False
+
+    def kill(self) -> None:
+        """Ends the process and whatever it has started, as far as that is below it."""
+        # Once it was waited for, its number may be somebody else's.
+        if self.process is not None and self.process.returncode is None:
+            kill_tree(self.process.pid)
+
+
+class Programs:
+    """All external programs of the governor. What is not async is called in the host loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        warden: Warden,
+        nursery: trio.Nursery,
+        tell: Callable[[Event], object],
+    ) -> None:
+        self._store = store
+        self._folder = folder
+        self._warden = warden
+        self._nursery = nursery
+        self._tell = tell
+        self._runs: dict[int, Run] = {}
+        self._environment = dict(os.environ)
+        in_trio(nursery.start_soon, self._end_with_the_governor)
+
+    def start(self, effect: RunBuiltin) -> None:
+        """Begins; `BuiltinDone` follows."""
+        began = time.monotonic()
+        job = Job(effect, self._store, self._folder / str(effect.run))
+        program = attempt(effect, Program.of, job)
+        if isinstance(program, Failed):
+            self._tell(BuiltinDone(effect.run, 0.0, program))
+            return
+        run = self._runs[effect.run] = Run(job, program, began)
+        if is_quick_to_lay_out(job, program):
+            self._begin(run, attempt(effect, lay_out, job, program))
+        else:
+            in_trio(self._nursery.start_soon, self._begin_slowly, run)
+
+    async def _begin_slowly(self, run: Run) -> None:
+        job = run.job
+        laid_out = await trio.to_thread.run_sync(attempt, job.effect, lay_out, job, run.program)
+        self._begin(run, laid_out)
+
+    def _begin(self, run: Run, laid_out: Failed | None) -> None:
+        """Starts the program, if its files could be laid out."""
+        failed = _STOPPED if run.stopped else laid_out
+        if failed is None:
+            failed = attempt(run.job.effect, self._spawn, run)
+        if failed is not None:
+            self._finish(run, failed)
+
+    def _spawn(self, run: Run) -> None:
+        process = run.process = _spawned(run, marked(self._environment, *self._words(run)))
+        self._warden.watch(process.pid)
+        try:
+            run.descriptor = os.pidfd_open(process.pid)
+        except OSError:
+            self._let_go(run, process)
+            raise
+        run.watch = Watch(run.descriptor, lambda: self._ended(run, process))
+        if run.program.timeout is not None:
+            run.timer = call_later(run.program.timeout, self._time_out, run)
+
+    def stop(self, number: int) -> None:
+        """Nobody wants the result; the end follows, if it has not come already."""
+        run = self._runs.get(number)
+        if run is not None:
+            run.stopped = True
+            run.kill()
+
+    def _time_out(self, run: Run) -> None:
+        run.timed_out = True
+        run.kill()
+
+    def _ended(self, run: Run, process: subprocess.Popen[bytes]) -> None:
+        status = self._let_go(run, process)
+        failed: Failed | None = None
+        if run.stopped:
+            failed = _STOPPED
+        elif status:
+            failed = attempt(run.job.effect, _failure, run, status)
+        self._finish(run, failed)
+
+    def _let_go(self, run: Run, process: subprocess.Popen[bytes]) -> int:
+        """The status of a process that has ended; if it has not, it is killed."""
+        if run.timer is not None:
+            run.timer.cancel()
+        if run.watch is not None:
+            run.watch.stop()
+            run.watch = None
+            os.close(run.descriptor)
+        run.kill()
+        self._warden.release(process.pid)
+        if run.stopped or run.timed_out:  # else what it has left goes with its session
+            self._warden.strays.end(self._words(run)[0])
+        return process.wait()
+
+    def _words(self, run: Run) -> tuple[str, str]:
+        """By what is found that it has started, wherever that has gone."""
+        origin, effect = self._warden.origin, run.job.effect
+        return origin.run(effect.run), origin.session(session_of(effect.kind.id))
+
+    def _finish(self, run: Run, failed: Failed | None) -> None:
+        """Takes what the program has left, and removes its folder."""
+        if is_quick_to_take(run.job, run.program, failed is None):
+            self._done(run, _take(run, failed))
+        else:
+            in_trio(self._nursery.start_soon, self._finish_slowly, run, failed)
+
+    async def _finish_slowly(self, run: Run, failed: Failed | None) -> None:
+        self._done(run, await trio.to_thread.run_sync(_take, run, failed))
+
+    def _done(self, run: Run, result: Outputs | Failed) -> None:
+        effect = run.job.effect
+        del self._runs[effect.run]
+        self._tell(BuiltinDone(effect.run, time.monotonic() - run.began, result))
+
+    async def _end_with_the_governor(self) -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            for run in self._runs.values():
+                run.stopped = True
+                if run.process is not None and run.process.returncode is None:
+                    self._let_go(run, run.process)
+
+
+def _spawned(run: Run, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """The running program; BuiltinError when there is no such program."""
+    program, effect, folder = run.program, run.job.effect, run.job.folder
+    with ExitStack() as files:
+        given = folder / STDIN
+        stdin = files.enter_context(given.open("rb")) if given.exists() else subprocess.DEVNULL
+        stdout = files.enter_context((folder / STDOUT).open("wb"))
+        stderr = files.enter_context((folder / STDERR).open("wb"))
+        try:
+            return subprocess.Popen(
+                program.args,
+                cwd=folder,
+                env=program.environment(environment, effect.kind.resources.cpus, effect.gpus),
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise BuiltinError(f"the program {program.args[0]!r} cannot be run: {reason}") from None
+
+
+def _failure(run: Run, status: int) -> Failed:
+    timed_out = run.timed_out and status == -signal.SIGKILL
+    return Failed(why_failed(run.program, run.job.folder, status, timed_out=timed_out))
+
+
+def _take(run: Run, failed: Failed | None) -> Outputs | Failed:
+    job = run.job
+    try:
+        return attempt(job.effect, outputs, job, run.program) if failed is None else failed
+    finally:
+        # What has escaped from the process group may still write there; the governor's own end
+        # removes it then.
+        with suppress(OSError):
+            clear(job.folder)
