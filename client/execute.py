@@ -1,9 +1,15 @@
 """Execute: a task that runs an external program in a folder of its own."""
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rain.client.commands import (
+    checked_env,
+    checked_timeout,
+    refuse_formatted,
+    refuse_shell_words,
+    split_line,
+)
 from rain.client.data import DataObject, to_dataobj
 from rain.client.input import Input, InputBase, InputDir
 from rain.client.output import Output, OutputBase
@@ -23,7 +29,9 @@ class Execute(Task):
     """Runs a program. Inputs appear as files in its folder, outputs are taken from there.
 
     `args` is a command line, or a sequence of texts, data objects, tasks, inputs and outputs; all
-    but the texts are replaced by file names. With `shell` the line goes to /bin/sh.
+    but the texts are replaced by file names. With `shell` the line goes to /bin/sh; words that mean
+    something only there are refused unless `shell` is given. After `timeout` seconds the program is
+    ended. `env` is added to its environment, and what is None there is taken away.
     """
 
     TASK_TYPE = "buildin/run"
@@ -35,8 +43,10 @@ class Execute(Task):
         stdin: Any = None,
         input_paths: Iterable[Any] = (),
         output_paths: Iterable[Any] = (),
-        shell: bool = False,
+        shell: bool | None = None,
         *,
+        timeout: float | None = None,
+        env: Mapping[str, str | None] | None = None,
         name: str | None = None,
         session: "Session | None" = None,
         cpus: int = 1,
@@ -45,6 +55,11 @@ class Execute(Task):
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
     ) -> None:
+        args = args if isinstance(args, str) else list(args)
+        refuse_formatted("Execute", args)
+        given = split_line(args) if isinstance(args, str) else args
+        if shell is None:
+            refuse_shell_words("Execute", args)
         folder = _Folder()
         if stdin is not None:
             folder.add_input(_stdin(stdin), STDIN_PATH)
@@ -55,15 +70,24 @@ class Execute(Task):
             folder.add_output(stdout_output, "stdout", STDOUT_PATH)
         for item in output_paths:
             folder.add_output(_output_path(item), None)
-        words = folder.add_args(shlex.split(args) if isinstance(args, str) else args)
+        words = folder.add_args(given)
         if not words:
             raise RainException("Execute: the program is missing, args is empty")
         if shell:
             words = ["/bin/sh", "-c", " ".join(words)]
+        config: dict[str, Any] = {
+            "args": words,
+            "in_paths": folder.in_paths,
+            "out_paths": folder.out_paths,
+        }
+        if env:
+            config["env"] = checked_env("Execute", env)
+        if timeout is not None:
+            config["timeout"] = checked_timeout("Execute", timeout)
         super().__init__(
             folder.inputs,
             folder.outputs,
-            config={"args": words, "in_paths": folder.in_paths, "out_paths": folder.out_paths},
+            config=config,
             name=name,
             session=session,
             cpus=cpus,

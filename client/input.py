@@ -54,6 +54,10 @@ class InputBase:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.label!r})"
 
+    def __str__(self) -> str:
+        # Commands recognise it when it was formatted into a text (see commands.py).
+        return f"<{type(self).__name__} {self.label!r}>"
+
 
 class Input(InputBase):
     """A blob."""

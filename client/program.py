@@ -1,9 +1,15 @@
 """Programs: external programs as functions of data objects."""
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rain.client.commands import (
+    checked_env,
+    checked_timeout,
+    refuse_formatted,
+    refuse_shell_words,
+    split_line,
+)
 from rain.client.execute import Execute, to_stdout
 from rain.client.input import Input, InputBase
 from rain.client.output import Output, OutputBase, to_output
@@ -25,15 +31,21 @@ class Program:
         stdin: str | InputBase | None = None,
         input_paths: Iterable[str | InputBase] = (),
         output_paths: Iterable[str | OutputBase] = (),
-        shell: bool = False,
+        shell: bool | None = None,
         name: str | None = None,
         cpus: int = 1,
         resources: Mapping[str, int | str] | None = None,
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
+        timeout: float | None = None,
+        env: Mapping[str, str | None] | None = None,
     ) -> None:
-        words = shlex.split(args) if isinstance(args, str) else list(args)
+        args = args if isinstance(args, str) else list(args)
+        refuse_formatted("Program", args)
+        words = split_line(args) if isinstance(args, str) else args
+        if shell is None:
+            refuse_shell_words("Program", args)
         for word in words:
             if not isinstance(word, str | InputBase | OutputBase):
                 raise TypeError(f"args: {word!r} is neither a text nor an Input nor an Output")
@@ -45,13 +57,15 @@ class Program:
         for output in (*self.output_paths, *(w for w in words if isinstance(w, OutputBase))):
             if output.encode is not None:
                 raise RainException(f"{output!r}: encode is for remote functions, not for programs")
-        self.shell = shell
+        self.shell = bool(shell)
         self.name = name
         self.cpus = cpus
         self.resources = resources
         self.duration = duration
         self.constraints = constraints
         self.tries = checked_tries("Program", tries)
+        self.timeout = checked_timeout("Program", timeout)
+        self.env = checked_env("Program", env)
 
     def __call__(self, name: str | None = None, **data: Any) -> Task:
         """The task that runs the program on these data objects."""
@@ -75,6 +89,8 @@ class Program:
             duration=self.duration,
             constraints=self.constraints,
             tries=self.tries,
+            timeout=self.timeout,
+            env=self.env,
         )
 
     def __repr__(self) -> str:

@@ -26,8 +26,9 @@ STDERR = "+err"
 FEW = 16
 """So many files are few."""
 
-TAIL = 16 * 1024
-"""So much of what a program has printed is said when it fails (bytes)."""
+STDERR_TAIL = 1024 * 1024
+STDOUT_TAIL = 16 * 1024
+"""So many bytes of what a program has printed are told when it fails."""
 
 
 def is_quick_to_lay_out(job: Job, program: Program) -> bool:
@@ -101,7 +102,7 @@ def why_failed(program: Program, folder: Path, status: int, *, timed_out: bool) 
         ending = f"ended with exit code {status}"
     else:
         ending = f"was killed by {_signal(-status)}"
-    errors, printed = _tail(folder / STDERR), _tail(folder / STDOUT)
+    errors, printed = _tail(folder / STDERR, STDERR_TAIL), _tail(folder / STDOUT, STDOUT_TAIL)
     text = f"the program {program.args[0]!r} {ending}"
     if errors:
         text += f"\nIts stderr:\n{errors}"
@@ -118,13 +119,13 @@ def _signal(number: int) -> str:
         return f"signal {number}"
 
 
-def _tail(path: Path) -> str:
+def _tail(path: Path, most: int) -> str:
     """The end of a file, if it is still there."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - TAIL, 0))
+            file.seek(max(size - most, 0))
             said = file.read().decode(errors="replace").rstrip()
     except FileNotFoundError:
         return ""
-    return f"(the last {TAIL} of {size} bytes)\n{said}" if size > TAIL else said
+    return f"(the last {most} of {size} bytes)\n{said}" if size > most else said

@@ -1,0 +1,115 @@
+"""What the words, the environment and the time of a program may be: mistakes are found at once.
+
+No shell is involved unless `shell=True` asks for one. So a pipe would be an argument, and the
+program would complain of something else, or of nothing. In the same way, data that was formatted
+into a text is no data any more.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from math import inf
+from typing import Any
+
+from rain.common.errors import RainException
+
+_OPERATOR = re.compile(r"[|&]{1,2}|\|&|(\d*|&)(>>?|<<?<?)(&\d)?|&>>?")
+"""A word that means something to a shell, and seldom anything to a program."""
+
+_BEGINNING = re.compile(r"([|&]{1,2}|\d*>>?|<)\s")
+"""How such a word begins when the rest of the line is in it, too."""
+
+_ATTACHED = re.compile(r"(\d*|&)(>>?|<<?)\S+|\S*;")
+"""In a line: redirections with their file, and the end of a command."""
+
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+"""In a line: what is meant for the program, whatever it is."""
+
+_FORMATTED = re.compile(
+    r"<(?:DataObject|Task) \d+/\d+ (?:(?P<label>'[^']*') )?(?:blob|directory|type=[^<>\s]*)>"
+    r"|<(?:Input|InputDir|Output|OutputDir) (?P<named>'[^']*'|None)>"
+)
+"""What data objects, tasks, inputs and outputs are as texts."""
+
+
+def split_line(line: str) -> list[str]:
+    """The words of a command line, as a shell splits it."""
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise RainException(f"the command {line!r} cannot be split: {error}") from None
+
+
+def refuse_formatted(what: str, args: str | Iterable[Any]) -> None:
+    """RainException when data was formatted into a command, as in an f-string."""
+    texts = [args] if isinstance(args, str) else [arg for arg in args if isinstance(arg, str)]
+    for text in texts:
+        found = _FORMATTED.search(text)
+        if found is not None:
+            raise RainException(
+                f"{what}: {found[0]} was formatted into the text {text!r}, where it is only its"
+                f" name; give the words one by one: {_as_words(args)}"
+            )
+
+
+def _as_words(args: str | Iterable[Any]) -> str:
+    """How the call is written with words."""
+    words = args.split() if isinstance(args, str) else [arg for arg in args if isinstance(arg, str)]
+    joined = _FORMATTED.sub(_variable, args if isinstance(args, str) else " ".join(words))
+    shown = [word if _is_variable(word) else json.dumps(word) for word in joined.split()]
+    return f"[{', '.join(word.strip('{}') for word in shown)}]"
+
+
+def _variable(found: "re.Match[str]") -> str:
+    label = (found["label"] or found["named"] or "").strip("'")
+    return "{" + (label if label.isidentifier() and label != "None" else "data") + "}"
+
+
+def _is_variable(word: str) -> bool:
+    return word.startswith("{") and word.endswith("}") and word[1:-1].isidentifier()
+
+
+def refuse_shell_words(what: str, args: str | Iterable[Any]) -> None:
+    """RainException when a command is meant for a shell; asked only when `shell` was not said."""
+    found = _in_line(args) if isinstance(args, str) else _in_words(args)
+    if found is not None:
+        raise RainException(
+            f"{what}: {found!r} means something to a shell, and no shell runs this command; write"
+            " shell=True for a shell, or shell=False if it is an argument of the program"
+        )
+
+
+def _in_line(line: str) -> str | None:
+    words = _QUOTED.sub("x", line).split()
+    meant = (word for word in words if _OPERATOR.fullmatch(word) or _ATTACHED.fullmatch(word))
+    return next(meant, None)
+
+
+def _in_words(words: Iterable[Any]) -> str | None:
+    for word in words:
+        if isinstance(word, str) and (_OPERATOR.fullmatch(word) or _BEGINNING.match(word)):
+            return word
+    return None
+
+
+def checked_env(what: str, env: Mapping[str, str | None] | None) -> dict[str, str | None]:
+    """Variables that are set or, with None, taken away."""
+    given: dict[Any, Any] = dict(env or {})
+    for name, value in given.items():
+        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
+            raise RainException(f"{what}: env: {name!r} cannot be the name of a variable")
+        if value is not None and (not isinstance(value, str) or "\0" in value):
+            raise RainException(
+                f"{what}: env: the value of {name!r} must be a text or None, not {value!r}"
+            )
+    return given
+
+
+def checked_timeout(what: str, seconds: Any) -> float | None:
+    """How long a program may take; None for as long as it likes."""
+    if seconds is None:
+        return None
+    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < inf:
+        return seconds
+    raise RainException(f"{what}: timeout is a number of seconds above 0, not {seconds!r}")
