@@ -19,8 +19,9 @@ _lock = threading.Lock()
 def task_session(ctx: Any) -> Session:
     """The session of the task that runs: what is submitted to it becomes part of it.
 
-    A task that waits for others keeps its cpus meanwhile. So give it none (`cpus=0`), or they may
-    never get any.
+    A task that waits for others holds its cpus meanwhile, and one of the four places that a
+    governor has for each cpu. A single task without cpus (`cpus=0`) may wait; where many do, or
+    where what they wait for waits itself, nothing may ever start again.
     """
     address = os.environ.get(SERVER, "")
     if not address:
