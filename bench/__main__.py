@@ -7,6 +7,7 @@ import click
 MODULES = {
     "overhead": "bench.overhead",
     "latency": "bench.latency",
+    "programs": "bench.programs",
     "granularity": "bench.granularity",
     "scale": "bench.scale",
     "server": "bench.server_alone",

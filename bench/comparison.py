@@ -4,7 +4,7 @@ The command of a comparison gets a `Comparison` instead of the options that all 
 its module has the function `measure`, which every system runs in a process of its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -93,8 +93,11 @@ class Comparison:
             )
 
 
-def comparison_options(benchmark: str, *, repeat: int) -> Callable[[Run], Callable[..., None]]:
+def comparison_options(
+    benchmark: str, *, repeat: int, peers: Mapping[str, System] = PEERS
+) -> Callable[[Run], Callable[..., None]]:
     """Gives a command a `Comparison`, made of the options that all comparisons have."""
+    known = peers
 
     def decorate(run: Run) -> Callable[..., None]:
         @wraps(run)
@@ -129,7 +132,7 @@ def comparison_options(benchmark: str, *, repeat: int) -> Callable[[Run], Callab
             click.option(
                 "--cpus", type=click.IntRange(min=1), default=2, show_default=True, help="Workers."
             ),
-            names_option("--peers", PEERS, explained="Whom to compare with; empty for nobody."),
+            names_option("--peers", known, explained="Whom to compare with; empty for nobody."),
             repeat_option(repeat),
         ):
             command = option(command)

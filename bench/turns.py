@@ -23,7 +23,7 @@ from rich.console import Console
 
 from bench.marks import MARK, end_marked
 from bench.results import Quantity, Results
-from bench.runners import OURS, PEERS, System
+from bench.runners import OURS, SYSTEMS, System
 from bench.turn import Figure, Options
 
 TOP = Path(__file__).parents[1]
@@ -45,7 +45,7 @@ def choose_systems(peers: Sequence[str], console: Console) -> tuple[System, ...]
     """Ours and those peers that are installed; a line says what to do about the others."""
     chosen = [OURS]
     for name in peers:
-        system = PEERS[name]
+        system = SYSTEMS[name]
         if system.is_installed():
             chosen.append(system)
         else:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 from attrs import frozen
 
@@ -39,6 +39,15 @@ class Runner(Protocol):
         ...
 
 
+@runtime_checkable
+class ProgramRunner(Runner, Protocol):
+    """One that runs external programs, too."""
+
+    def run_programs(self, count: int) -> float:
+        """The seconds from submit to the end of so many programs that do nothing."""
+        ...
+
+
 @frozen
 class System:
     """A system that can be measured, known by name before it is imported."""
@@ -49,6 +58,7 @@ class System:
     distribution: str  # has a version; "" for what comes with Python
     graphs: bool = True  # whether a task can need another
     shared: bool = True  # whether several programs can use one cluster
+    functions: bool = True  # whether its tasks can be calls of functions
     fuses: bool = False  # whether chains can run as one task
     is_limit: bool = False  # it is no peer: what can be reached at best with so much less
 
@@ -56,6 +66,8 @@ class System:
         return find_spec(self.package) is not None
 
     def can_run(self, shape: Shape) -> bool:
+        if not self.functions:
+            return False
         return (self.graphs or not shape.is_graph) and (self.fuses or not shape.fused)
 
     def cluster(self, cpus: int) -> AbstractContextManager[Runner]:
@@ -78,7 +90,35 @@ PEERS = {
     ),
 }
 PIPE = System("pipe", "bench.runners.pipe", "multiprocessing", "", shared=False, is_limit=True)
-SYSTEMS = {OURS.name: OURS, **PEERS, PIPE.name: PIPE}
+PROGRAM_PEERS = {
+    "hyperqueue": System(
+        "hyperqueue",
+        "bench.runners.hyperqueue",
+        "hyperqueue",
+        "hyperqueue",
+        graphs=False,
+        shared=False,
+        functions=False,
+    ),
+}
+"""Those that are compared only by the programs that they run."""
+SPAWN = System(
+    "spawn",
+    "bench.runners.spawn",
+    "subprocess",
+    "",
+    graphs=False,
+    shared=False,
+    functions=False,
+    is_limit=True,
+)
+SYSTEMS = {
+    OURS.name: OURS,
+    **PEERS,
+    **PROGRAM_PEERS,
+    PIPE.name: PIPE,
+    SPAWN.name: SPAWN,
+}
 
 
 def distributions(systems: Iterable[System]) -> list[str]:

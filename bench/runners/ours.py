@@ -16,6 +16,7 @@ from bench.runners import CallOnce
 from bench.shapes import Shape
 from rain.client import Client, Output, Task, remote
 from rain.client.local import LocalCluster
+from rain.client.tasks import Execute
 
 
 def _task(function: Function) -> Callable[..., Task]:
@@ -66,6 +67,15 @@ class RainRunner:
             session.wait_all()
             results: list[object] = [output.fetch().load() for output in wanted]
             return perf_counter() - start, results
+
+    def run_programs(self, count: int) -> float:
+        with self.client.new_session("programs") as session:
+            start = perf_counter()
+            for _ in range(count):
+                Execute(["true"])
+            session.submit()
+            session.wait_all()
+            return perf_counter() - start
 
     @contextmanager
     def calling(self) -> Generator[CallOnce, None, None]:

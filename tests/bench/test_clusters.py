@@ -30,6 +30,7 @@ SMALL = {
         *("--patterns", "stencil", "--width", "2", "--steps", "2", "--parts", "4"),
         *("--peers", "", "--repeat", "1", "--cpus", "1"),
     ],
+    "programs": ["--count", "5", "--peers", "", "--repeat", "1", "--cpus", "1"],
     "scale": ["--tasks", "20", "--governors", "1", "--repeat", "1"],
     "server": ["--tasks", "20", "--repeat", "1"],
     "feel": ["--repeat", "1"],
@@ -67,7 +68,7 @@ def test_no_command_is_forgotten() -> None:
     assert {*SMALL, *WITHOUT_A_CLUSTER} == {*MODULES}
 
 
-@pytest.mark.parametrize("command", ["overhead", "latency", "granularity"])
+@pytest.mark.parametrize("command", ["overhead", "latency", "granularity", "programs"])
 def test_a_comparison_has_every_figure_of_ours(command: str, tmp_path: Path) -> None:
     found = run(command, tmp_path)
 

@@ -8,12 +8,13 @@ from attrs import frozen
 
 from bench.functions import inc
 from bench.patterns import rows
-from bench.runners import PEERS, SYSTEMS, Runner
+from bench.runners import PEERS, SPAWN, SYSTEMS, ProgramRunner, Runner
 from bench.runners.dask import DaskRunner
 from bench.runners.parsl import ParslRunner
 from bench.runners.pipe import cluster as pipe_cluster
 from bench.runners.pool import cluster as pool_cluster
 from bench.runners.ray import RayRunner
+from bench.runners.spawn import cluster as spawn_cluster
 from bench.shapes import Shape, chain, independent, merge, tree
 
 SHAPES = [independent(5), merge(5), tree(3), chain(4), rows("stencil", 3, 3, 1)]
@@ -143,6 +144,13 @@ def test_the_pool_computes_what_is_no_graph() -> None:
         assert runner.run(independent(9))[1] == list(independent(9).answers)
         assert call(1) == inc(1)
     assert [pool.can_run(shape) for shape in SHAPES] == [True, False, False, False, False]
+
+
+def test_whoever_only_starts_programs_is_given_no_functions() -> None:
+    with spawn_cluster(cpus=2) as runner:
+        assert runner.run_programs(5) > 0.0
+        assert isinstance(runner, ProgramRunner)
+    assert not [shape for shape in SHAPES if SPAWN.can_run(shape)]
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
