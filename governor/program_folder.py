@@ -15,13 +15,13 @@ from pathlib import Path
 from rain.base.kinds import DataType
 from rain.governor.builtin_files import Job
 from rain.governor.messages import Made, Outputs
+from rain.governor.printed import Said, tail
 from rain.governor.program import Program
 from rain.governor.sandbox import collect, copy_to, inside, link_to
 from rain.governor.store import MEMORY_LIMIT, remove
 
 STDIN = "+in"
 STDOUT = "+out"
-STDERR = "+err"
 
 FEW = 16
 """So many files are few."""
@@ -94,7 +94,7 @@ def clear(folder: Path) -> None:
         remove(folder)
 
 
-def why_failed(program: Program, folder: Path, status: int, *, timed_out: bool) -> str:
+def why_failed(program: Program, said: Said, status: int, *, timed_out: bool) -> str:
     """How the program has ended, and what it has printed last."""
     if timed_out:
         ending = f"was ended after its timeout of {program.timeout:g} s"
@@ -102,12 +102,12 @@ def why_failed(program: Program, folder: Path, status: int, *, timed_out: bool) 
         ending = f"ended with exit code {status}"
     else:
         ending = f"was killed by {_signal(-status)}"
-    errors, printed = _tail(folder / STDERR, STDERR_TAIL), _tail(folder / STDOUT, STDOUT_TAIL)
+    errors, printed = tail(said.stderr, STDERR_TAIL), tail(said.stdout, STDOUT_TAIL)
     text = f"the program {program.args[0]!r} {ending}"
     if errors:
         text += f"\nIts stderr:\n{errors}"
     else:
-        full = "" if os.statvfs(folder).f_bavail else ", and the disk of its folder is full"
+        full = "" if os.fstatvfs(said.stderr).f_bavail else ", and the disk of its folder is full"
         text += f"; its stderr is empty{full}"
     return f"{text}\nIts stdout:\n{printed}" if printed else text
 
@@ -117,15 +117,3 @@ def _signal(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _tail(path: Path, most: int) -> str:
-    """The end of a file, if it is still there."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - most, 0))
-            said = file.read().decode(errors="replace").rstrip()
-    except FileNotFoundError:
-        return ""
-    return f"(the last {most} of {size} bytes)\n{said}" if size > most else said

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,9 +22,9 @@ from attrs import define
 from rain.base.ids import session_of
 from rain.governor.builtin_files import Job
 from rain.governor.messages import BuiltinDone, Event, Failed, Outputs, RunBuiltin
+from rain.governor.printed import Said, Spares
 from rain.governor.program import Program
 from rain.governor.program_folder import (
-    STDERR,
     STDIN,
     STDOUT,
     clear,
@@ -53,6 +53,7 @@ class Run:
     process: subprocess.Popen[bytes] | None = None
     watch: Watch | None = None
     descriptor: int = -1  # what is watched
+    said: Said | None = None
     timer: Timer | None = None
     timed_out: bool = False
     stopped: bool = False
@@ -81,6 +82,7 @@ class Programs:
         self._nursery = nursery
         self._tell = tell
         self._runs: dict[int, Run] = {}
+        self._spares = Spares(folder)
         self._environment = dict(os.environ)
         in_trio(nursery.start_soon, self._end_with_the_governor)
 
@@ -112,7 +114,11 @@ class Programs:
             self._finish(run, failed)
 
     def _spawn(self, run: Run) -> None:
-        process = run.process = _spawned(run, marked(self._environment, *self._words(run)))
+        said = run.said = self._spares.take(
+            str(run.job.folder / STDOUT) if STDOUT in run.program.out_paths else ""
+        )
+        environment = marked(self._environment, *self._words(run))
+        process = run.process = _spawned(run, said, environment)
         self._warden.watch(process.pid)
         try:
             run.descriptor = os.pidfd_open(process.pid)
@@ -174,6 +180,8 @@ class Programs:
 
     def _done(self, run: Run, result: Outputs | Failed) -> None:
         effect = run.job.effect
+        if run.said is not None:
+            self._spares.give_back(run.said)
         del self._runs[effect.run]
         self._tell(BuiltinDone(effect.run, time.monotonic() - run.began, result))
 
@@ -185,24 +193,22 @@ class Programs:
                 run.stopped = True
                 if run.process is not None and run.process.returncode is None:
                     self._let_go(run, run.process)
+            self._spares.close()
 
 
-def _spawned(run: Run, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     """The running program; BuiltinError when there is no such program."""
     program, effect, folder = run.program, run.job.effect, run.job.folder
-    with ExitStack() as files:
-        given = folder / STDIN
-        stdin = files.enter_context(given.open("rb")) if given.exists() else subprocess.DEVNULL
-        stdout = files.enter_context((folder / STDOUT).open("wb"))
-        stderr = files.enter_context((folder / STDERR).open("wb"))
+    given = folder / STDIN
+    with given.open("rb") if given.exists() else nullcontext(subprocess.DEVNULL) as stdin:
         try:
             return subprocess.Popen(
                 program.args,
                 cwd=folder,
                 env=program.environment(environment, effect.kind.resources.cpus, effect.gpus),
                 stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
+                stdout=said.stdout,
+                stderr=said.stderr,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -212,7 +218,8 @@ def _spawned(run: Run, environment: dict[str, str]) -> subprocess.Popen[bytes]:
 
 def _failure(run: Run, status: int) -> Failed:
     timed_out = run.timed_out and status == -signal.SIGKILL
-    return Failed(why_failed(run.program, run.job.folder, status, timed_out=timed_out))
+    assert run.said is not None
+    return Failed(why_failed(run.program, run.said, status, timed_out=timed_out))
 
 
 def _take(run: Run, failed: Failed | None) -> Outputs | Failed:
