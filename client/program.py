@@ -67,8 +67,13 @@ class Program:
         self.timeout = checked_timeout("Program", timeout)
         self.env = checked_env("Program", env)
 
-    def __call__(self, name: str | None = None, **data: Any) -> Task:
-        """The task that runs the program on these data objects."""
+    def __call__(self, name: Any = None, **data: Any) -> Task:
+        """The task that runs the program on these data objects.
+
+        `name` is the name of the task, unless an input has this label.
+        """
+        if "name" in self._labels():
+            name, data = None, data if name is None else {**data, "name": name}
 
         def filled(item: InputBase) -> InputBase:
             label = item.label
@@ -92,6 +97,11 @@ class Program:
             timeout=self.timeout,
             env=self.env,
         )
+
+    def _labels(self) -> set[str | None]:
+        """What calls give data to."""
+        items = [*self.args, *self.input_paths, self.stdin]
+        return {item.label for item in items if isinstance(item, InputBase)}
 
     def __repr__(self) -> str:
         return f"<Program {self.name or self.args!r}>"

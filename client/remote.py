@@ -10,6 +10,7 @@ import msgpack
 from rain.base.resources import CPUS
 from rain.client.active import get_active_session
 from rain.client.arguments import PROTOCOL, InputCollector, Position, pickle_argument, pickle_plain
+from rain.client.binding import Binding
 from rain.client.data import DataObject, constant_object
 from rain.client.input import InputBase
 from rain.client.output import OutputSpec, is_outputs
@@ -39,9 +40,6 @@ FUNCTION = "cloudpickle"
 """The content type of functions, which are constants."""
 
 _pickle_function: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ignore[reportUnknownMemberType] # not annotated
-_POSITIONAL = frozenset(
-    {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
-)
 _SHAPES_REMEMBERED = 1000
 _pack: Callable[[object], bytes] = msgpack.Packer().pack  # a new packer for each call is slower
 
@@ -92,45 +90,33 @@ class Remote:
         self._constraints = checked_constraints(self.name, constraints)
         self._tries = checked_tries(self.name, tries)
         self._shapes: dict[ShapeKey, TaskShape] = {}
-        self._signature = inspect.signature(fn)
-        parameters = list(self._signature.parameters.values())
+        binding = self._binding = Binding(self.name, fn)
         given = _chosen_inputs(fn, inputs, annotations)
-        self._hows = {p.name: _how(given.get(p.name), auto_load) for p in parameters}
-        self._read_parameters(parameters)
+        parameters = binding.signature.parameters
+        self._hows = {name: _how(given.get(name), auto_load) for name in parameters}
+        self._positions = [(name, *self._hows[name]) for name in binding.positions]
+        self._required, self._most = binding.required, binding.most
 
-    def _read_parameters(self, parameters: list[inspect.Parameter]) -> None:
-        """What calls need to know of the parameters, the first of which is the context."""
-        by_kind = {p.kind: p.name for p in parameters}
-        first = parameters[0].kind if parameters else None
-        if first not in {*_POSITIONAL, inspect.Parameter.VAR_POSITIONAL}:
-            raise RainException(f"remote: {self.name} needs a first parameter for the context")
-        self._var_positional = by_kind.get(inspect.Parameter.VAR_POSITIONAL)
-        self._var_keyword = by_kind.get(inspect.Parameter.VAR_KEYWORD)
-        plain = [p for p in parameters[1:] if p.kind in _POSITIONAL]
-        self._positions = [(p.name, *self._hows[p.name]) for p in plain]
-        self._required = sum(p.default is p.empty for p in plain)
-        # Calls of other functions, and calls with keywords, are bound by Python's own rules.
-        simple = by_kind.keys() <= {*_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-        self._most = len(plain) if simple else -1
+    def __call__(self, *args: Any, **keywords: Any) -> Task:
+        """The task of one call; TypeError where the function itself would raise it.
 
-    def __call__(
-        self,
-        *args: Any,
-        output: Any = None,
-        outputs: Sequence[Any] | None = None,
-        name: str | None = None,
-        session: "Session | None" = None,
-        **kwargs: Any,
-    ) -> Task:
-        """The task of one call; TypeError where the function itself would raise it."""
+        What is no parameter of the function's own describes the task: `name`, `output` or
+        `outputs`, and the `session` that it belongs to.
+        """
+        name: str | None = None
+        session: Session | None = None
+        made = self._outputs
+        words: Mapping[str, Any] = keywords
+        if keywords:
+            words, options = self._binding.parted(keywords)
+            if options:
+                name, session = options.get("name"), options.get("session")
+                made = self._called_outputs(options.get("output"), options.get("outputs"))
         if session is None:
             session = get_active_session()
         created_at = here(1)
-        made = self._outputs
-        if output is not None or outputs is not None:
-            made = self._called_outputs(output, outputs)
         function = session.functions.get(self) or self._upload_to(session)
-        fits = not kwargs and self._required <= len(args) <= self._most
+        fits = not words and self._required <= len(args) <= self._most
         named: dict[str, bytes] = {}
         collector: InputCollector | None
         plain = pickle_plain(args, self._positions, function) if fits else None
@@ -138,14 +124,14 @@ class Remote:
             pickles, collector = plain
         else:
             collector = InputCollector(function)
-            values, keywords = (args, kwargs) if fits else self._bound(args, kwargs)
+            values, words = (args, words) if fits else self._binding.bound(args, words)
             pickles = [
                 pickle_argument(value, collector, *self._position(i))
                 for i, value in enumerate(values)
             ]
             named = {
                 key: pickle_argument(value, collector, key, *self._keyword(key))
-                for key, value in keywords.items()
+                for key, value in words.items()
             }
         config = _pack({"args": pickles, "kwargs": named, "encode_outputs": made.encodings})
         inputs: tuple[DataObject, ...] = function
@@ -156,28 +142,20 @@ class Remote:
         shape = self._shapes.get(key) or self._new_shape(key, made)
         return quick_task(session, shape, config, inputs, created_at)
 
-    def _bound(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """The arguments as Python itself shares them out among the parameters."""
-        try:
-            bound = self._signature.bind(None, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{self.name}(): {error}") from None
-        return bound.args[1:], bound.kwargs
-
     def _position(self, i: int) -> Position:
         """Name of a positional argument, and how it gets data objects."""
         if i < len(self._positions):
             return self._positions[i]
-        name = self._var_positional or ""
+        name = self._binding.var_positional or ""
         return f"{name}[{i - len(self._positions)}]", *self._hows[name]
 
     def _keyword(self, key: str) -> How:
         known = self._hows.get(key)
-        return self._hows[self._var_keyword or ""] if known is None else known
+        return self._hows[self._binding.var_keyword or ""] if known is None else known
 
     def _called_outputs(self, output: Any, outputs: Sequence[Any] | None) -> OutputSpec:
+        if output is None and outputs is None:
+            return self._outputs
         if outputs is None:
             outputs = (output,)
         elif output is not None:
