@@ -7,15 +7,19 @@ also readable by `cloudpickle`.
 
 import json
 import pickle
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from rain.common.errors import RainException
-from rain.common.pickles import Part, dump_parts, load
+from rain.common.pickles import WITHOUT_BUFFERS, Part, dump_parts, load
 
 NAMES = frozenset({"", "pickle", "cloudpickle", "json", "cbor", "arrow", "protobuf", "dir", "text"})
 PREFIXES = ("text-", "user/", "mime/", "protobuf/")
 PICKLE_PROTOCOL = 5
+
+_MAIN = b"__main__"
+"""In a pickle: something of the program itself, which is another one for whoever reads it."""
 
 
 def check_content_type(name: str | None) -> None:
@@ -70,7 +74,24 @@ def _library(module: str, content_type: str) -> Any:
 
 
 def _encode_pickle(value: Any) -> list[Part]:
-    return dump_parts(pickle.dumps, value, PICKLE_PROTOCOL)
+    """A pickle, with what others cannot import in it as a whole: as cloudpickle writes it."""
+    if type(value) in WITHOUT_BUFFERS:
+        return [pickle.dumps(value, PICKLE_PROTOCOL)]
+    if _sent_by_value():
+        return _encode_cloudpickle(value)
+    try:
+        parts = dump_parts(pickle.dumps, value, PICKLE_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):  # which is all that pickle may say
+        return _encode_cloudpickle(value)
+    if any(_MAIN in part for part in parts if isinstance(part, bytes)):
+        return _encode_cloudpickle(value)
+    return parts
+
+
+def _sent_by_value() -> bool:
+    """Whether there are modules that only cloudpickle can send."""
+    library: Any = sys.modules.get("cloudpickle")
+    return library is not None and bool(library.list_registry_pickle_by_value())
 
 
 def _encode_cloudpickle(value: Any) -> list[Part]:

@@ -1,5 +1,7 @@
 import importlib
+import pickle
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -137,3 +139,34 @@ def test_arrow_gives_back_what_it_was_given() -> None:
     matrix = np.arange(6).reshape(2, 3)
     assert (again(matrix) == matrix).all()
     assert again(matrix).shape == (2, 3)
+
+
+def test_a_class_that_nobody_can_import_travels_in_the_pickle() -> None:
+    class Local:
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+    (copied,) = decode_value(encode_value([Local(3)], "pickle"), "pickle")
+
+    assert type(copied) is Local
+    assert copied.value == 3
+
+
+def test_a_class_of_the_program_itself_is_not_only_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Point:
+        x = 7
+
+    Point.__module__, Point.__qualname__ = "__main__", "Point"
+    program = sys.modules["__main__"]
+    monkeypatch.setattr(program, "Point", Point, raising=False)
+    assert b"cloudpickle" not in pickle.dumps(Point())
+
+    data = encode_value(Point(), "pickle")
+
+    monkeypatch.delattr(program, "Point")  # as in an executor, whose program is another one
+    assert decode_value(data, "pickle").x == 7
+
+
+def test_what_cannot_be_pickled_at_all_is_said_so() -> None:
+    with pytest.raises(TypeError, match="cannot pickle"):
+        encode_value(threading.Lock(), "pickle")
