@@ -106,19 +106,26 @@ class DataInstance:
         return self._path
 
     def load(self, cache: bool = False) -> Any:
-        """The value that the bytes mean. With `cache` it is made once; nobody may change it.
+        """The value that the bytes mean; it is the caller's own, and may be changed.
 
-        Large arrays in a pickle are not copied, and may only be read.
+        With `cache` it is made once, for all callers. Large arrays in a pickle are not copied
+        before somebody writes to them.
         """
         if self._value is not _UNLOADED:
             return self._value
         if self.data_type is DataType.DIRECTORY:
             raise RainException("A directory cannot be loaded; use write() or link()")
-        data = self._data if isinstance(self._data, bytes) else self.get_view()
-        value = content_types.decode_value(data, self.content_type)
+        value = content_types.decode_value(self._to_load(), self.content_type)
         if cache:
             self._value = value
         return value
+
+    def _to_load(self) -> bytes | memoryview:
+        if self._data is not None:
+            return self._data
+        from rain.stream.mapping import map_privately  # noqa: PLC0415 # few tasks need it
+
+        return map_privately(self._where())
 
     def get_bytes(self) -> bytes:
         """The bytes of a blob, or the tar archive of a directory."""
@@ -134,7 +141,7 @@ class DataInstance:
     def get_view(self) -> memoryview:
         """The bytes of a blob for reading, without a copy: where they are in a file, mapped."""
         if self._data is None and self.data_type is DataType.BLOB:
-            from rain.common.mapping import map_file  # noqa: PLC0415 # as above
+            from rain.stream.mapping import map_file  # noqa: PLC0415 # as above
 
             self._data = map_file(self._where())
         return memoryview(self.get_bytes() if self._data is None else self._data).toreadonly()

@@ -3,8 +3,9 @@
 A value with large buffers (numpy arrays, above all) becomes an ordinary pickle that anybody can
 load, in which every large buffer lies in one piece at an aligned place. Behind its end, where no
 unpickler looks, follows the same pickle once more without the buffers, and where in the file these
-are. `load` reads only that, and gives the value views of the buffers: of the pages of the stored
-file, when that is mapped. They may only be read, because others look at the same pages.
+are. `load` reads only that where the data is a mapped file, and gives the value views of the
+buffers. What is loaded belongs to its reader, whatever its size: a page of the file is copied when
+it is written to, and nobody else sees that.
 
     pickle | the pickle without its buffers | offset and length of each buffer | footer
 """
@@ -73,13 +74,18 @@ def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
 
 
 def load(data: Part) -> Any:
-    """The value of any pickle; its large buffers are views of the data, and may only be read."""
-    if len(data) < LARGE:
+    """The value of any pickle; the reader may change it, and nobody else sees that.
+
+    Large buffers of a mapped file are not copied before somebody writes to them.
+    """
+    if len(data) < LARGE or isinstance(data, bytes):
         return pickle.loads(data)
-    view = memoryview(data).toreadonly()
-    places = _places(view)
-    if places is None:
-        return pickle.loads(view)
+    from rain.stream.mapping import own_bytes  # noqa: PLC0415 # few tasks need it
+
+    view = own_bytes(data)
+    places = None if view is None else _places(view)
+    if view is None or places is None:
+        return pickle.loads(data)
     start, length, buffers = places
     return pickle.loads(view[start : start + length], buffers=buffers)
 

@@ -5,7 +5,6 @@ Everything here runs in the thread of the user who waits for it.
 
 from __future__ import annotations
 
-import mmap
 import os
 import socket
 import stat
@@ -18,6 +17,7 @@ from rain.base.ids import ObjectId
 from rain.base.wire import SERVER
 from rain.stream.errors import UnreachableError
 from rain.stream.machine import machine_id
+from rain.stream.mapping import map_descriptor
 from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.reading import StreamReader, Taker
@@ -136,4 +136,4 @@ def _fill(descriptor: int, connected: socket.socket, length: int) -> None:
 
 
 def _mapped(descriptor: int, length: int) -> memoryview:
-    return memoryview(mmap.mmap(descriptor, length, access=mmap.ACCESS_READ) if length else b"")
+    return map_descriptor(descriptor, length)
