@@ -22,6 +22,7 @@ from rain.executor.context import Context
 from rain.executor.desk import Desk
 from rain.executor.gpus import visible_gpus
 from rain.executor.memory import Memory
+from rain.executor.modules import explained
 from rain.executor.parent import die_with_parent
 from rain.executor.staging import throw_away
 from rain.executor.task_folder import TaskFolder
@@ -159,7 +160,7 @@ class Executor:
         # Whatever the user's code raises, sys.exit included, is the result of that task only.
         except BaseException as error:  # noqa: BLE001
             throw_away(context.staged or (), frozenset())
-            return _told(error), context.last_words()
+            return _told(error) + explained(error, memory.spaces.current), context.last_words()
         finally:
             _current = None
 

@@ -9,6 +9,7 @@ from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
 from rain.base.units import UNIT
 from rain.executor.made import Made
+from rain.executor.modules import Space, Spaces
 from rain.executor.values import is_one_pickle
 
 Row = TypeVar("Row")
@@ -20,6 +21,7 @@ class Remembered:
     def __init__(self, row: protocol.ObjectRow) -> None:
         self.row = row
         self.function: Any = None
+        self.space: Space | None = None  # where its modules are, since it was first called
 
 
 class Memory:
@@ -35,6 +37,7 @@ class Memory:
         self.units: set[int] = set()  # the kinds of task that are units
         self.objects: dict[int, Remembered] = {}
         self.made = Made()
+        self.spaces = Spaces()
         # What the calls of the last frame may use. No frame is read before all calls of the one
         # before it were started or taken back.
         self.gpus: tuple[str, ...] | None = None
@@ -88,12 +91,22 @@ class Memory:
 
     def function(self, given: int | protocol.ObjectRow) -> Any:
         """The function that input 0 of a call is; the same object as long as it is remembered."""
+        spaces = self.spaces
         if isinstance(given, int):
             remembered = self.objects[given]
-            if remembered.function is None:
-                remembered.function = pickle.loads(self.bytes_of(remembered.row))
+            if remembered.space is None:
+                remembered.function, remembered.space = self._function(remembered.row)
+            elif remembered.space is not spaces.current:
+                spaces.enter(remembered.space)
             return remembered.function
-        return pickle.loads(self.bytes_of(protocol.ObjectRow._make(given)))
+        return self._function(protocol.ObjectRow._make(given))[0]
+
+    def _function(self, row: protocol.ObjectRow) -> tuple[Any, Space]:
+        """A function, whose space is the current one then."""
+        data = self.bytes_of(row)
+        space = self.spaces.space_of(data)
+        self.spaces.enter(space)
+        return pickle.loads(data), space
 
     def row(self, given: int | protocol.ObjectRow) -> protocol.ObjectRow:
         """All that is known of an input, which has come as a list."""

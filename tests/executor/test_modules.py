@@ -1,0 +1,133 @@
+"""Modules of the user's own folders: found, kept apart, and asked for by name."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rain.base import executor_protocol as protocol
+from rain.common.imports import Imports, imports_of, with_imports
+from tests.executor.child import PLAIN, Child, Function, number
+
+
+def remember(executor: Child, function: Function, key: str, *folders: Path) -> int:
+    """Tells a function of a program that imports from these folders."""
+    executor.functions += 1
+    function_id = number(executor.functions)
+    imports = Imports(key, tuple(map(str, folders)))
+    data = with_imports(executor.pickled(function), imports)
+    row = [function_id, number(PLAIN), "", "", 0, data]
+    executor.say(protocol.CALLS, 1, [], [], [row], [], None)
+    return function_id
+
+
+def a_folder(parent: Path, name: str, **modules: str) -> Path:
+    folder = parent / name
+    folder.mkdir(exist_ok=True)
+    for module, text in modules.items():
+        path = folder / f"{module.replace('__', '/')}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def look() -> Function:
+    def looking(ctx: Any) -> Any:
+        beside: Any = importlib.import_module("beside")
+
+        beside.calls += 1
+        return [beside.name, beside.calls]
+
+    return looking
+
+
+def test_a_task_imports_what_is_beside_the_script(executor: Child, tmp_path: Path) -> None:
+    folder = a_folder(tmp_path, "a", beside="name, calls = 'a', 0")
+
+    assert executor.value(remember(executor, look(), "key", folder)) == ["a", 1]
+
+
+def test_programs_with_modules_of_one_name_do_not_meet(executor: Child, tmp_path: Path) -> None:
+    a = a_folder(tmp_path, "a", beside="name, calls = 'a', 0")
+    b = a_folder(tmp_path, "b", beside="name, calls = 'b', 0")
+    of_a, of_b = remember(executor, look(), "1", a), remember(executor, look(), "2", b)
+
+    said = [executor.value(function) for function in (of_a, of_b, of_a, of_a, of_b)]
+
+    assert said == [["a", 1], ["b", 1], ["a", 2], ["a", 3], ["b", 2]]
+
+
+def test_a_program_that_is_started_again_gets_the_changed_module(
+    executor: Child, tmp_path: Path
+) -> None:
+    folder = a_folder(tmp_path, "a", beside="name, calls = 'before', 0")
+    assert executor.value(remember(executor, look(), "first", folder)) == ["before", 1]
+    a_folder(tmp_path, "a", beside="name, calls = 'after it', 0")
+
+    assert executor.value(remember(executor, look(), "second", folder)) == ["after it", 1]
+
+
+def test_packages_and_folders_without_a_file_are_kept_apart_too(
+    executor: Child, tmp_path: Path
+) -> None:
+    def looking(ctx: Any) -> Any:
+        inner: Any = importlib.import_module("plain.inner")
+
+        return inner.name
+
+    a = a_folder(tmp_path, "a", plain__inner="name = 'a'")
+    b = a_folder(tmp_path, "b", plain__inner="name = 'b'")
+    functions = [remember(executor, looking, str(folder), folder) for folder in (a, b, a)]
+
+    assert [executor.value(function) for function in functions] == ["a", "b", "a"]
+
+
+def test_what_is_installed_stays_loaded_once(executor: Child, tmp_path: Path) -> None:
+    def of_numpy(ctx: Any) -> int:
+        import numpy as np  # noqa: PLC0415 # in a task
+
+        return id(np)
+
+    ids = {
+        executor.value(remember(executor, of_numpy, key, a_folder(tmp_path, key)))
+        for key in ("a", "b", "c")
+    }
+    assert len(ids) == 1
+
+
+def test_a_function_that_tells_no_folders_sees_no_module_of_others(
+    executor: Child, tmp_path: Path
+) -> None:
+    folder = a_folder(tmp_path, "a", beside="name, calls = 'a', 0")
+    assert executor.value(remember(executor, look(), "key", folder)) == ["a", 1]
+
+    text = executor.failure(look())
+
+    assert text.rstrip().endswith("ModuleNotFoundError: No module named 'beside'")
+
+
+def test_on_another_machine_a_line_says_what_to_do(executor: Child, tmp_path: Path) -> None:
+    text = executor.failure(remember(executor, look(), "key", tmp_path / "elsewhere"))
+
+    *_, error, advice = text.splitlines()
+    assert error == "ModuleNotFoundError: No module named 'beside'"
+    assert f"The client's folder {tmp_path / 'elsewhere'} is not on the machine" in advice
+    assert "register_pickle_by_value(beside)" in advice
+
+
+def test_what_is_in_no_folder_must_be_installed(executor: Child, tmp_path: Path) -> None:
+    text = executor.failure(remember(executor, look(), "key", a_folder(tmp_path, "a")))
+
+    assert "'beside' is neither in the environment of the governor" in text.splitlines()[-1]
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 12, b"x" * 50, b"\xff" * 8 + b"rainpath"])
+def test_a_pickle_need_not_tell_any_folders(data: bytes) -> None:
+    assert imports_of(data) is None
+
+
+def test_what_is_told_behind_a_pickle_is_read_again() -> None:
+    imports = Imports("key", ("/a", *sys.path))
+    assert imports_of(with_imports(b"pickle", imports)) == imports
