@@ -11,10 +11,10 @@ from rain.base.errors import InvariantError
 from rain.client.chains import OUTSIDE, Chain, Links, plan_chains, wrong_with
 from rain.client.data import DataObject
 from rain.client.inside import Forms, stand_in
-from rain.client.remote import FUNCTION
 from rain.client.shapes import TaskShape
 from rain.client.submission import Batch
 from rain.client.task import PYTHON_TASK, Task
+from rain.client.told import FUNCTION
 from rain.client.unit import Unit
 
 MEMBERS_AT_MOST = 10_000

@@ -2,16 +2,17 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
 import msgpack
 
 from rain.base.resources import CPUS
 from rain.client.active import get_active_session
-from rain.client.arguments import PROTOCOL, InputCollector, Position, pickle_argument, pickle_plain
+from rain.client.arguments import InputCollector, Position, pickle_argument, pickle_plain
 from rain.client.binding import Binding
-from rain.client.data import DataObject, constant_object
+from rain.client.captured import Wrapper
+from rain.client.data import DataObject
 from rain.client.input import InputBase
 from rain.client.output import OutputSpec, is_outputs
 from rain.client.shapes import (
@@ -24,6 +25,7 @@ from rain.client.shapes import (
 )
 from rain.client.stack import here
 from rain.client.task import PYTHON_TASK, Task, quick_task
+from rain.client.told import told_function
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
@@ -36,15 +38,11 @@ How = tuple[bool, str | None]
 ShapeKey = tuple[str, tuple[str | None, ...], tuple[ObjectShape, ...] | None]
 """Name of a call, labels of its inputs, and its outputs if they are not those of the function."""
 
-FUNCTION = "cloudpickle"
-"""The content type of functions, which are constants."""
-
-_pickle_function: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ignore[reportUnknownMemberType] # not annotated
 _SHAPES_REMEMBERED = 1000
 _pack: Callable[[object], bytes] = msgpack.Packer().pack  # a new packer for each call is slower
 
 
-class Remote:
+class Remote(Wrapper):
     """A function that runs in executors; a call makes a task in the active session.
 
     The function gets the context of its task before the arguments of the call.
@@ -65,9 +63,9 @@ class Remote:
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
     ) -> None:
-        if not inspect.isfunction(fn):
+        if not isinstance(fn, FunctionType):
             raise RainException(f"remote: a plain function is expected, not {fn!r}")
-        self.fn: Function = fn
+        self.fn = fn
         self.name: str = name or fn.__name__
         self.__name__ = fn.__name__
         self.__doc__ = fn.__doc__
@@ -115,7 +113,7 @@ class Remote:
         if session is None:
             session = get_active_session()
         created_at = here(1)
-        function = session.functions.get(self) or self._upload_to(session)
+        function = told_function(session, self, self.fn, self.__name__)
         fits = not words and self._required <= len(args) <= self._most
         named: dict[str, bytes] = {}
         collector: InputCollector | None
@@ -179,13 +177,6 @@ class Remote:
             tries=self._tries,
         )
         return shape
-
-    def _upload_to(self, session: "Session") -> tuple[DataObject]:
-        """The pickled function, which is uploaded to a session once, as the first of all inputs."""
-        data = _pickle_function(self.fn, PROTOCOL)
-        obj = constant_object(session, ObjectShape(self.__name__, FUNCTION), data)
-        obj.keep()
-        return session.functions.setdefault(self, (obj,))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A function that calls itself, or another remote function, takes them along.

@@ -32,6 +32,7 @@ from rain.client.results import ResultStore
 from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import ObjectShape
 from rain.client.task import Task
+from rain.client.told import ToldFunction
 from rain.client.waiting import Waiting
 from rain.common.attributes import SessionSpec
 from rain.common.data_instance import DataInstance
@@ -76,7 +77,7 @@ class Session:
         self._borrowed: set[int] = set()  # objects that others keep
         self._lent: set[int] = set()  # objects that were kept here in a session of somebody else
         self.finished_submissions = 0  # all of these submits are known to be finished
-        self.functions: dict[Any, tuple[DataObject]] = {}  # remote functions, uploaded once
+        self.functions: dict[Any, ToldFunction] = {}  # by the remote function
         self._outgoing = Outgoing(session_id, numbers)
         self._results = ResultStore()
         self._asking = Asking(self._explain)
@@ -151,6 +152,11 @@ class Session:
             self.client.housekeeper.drop(packed_id)
 
     # Building and submitting.
+
+    @property
+    def submits(self) -> int:
+        """The number of submits that were accepted."""
+        return self._outgoing.submits
 
     @property
     def task_count(self) -> int:

@@ -1,0 +1,160 @@
+"""What a function captures: globals, closures, defaults and classes that its pickle takes along.
+
+Most of it can be compared by identity, which costs next to nothing: names that stand for atoms, for
+functions and for classes. What can change without a new identity (a list, a model) is only noted:
+whoever wants to know compares the pickle of the function.
+"""
+
+import dis
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GenericAlias,
+    ModuleType,
+    UnionType,
+)
+from typing import Any
+
+import cloudpickle
+
+_ATOMS = frozenset(
+    {type(None), bool, int, float, complex, str, bytes, range, slice, type(...)}
+    | {GenericAlias, UnionType, type(NotImplemented)}
+)
+_GLOBAL = frozenset({"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL"})
+_MISSING = object()
+_BY_ITSELF = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__"})
+
+
+class Wrapper:
+    """What stands for a function, and captures what that captures."""
+
+    fn: Callable[..., Any]
+
+
+class Captured:
+    """What one function has captured at this moment, and the functions that it calls."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.can_change = False  # something of it can change without a new identity
+        self._names: list[tuple[Mapping[str, Any], str, object]] = []
+        self._cells: list[tuple[CellType, object]] = []
+        self._codes: list[tuple[FunctionType, CodeType]] = []  # which reloading may exchange
+        self._sizes: list[tuple[type, int]] = []
+        self._seen: set[int] = set()
+        self._look_at(function)
+
+    def is_as_it_was(self) -> bool:
+        """Whether all names stand for what they stood for."""
+        for names, name, value in self._names:
+            if names.get(name, _MISSING) is not value:
+                return False
+        for cell, value in self._cells:
+            if _content(cell) is not value:
+                return False
+        for function, code in self._codes:
+            if function.__code__ is not code:
+                return False
+        return not self._sizes or all(len(vars(cls)) == size for cls, size in self._sizes)
+
+    def _look_into(self, function: FunctionType) -> None:
+        for name in _global_names(function.__code__):
+            self._look_at_name(function.__globals__, name)
+        for cell in function.__closure__ or ():
+            value = _content(cell)
+            self._cells.append((cell, value))
+            self._look_at(value)
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self._look_at(value)
+        for name in vars(function):
+            self._look_at_name(vars(function), name)
+
+    def _look_at_name(self, names: Mapping[str, Any], name: str) -> None:
+        value = names.get(name, _MISSING)
+        self._names.append((names, name, value))
+        self._look_at(value)
+
+    def _look_at(self, value: object) -> None:
+        if type(value) in _ATOMS or value is _MISSING or id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        if isinstance(value, ModuleType):
+            self._names.append((vars(value), "__spec__", value.__spec__))  # new after a reload
+        elif isinstance(value, FunctionType):
+            self._codes.append((value, value.__code__))
+            if not _is_imported(value):
+                self._look_into(value)
+        elif isinstance(value, type):
+            if not _is_imported(value):
+                self._look_into_class(value)
+        elif type(value) in {tuple, frozenset}:
+            for item in value:  # type: ignore[attr-defined] # pyright: ignore[reportGeneralTypeIssues] # it is one of these
+                self._look_at(item)  # pyright: ignore[reportUnknownArgumentType] # as above
+        else:
+            inner = _inside(value)
+            if inner is None:
+                self.can_change = True
+            for item in inner or ():
+                self._look_at(item)
+
+    def _look_into_class(self, cls: type) -> None:
+        self._sizes.append((cls, len(vars(cls))))
+        for base in cls.__bases__:
+            self._look_at(base)
+        for name in vars(cls).keys() - _BY_ITSELF:
+            self._look_at_name(vars(cls), name)
+
+
+@lru_cache(maxsize=1024)
+def _global_names(code: CodeType) -> tuple[str, ...]:
+    """The names that a function, and the functions inside of it, look up among the globals."""
+    return tuple(dict.fromkeys(_global_uses(code)))
+
+
+def _global_uses(code: CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in _GLOBAL:
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_uses(constant)
+
+
+def _content(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing was assigned yet
+        return _MISSING
+
+
+def _inside(value: object) -> list[object] | None:
+    """What something that only wraps it has inside; None for anything else."""
+    if isinstance(value, staticmethod | classmethod):
+        return [value.__func__]  # pyright: ignore[reportUnknownMemberType] # of any parameters
+    if isinstance(value, property):
+        return [value.fget, value.fset, value.fdel]
+    if isinstance(value, BuiltinFunctionType):
+        return [value.__self__] if value.__self__ is not None else []
+    return [value.fn] if isinstance(value, Wrapper) else None
+
+
+def _is_imported(value: FunctionType | type) -> bool:
+    """Whether an executor finds it under its name, so that nothing of it is in the pickle."""
+    name = value.__module__
+    module = sys.modules.get(name)
+    if module is None or name == "__main__" or _is_sent_by_value(name):
+        return False
+    found: object = module
+    for part in value.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is value
+
+
+def _is_sent_by_value(module: str) -> bool:
+    registered: set[str] = cloudpickle.list_registry_pickle_by_value()  # type: ignore[no-untyped-call] # not annotated
+    return any(module == name or module.startswith(f"{name}.") for name in registered)

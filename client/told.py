@@ -1,0 +1,71 @@
+"""Remote functions as sessions are told them: once, and anew when what they capture has changed."""
+
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
+from rain.client.captured import Captured
+from rain.client.data import DataObject, constant_object
+from rain.client.imports import own_imports
+from rain.client.shapes import ObjectShape
+from rain.common.imports import with_imports
+
+if TYPE_CHECKING:
+    from rain.client.session import Session
+
+FUNCTION = "cloudpickle"
+"""The content type of functions, which are constants."""
+
+_pickle_function: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ignore[reportUnknownMemberType] # not annotated
+
+
+class ToldFunction:
+    """One function as it was when a session was told it."""
+
+    __slots__ = ("_captured", "_digest", "_fn", "_is_large", "_submits", "inputs")
+
+    def __init__(self, session: "Session", fn: Callable[..., Any], name: str) -> None:
+        self._fn = fn
+        self._captured = Captured(fn)
+        pickled = _pickle_function(fn, PROTOCOL)
+        self._is_large = len(pickled) > LARGEST_PICKLE
+        self._submits = session.submits
+        self._digest = _digest(pickled) if self._captured.can_change else b""
+        obj = constant_object(
+            session, ObjectShape(name, FUNCTION), with_imports(pickled, own_imports())
+        )
+        obj.keep()
+        self.inputs: tuple[DataObject] = (obj,)
+
+    def still_holds(self, session: "Session") -> bool:
+        """Whether the function would be told in the same way now.
+
+        What can change in place is compared with each call; if it is large, with the first call
+        after each submit.
+        """
+        if not self._captured.is_as_it_was():
+            return False
+        if not self._digest:
+            return True
+        if self._is_large:
+            if self._submits == session.submits:
+                return True
+            self._submits = session.submits
+        return _digest(_pickle_function(self._fn, PROTOCOL)) == self._digest
+
+
+def told_function(
+    session: "Session", key: Any, fn: Callable[..., Any], name: str
+) -> tuple[DataObject]:
+    """The function as the first input of a task."""
+    told = session.functions.get(key)
+    if told is None or not told.still_holds(session):
+        told = session.functions[key] = ToldFunction(session, fn, name)
+    return told.inputs
+
+
+def _digest(pickled: bytes) -> bytes:
+    return blake2b(pickled, digest_size=16).digest()
