@@ -17,6 +17,7 @@ from pathlib import Path
 from rain.base.errors import RainError
 from rain.governor.messages import Stored
 from rain.stream.archive import Archive, ChangedError, receive_folder
+from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.sockets import receive_file
 
@@ -189,11 +190,8 @@ class Store:
             if (status.st_dev, status.st_ino) != (place.device, place.inode):
                 return False
             reserve(copy.fileno(), status.st_size)
-            left = status.st_size
-            while left:
-                moved = os.copy_file_range(source.fileno(), copy.fileno(), left)
-                self.copied += moved
-                left -= moved
+            copy_bytes(source.fileno(), copy.fileno(), status.st_size)
+            self.copied += status.st_size
         _make_read_only(target)
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,14 @@ def stage(stage_folder: str, path: str, content_type: str | None, is_folder: boo
         what = "directory" if is_folder else "file"
         raise RainException(f"There is no {what} {path!r} in the task's folder")
     target = Path(new_path(stage_folder))
-    source.rename(target)
+    try:
+        source.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        import shutil  # noqa: PLC0415 # few tasks stage what lies on another filesystem
+
+        shutil.move(source, target)
     data_type = DataType.DIRECTORY if is_folder else DataType.BLOB
     return DataInstance(path=target, data_type=data_type, content_type=content_type)
 

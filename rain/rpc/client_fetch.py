@@ -15,6 +15,7 @@ from rain.base.address import Source
 from rain.base.admission import Secret
 from rain.base.ids import ObjectId
 from rain.base.wire import SERVER
+from rain.stream.copying import copy_bytes
 from rain.stream.errors import UnreachableError
 from rain.stream.machine import machine_id
 from rain.stream.mapping import map_descriptor
@@ -71,9 +72,7 @@ class OnDisk:
             return False
         try:
             with self._path.open("wb") as file:
-                left = length
-                while left:
-                    left -= os.copy_file_range(descriptor, file.fileno(), left)
+                copy_bytes(descriptor, file.fileno(), length)
         finally:
             os.close(descriptor)
         return True

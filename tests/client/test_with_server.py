@@ -33,6 +33,7 @@ from rain.client.local import LocalCluster
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.common import ID, DataInstance
 from rain.rpc.client_endpoint import ClientConnection
+from tests.support.filesystems import another_filesystem
 
 pytestmark = pytest.mark.whole
 
@@ -123,6 +124,21 @@ def test_a_large_result_is_downloaded_without_being_held(session: Session, tmp_p
 
     assert (tmp_path / "file").read_bytes() == 3 * data
     assert (tmp_path / "folder" / "data").read_bytes() == 3 * data
+
+
+def test_a_large_result_is_downloaded_to_another_filesystem(session: Session) -> None:
+    data = os.urandom(3 * 1024 * 1024)
+    joined = tasks.Concat([blob(data)] * 3)
+    folder = tasks.MakeDirectory({"data": joined})
+    session.keep_all()
+    session.submit()
+
+    with another_filesystem() as path:
+        joined.output.download(path / "file")
+        folder.output.download(path / "folder")
+
+        assert (path / "file").read_bytes() == 3 * data
+        assert (path / "folder" / "data").read_bytes() == 3 * data
 
 
 def test_programs_functions_and_directories_work_together(session: Session) -> None:

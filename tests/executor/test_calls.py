@@ -16,6 +16,7 @@ import pytest
 
 from rain.base import executor_protocol as protocol
 from tests.executor.child import PLAIN, Child, number
+from tests.support.filesystems import another_filesystem
 from tests.support.pipes import NamedPipe, named_pipe
 
 
@@ -278,3 +279,16 @@ def test_no_heavy_library_is_loaded_before_a_task_needs_it(executor: Child) -> N
     heavy = ("attr", "numpy", "asyncio", "trio", "cloudpickle.nothing", "capnp", "rain.client")
     loaded = executor.value(lambda ctx: [name for name in heavy if name in sys.modules])
     assert loaded == []
+
+
+def test_what_lies_on_another_filesystem_can_be_staged(executor: Child) -> None:
+    with another_filesystem() as elsewhere:
+
+        def made(ctx: Any, folder: str) -> Any:
+            Path("there").symlink_to(folder)
+            Path("there/file").write_text("made")
+            return ctx.stage_file("there/file")
+
+        (told,) = executor.call(made, str(elsewhere), outputs=(PLAIN,))[2]
+        assert not list(elsewhere.iterdir())
+    assert Path(told[1]).read_text() == "made"

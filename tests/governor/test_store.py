@@ -8,6 +8,8 @@ import pytest
 from rain.common.fs import pack_directory
 from rain.governor.messages import Stored
 from rain.governor.store import MEMORY_LIMIT, Store, StoreError, remove
+from rain.stream.protocol import SharedPlace
+from tests.support.filesystems import another_filesystem
 
 
 @pytest.fixture
@@ -124,3 +126,19 @@ def test_deleted_files_and_folders_are_gone(store: Store, tmp_path: Path) -> Non
 
 def test_removing_what_is_gone_is_no_mistake(tmp_path: Path) -> None:
     remove(tmp_path / "gone")
+
+
+def test_a_file_of_a_store_on_another_filesystem_is_copied(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with another_filesystem() as elsewhere:
+        theirs, ours = Store(elsewhere), Store(tmp_path / "data")
+        stored = theirs.write(b"x" * 100_000)
+        status = theirs.path(stored.file).stat()
+        place = SharedPlace(str(theirs.path(stored.file)), status.st_dev, status.st_ino)
+
+        linked = ours.link_in(place, 100_000, is_folder=False)
+
+        assert linked == Stored(1, 100_000)
+        assert ours.path(1).read_bytes() == b"x" * 100_000
+        assert mode(ours.path(1)) & 0o222 == 0
+        assert ours.copied == 100_000
