@@ -44,8 +44,8 @@ class Housekeeper:
         self._collected: deque[ObjectId] = deque()
         self._noted = False
         self._notes: SimpleQueue[bool] = SimpleQueue()  # True: look; False: stop
-        self._flushing = threading.Lock()
-        self._closing = threading.Lock()
+        self._flushing = threading.RLock()  # a signal handler may come in the middle
+        self._closing = threading.RLock()
         self._closed = False
         self._process = os.getpid()
         self._thread = threading.Thread(

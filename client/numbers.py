@@ -11,16 +11,16 @@ class SharedNumbers:
 
     def __init__(self, next_range: Callable[[], int]) -> None:
         self._next_range = next_range
-        self._next = 0
-        self._left = 0
-        self._lock = threading.Lock()
+        self._left = iter(range(0))
+        self._lock = threading.RLock()  # a signal handler may need numbers, too
 
     def __call__(self) -> int:
-        with self._lock:
-            if not self._left:
-                self._next = self._next_range()
-                self._left = SHARED_RANGE
-            number = self._next
-            self._next += 1
-            self._left -= 1
-            return number
+        while True:
+            number = next(self._left, None)  # a single step, whoever interrupts it
+            if number is not None:
+                return number
+            used_up = self._left
+            with self._lock:
+                if self._left is used_up:  # nobody else has asked meanwhile
+                    first = self._next_range()
+                    self._left = iter(range(first, first + SHARED_RANGE))

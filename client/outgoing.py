@@ -33,7 +33,9 @@ class Outgoing:
         self._session_id = session_id
         # Counted down from the last number, so that tasks and objects have numbers without gaps.
         self._kinds = KindTable(numbers or count(pack(session_id, NUMBER_MASK), -1).__next__)
-        self._sending = threading.Lock()
+        self._sending = threading.RLock()
+        self.is_sending = False
+        self.is_asked_again = False  # by a signal handler, in the middle of a submit
 
     def submit(
         self, send: Callable[[Submission], T], has_left: Callable[[], bool], fuse: bool
@@ -42,32 +44,47 @@ class Outgoing:
 
         Unless that is an interruption, and what was sent has left already. Gives what was sent,
         and what sending it gave. With `fuse`, chains are sent as one task each.
+
+        A signal handler may come in the middle of that: what it submits is left to who was
+        interrupted, who must see that he was asked again.
         """
         with self._sending:
-            batch = self.pending.take()
-            if not (batch.tasks or batch.objects):
+            if self.is_sending:
+                self.is_asked_again = True
                 return None
-            accepted = False
-            units: Units = []
+            self.is_sending = True
             try:
-                if self.has_units:
-                    expect_visible(batch.tasks)
-                told = batch
-                if fuse:
-                    told, units = fused(batch, check=_CHECKING)
-                message = build(self._session_id, told, self._kinds)
-                sent = send(message)
-                accepted = True
+                return self._submit(send, has_left, fuse)
             finally:
-                if accepted or has_left():
-                    self._kinds.told()
-                    self._note_submitted(batch)
-                    for unit, members in units:
-                        self._note_unit(unit, members)
-                else:
-                    self._kinds.forget_untold()
-                    self.pending.put_back(batch)
-            return message, sent
+                self.is_sending = False
+
+    def _submit(
+        self, send: Callable[[Submission], T], has_left: Callable[[], bool], fuse: bool
+    ) -> tuple[Submission, T] | None:
+        batch = self.pending.take()
+        if not (batch.tasks or batch.objects):
+            return None
+        accepted = False
+        units: Units = []
+        try:
+            if self.has_units:
+                expect_visible(batch.tasks)
+            told = batch
+            if fuse:
+                told, units = fused(batch, check=_CHECKING)
+            message = build(self._session_id, told, self._kinds)
+            sent = send(message)
+            accepted = True
+        finally:
+            if accepted or has_left():
+                self._kinds.told()
+                self._note_submitted(batch)
+                for unit, members in units:
+                    self._note_unit(unit, members)
+            else:
+                self._kinds.forget_untold()
+                self.pending.put_back(batch)
+        return message, sent
 
     def _note_submitted(self, batch: Batch) -> None:
         number = self.submits + 1

@@ -194,12 +194,20 @@ class Session:
         """Gives what sending has given, None if there was nothing to send."""
         fusing = self.fuse if fuse is None else fuse
         submitted = self._outgoing.submit(send, self._has_left, fusing)
+        if self._outgoing.is_asked_again:
+            self._submit_what_handlers_left(fusing)
         if submitted is None:
             return None
         submission, sent = submitted
         if not self._owned:
             self._lent.update(submission.kept)
         return sent
+
+    def _submit_what_handlers_left(self, fuse: bool) -> None:
+        """Signal handlers have submitted in the middle of a submit: no handler can wait for it."""
+        if not self._outgoing.is_sending:
+            self._outgoing.is_asked_again = False
+            self._submit(self._connection().submit, fuse)
 
     def _has_left(self) -> bool:
         """Whether what was interrupted while it was sent is on its way all the same."""
