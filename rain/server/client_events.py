@@ -68,6 +68,8 @@ def apply(state: State, event: ClientEvent) -> None:
     try:
         match event:  # the most frequent first
             case Submitted():
+                if event.wanted:
+                    _check_wanted(state, event)
                 if submitting.submit(state, event):
                     _answer_submission(state, event)
             case WaitAsked():
@@ -173,6 +175,18 @@ def _grant(
             waiting.add(state, Wait(request, WaitMode.FETCH, session, (), (data_object,)))
         case StatesAsked(client_id, request, task_ids, object_ids):
             state.emit(_states(state, client_id, request, task_ids, object_ids))
+
+
+def _check_wanted(state: State, event: Submitted) -> None:
+    """What is waited for must be there, or come with the submission, which else is refused."""
+    submission = event.submission
+    session = living_session(state, event.client, submission.session)
+    unknown = [wanted for wanted in event.wanted if wanted not in session.objects]
+    if len(unknown) > 1:
+        unknown = list({*unknown}.difference(submission.tasks.outputs, submission.constants.ids))
+    for wanted in sorted(unknown):
+        if wanted not in submission.tasks.outputs and wanted not in submission.constants.ids:
+            _object(state, event.client, wanted)
 
 
 def _answer_submission(state: State, event: Submitted) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 
 from rain.base.ids import ObjectId, pack
 from rain.server.messages import AnswerDone, AnswerWait, Refuse
 from rain.server.state import ReactorSettings
 from tests.support.scenes import scene
+from tests.support.snapshot import snapshot
 
 
 def test_it_is_answered_when_all_that_is_wanted_is_made() -> None:
@@ -38,11 +41,28 @@ def test_a_refused_one_is_refused_once_and_waits_for_nothing() -> None:
     assert not s.world.state.graph.tasks
 
 
-def test_one_that_wants_what_nobody_knows_is_refused() -> None:
-    s = scene(1)
-    s.draft.task()
-    request = s.client.compute(s.draft, ObjectId(pack(s.draft.session, 999)))
-    assert isinstance(s.world.answers[request], Refuse)
+@pytest.mark.parametrize("large", [False, True])
+def test_one_that_wants_what_nobody_knows_is_refused_whole(large: bool) -> None:
+    limit = 2 if large else 100
+    s = scene(1, settings=ReactorSettings(grown_at_once=limit, debug=True, governor_silence=1e9))
+    _, (known,) = s.draft.task(keep=True)
+    s.client.submit(s.draft)
+    before = snapshot(s.world.state.graph)
+    const = s.draft.constant(b"x", keep=True)
+    made = [s.draft.task(const)[1][0] for _ in range(5)]
+    draft, unknown = deepcopy(s.draft), ObjectId(pack(s.draft.session, 999))
+
+    request = s.client.compute(s.draft, known, const, *made, unknown)
+
+    refused = s.world.answers[request]
+    assert isinstance(refused, Refuse)
+    assert "was never submitted" in str(refused)
+    assert snapshot(s.world.state.graph) == before
+    assert not s.world.state.growing
+    again = s.client.compute(draft, known, const, *made)
+    while s.world.state.growing:
+        s.world.turn()
+    assert not isinstance(s.world.answers.get(again), Refuse)
 
 
 def test_a_large_one_begins_to_wait_when_it_was_read() -> None:
