@@ -4,6 +4,8 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from attrs import define
@@ -117,3 +119,39 @@ def test_a_folder_that_a_task_has_taken_away_is_made_again(
             assert Path.cwd() == path
         finally:
             os.chdir(before)
+
+
+class StandingClock:
+    """Takes the place of `os`, on a file system whose clock stands until the test moves it."""
+
+    def __init__(self) -> None:
+        self.changed = 5_000_000_000
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def fstat(self, descriptor: int) -> Any:
+        return SimpleNamespace(st_ctime_ns=self.changed, st_nlink=os.fstat(descriptor).st_nlink)
+
+    def stat(self, path: str) -> Any:
+        return SimpleNamespace(st_ctime_ns=self.changed)
+
+
+def test_a_file_is_found_where_the_times_of_files_are_coarse(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standing = StandingClock()
+    monkeypatch.setattr("rain.executor.task_folder.os", standing)
+    with task_folder(tmp_path) as folder:
+        for _ in range(3):
+            clock.now += 2 * STEP
+            folder.clean()
+        (tmp_path / "task" / "left").touch()  # within the same second
+
+        folder.clean()
+
+        assert not list((tmp_path / "task").iterdir())
+        standing.changed += 1_000_000_000
+        for _ in range(2):
+            clock.now += 2 * STEP
+            folder.clean()
