@@ -1,5 +1,6 @@
 """The built-in tasks, which run inside the governors."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,7 @@ class Sleep(Task):
 
 
 class Load(Task):
-    """A file that every governor can see under an absolute path."""
+    """A file that every governor can see under the path; a relative one is that of the client."""
 
     TASK_TYPE = "buildin/open"
 
@@ -79,11 +80,11 @@ class Load(Task):
         session: "Session | None" = None,
     ) -> None:
         made = _checked_output(output, Output)
-        super().__init__((), (made,), config={"path": str(path)}, name=name, session=session)
+        super().__init__((), (made,), config=_place(path), name=name, session=session)
 
 
 class LoadDir(Task):
-    """A directory that every governor can see under an absolute path."""
+    """A directory that every governor can see under the path; a relative one is the client's."""
 
     TASK_TYPE = "buildin/open_dir"
 
@@ -96,11 +97,14 @@ class LoadDir(Task):
         session: "Session | None" = None,
     ) -> None:
         made = _checked_output(output, OutputDir)
-        super().__init__((), (made,), config={"path": str(path)}, name=name, session=session)
+        super().__init__((), (made,), config=_place(path), name=name, session=session)
 
 
 class Store(Task):
-    """Writes a blob or a directory to an absolute path on the governor that runs it."""
+    """Writes a blob or a directory to a path on the governor that runs it.
+
+    A relative path begins in the folder of the client.
+    """
 
     TASK_TYPE = "buildin/export"
 
@@ -112,7 +116,7 @@ class Store(Task):
         name: str | None = None,
         session: "Session | None" = None,
     ) -> None:
-        super().__init__((input,), 0, config={"path": str(path)}, name=name, session=session)
+        super().__init__((input,), 0, config=_place(path), name=name, session=session)
 
 
 class MakeDirectory(Task):
@@ -159,6 +163,11 @@ class SliceDirectory(Task):
         path = str(path)
         made = _checked_output(output, OutputDir if path.endswith("/") else Output, path)
         super().__init__((obj,), (made,), config={"path": path}, name=name, session=session)
+
+
+def _place(path: str | PurePath) -> dict[str, str]:
+    """Where a governor finds what the client calls so."""
+    return {"path": os.path.abspath(path)}  # noqa: PTH100 # resolve() would follow links
 
 
 def _output_of(data_type: DataType) -> type[OutputBase]:

@@ -126,3 +126,22 @@ def test_other_values_are_no_inputs(session: Session) -> None:
         with pytest.raises(RainException, match=r"blob\(\)"):
             tasks.Store(value, "/x")
     assert isinstance(tasks.Concat([blob("x")]).output, DataObject)
+
+
+def test_a_relative_path_begins_in_the_folder_of_the_client(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = [
+        tasks.Load("data/x.csv"),
+        tasks.LoadDir(Path("data")),
+        tasks.Store(blob("x"), "../stored"),
+    ]
+    monkeypatch.chdir("/")
+
+    assert [task.spec.config["path"] for task in made] == [
+        str(tmp_path / "data" / "x.csv"),
+        str(tmp_path / "data"),
+        str(tmp_path.parent / "stored"),
+    ]
+    assert tasks.Load("/absolute/path").spec.config == {"path": "/absolute/path"}
