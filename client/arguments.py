@@ -170,9 +170,18 @@ def pickle_argument(
     if len(data) > LARGEST_PICKLE:
         raise RainWarning(
             f"Pickled object {name} length {len(data)} is over {LARGEST_PICKLE} bytes; it would be"
-            " sent with every call. Upload it once with pickled() or blob(), and pass that"
+            f" sent with every call. {_upload(name, load)}"
         )
     return data
+
+
+def _upload(name: str, load: bool) -> str:
+    """The lines to write instead."""
+    variable = name if name.isidentifier() else "value"
+    loaded = (
+        "" if load else ", and @remote(auto_load=True) before the function, which gets the value"
+    )
+    return f"Upload it once: write {variable} = pickled({variable}) before the calls{loaded}"
 
 
 def _pickle_structure(
@@ -193,7 +202,7 @@ def _pickle_structure(
         if taken > LONGEST_PICKLING:
             raise RainWarning(
                 f"Pickled object {name} took {taken:.1f} s of CPU time to pickle, and would with"
-                " every call. Upload it once with pickled() or blob(), and pass that"
+                f" every call. {_upload(name, load)}"
             ) from None
     return target.getvalue()
 

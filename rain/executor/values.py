@@ -148,7 +148,8 @@ class Outputs:
         else:
             raise RainException(
                 f"The output {kind.label!r} is {type(value)!r}: return bytes, str or a data"
-                ' instance, or say how it is encoded, as with auto_encode="pickle"'
+                ' instance, or say how it is encoded: write @remote(auto_encode="pickle") before'
+                " the function"
             )
         _agree(_BLOB, kind)
         return self._told(parts, content_type, "", kind)

@@ -402,3 +402,15 @@ def test_the_arguments_travel_as_bytes(session: Session) -> None:
         "kwargs": {},
         "encode_outputs": [None],
     }
+
+
+def test_the_warning_about_a_large_argument_shows_the_line_to_write(session: Session) -> None:
+    large = "x" * 300_000
+    with pytest.raises(RainWarning, match=r"write a = pickled\(a\) before the calls, and @remote"):
+        plain(large)
+
+    @remote(auto_load=True)
+    def loaded(ctx: Any, *more: Any) -> None: ...
+
+    with pytest.raises(RainWarning, match=r"write value = pickled\(value\) before the calls$"):
+        loaded(large)
