@@ -89,6 +89,11 @@ class DataObject:
         return unpack(self.packed_id)
 
     @property
+    def _session(self) -> "Session":
+        """The name that programs for Rain 0.4 know."""
+        return self.session
+
+    @property
     def state(self) -> DataObjectState | None:
         """None before the object was submitted; refreshed by waits, fetches and `update()`."""
         state = self.known_state

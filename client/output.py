@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from rain.client.guards import is_labeled_list, is_sequence
-from rain.client.shapes import ObjectShape
+from rain.client.shapes import ObjectShape, checked_size_hint
 from rain.common.content_type import check_content_type, merge_content_types
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
@@ -14,7 +14,7 @@ class OutputBase:
     """One output: its label, content type, how a returned value is encoded, and its path.
 
     `path` is where a program leaves it; it is the label unless said. `size_hint` is the number of
-    bytes to expect, for the scheduler.
+    bytes to expect, for the scheduler; it is rounded up.
     """
 
     data_type: ClassVar[DataType] = DataType.BLOB
@@ -23,7 +23,7 @@ class OutputBase:
         self,
         label: str | None = None,
         *,
-        size_hint: int | None = None,
+        size_hint: float | None = None,
         content_type: str | None = None,
         mode: object = None,
         encode: str | None = None,
@@ -34,7 +34,7 @@ class OutputBase:
         check_content_type(content_type)
         check_content_type(encode)
         self.label = label
-        self.size_hint = size_hint
+        self.size_hint = checked_size_hint(type(self).__name__, size_hint)
         self.encode = encode
         self.content_type = merge_content_types(content_type, encode)
         self.path = label if path is None else path

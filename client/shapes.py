@@ -6,7 +6,7 @@ function hold ten thousand references to one shape.
 
 import json
 from collections.abc import Mapping
-from math import inf
+from math import ceil, inf
 from typing import Any, NamedTuple
 
 from rain.base import constraints as base_constraints
@@ -82,6 +82,15 @@ def checked_duration(what: str, seconds: object) -> float:
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < inf:
         return float(seconds)
     raise RainException(f"{what}: duration is a number of seconds above 0, not {seconds!r}")
+
+
+def checked_size_hint(what: str, size: Any) -> int | None:
+    """The expected bytes, rounded up; RainException when that is no sensible number."""
+    if size is None:
+        return None
+    if not isinstance(size, int | float) or isinstance(size, bool) or not 0 <= size < 2**63:
+        raise RainException(f"{what}: size_hint is {size!r}; it must be a number of bytes")
+    return ceil(size)
 
 
 def checked_tries(what: str, tries: Any) -> int:

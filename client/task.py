@@ -134,6 +134,11 @@ class Task(metaclass=TaskMeta):
         return unpack(self.packed_id)
 
     @property
+    def _session(self) -> "Session":
+        """The name that programs for Rain 0.4 know."""
+        return self.session
+
+    @property
     def name(self) -> str | None:
         return self.wire_shape.name if self.given_spec is None else self.given_spec.name
 

@@ -227,13 +227,15 @@ class State:
     # How things stand.
 
     def report(self, address: str) -> GovernorReport:
-        """What `get_server_info` shows of this governor."""
+        """What `get_server_info` shows of this governor: what its tasks will make is an object."""
         tasks: list[TaskId] = []
         objects: list[ObjectId] = []
         for session in self.sessions.values():
             tasks.extend(session.tasks)
             objects.extend(
-                target.id for target in session.objects.values() if target.content is not None
+                target.id
+                for target in session.objects.values()
+                if target.content is not None or target.producer is not None
             )
         return GovernorReport(
             address,

@@ -1,5 +1,7 @@
 """Spec 1.9: Input and Output."""
 
+from typing import Any
+
 import pytest
 
 from rain.client import (
@@ -118,3 +120,16 @@ def test_outputs_of_a_call_have_the_right_number() -> None:
         spec.merged(["x", "x"])
     with pytest.raises(ValueError, match="-1"):
         OutputSpec(-1)
+
+
+@pytest.mark.parametrize(("given", "meant"), [(0.1, 1), (2.5, 3), (0, 0), (1e6, 1_000_000)])
+def test_a_size_hint_may_be_any_number_of_bytes(given: float, meant: int) -> None:
+    assert Output(size_hint=given).shape().size_hint == meant
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf"), True, "2 MB"])
+def test_a_size_hint_that_is_no_size_is_refused(wrong: Any) -> None:
+    with pytest.raises(
+        RainException, match=r"Output: size_hint is .*; it must be a number of bytes"
+    ):
+        Output(size_hint=wrong)

@@ -1,5 +1,7 @@
 """Spec 1.7: tasks."""
 
+from typing import Any
+
 import pytest
 
 from rain.base.resources import Resources
@@ -137,3 +139,9 @@ def test_programs_may_put_their_own_attributes_on_tasks(session: Session) -> Non
     task.mark = "mine"  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue] # as programs do
 
     assert task.__dict__ == {"mark": "mine"}
+
+
+def test_rain_0_4_s_own_name_of_the_session_is_known(session: Session) -> None:
+    task: Any = Task((), 1, task_type="buildin/concat")
+    assert task._session is session
+    assert task.output._session is session

@@ -169,7 +169,7 @@ def test_the_report_lists_tasks_and_objects_that_are_here() -> None:
     report = world.reactor.report("me:1")
     assert report.address == "me:1"
     assert report.tasks == (task_id(100),)
-    assert report.objects == (object_id(10),)
+    assert report.objects == (object_id(10), object_id(200))  # what the task will make, too
     assert report.resources == (("cpus", 2), ("gpus", 1))
 
 
