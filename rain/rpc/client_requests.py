@@ -84,7 +84,7 @@ class Requests:
         self._sending: set[asyncio.Task[None]] = set()  # the loop alone would not keep them alive
         self._over = False
         self.is_silent = False  # the program ends: who waits now waits for that
-        connection.hear(self._heard)
+        connection.hear(read_answer, self._heard)
         connection.tell_end(self._ended)
 
     @property
@@ -203,8 +203,8 @@ class Requests:
                 self._given_up[number] = put
             self._connection.say(write_request(number, Abandon()))
 
-    def _heard(self, message: bytes) -> None:
-        number, answer = read_answer(message)
+    def _heard(self, said: tuple[int, Answer | Exception]) -> None:
+        number, answer = said
         put = self._open.pop(number, None)
         if self._given_up:
             put = put or self._given_up.get(number)

@@ -13,7 +13,7 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import capnp
 
@@ -24,15 +24,19 @@ from rain.base.patience import BEAT
 from rain.rpc.codec.border import (
     NESTING_LIMIT,
     TRAVERSAL_LIMIT,
+    UNREADABLE,
     Capability,
     Interface,
     OfferedServer,
+    fault_of_sender,
 )
 from rain.rpc.handshake import introduce
 from rain.rpc.heartbeat import Heartbeat
-from rain.rpc.interleaved import Kind
+from rain.rpc.interleaved import UNLIMITED, Kind
 from rain.rpc.loop import QuietLoop, Stream
 from rain.stream.errors import UnreachableError
+
+T = TypeVar("T")
 
 LINGER = 0.1
 """Seconds that a peer is given to read why it is closed."""
@@ -66,6 +70,7 @@ class Connection:
         self._socket = connected
         self._transport = transport
         self._heartbeat: Heartbeat | None = None
+        transport.on_fault = self.end_with_reason
         self._hears = False
         self._stream: capnp.AsyncIoStream | None = stream
         self._system: capnp.TwoPartyClient | capnp.TwoPartyServer | None = None
@@ -74,6 +79,10 @@ class Connection:
         self._on_close: list[Callable[[], object]] = []
         self._closed = False
         self._loop = asyncio.get_running_loop()
+
+    def allow(self, longest: int, altogether: int = UNLIMITED) -> None:
+        """From now on the other side may say no longer messages, and no more bytes than so many."""
+        self._transport.allow(longest, altogether)
 
     def serve(self, offered: OfferedServer) -> None:
         """Lets the other side call what is offered. A connection either serves or calls."""
@@ -95,11 +104,12 @@ class Connection:
         self._run(system)
         return system.bootstrap().cast_as(interface)
 
-    def hear(self, on_message: Callable[[bytes], object]) -> None:
+    def hear(self, read: Callable[[bytes], T], on_message: Callable[[T], object]) -> None:
         """Takes plain messages from now on, so that the other side may be told a farewell, too.
 
-        Whatever `on_message` raises is judged as in `rain.rpc.offer`: a `ProtocolError` closes this
-        connection, anything else is ours.
+        They are read, which does nothing else, and then acted upon. What goes wrong is judged as in
+        `rain.rpc.offer`: whatever reading raises, and any `ProtocolError`, closes this connection;
+        anything else is ours.
         """
         self._hears = True
 
@@ -113,7 +123,11 @@ class Connection:
                 self.end(self.farewell)
                 return
             try:
-                on_message(content)
+                try:
+                    said = read(content)
+                except UNREADABLE as error:
+                    raise fault_of_sender("a message", error) from error
+                on_message(said)
             except ProtocolError as error:
                 self.end_with_reason(str(error))
             except Exception:  # ours: the loop ends the program with it

@@ -161,6 +161,8 @@ class SocketLink:
         if self._writing:
             self._loop.remove_writer(self._socket)
         self._socket.close()
+        self._parser = FrameParser(self._limit)  # what had come, or waited, is nobody's any more
+        self._unsent.clear()
 
     def _flush(self) -> None:
         self._flush_asked = False

@@ -14,14 +14,14 @@ from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Update
 from rain.rpc import schema
 from rain.rpc.codec.amounts import write_amounts
 from rain.rpc.codec.answers import write_governor_report
-from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
+from rain.rpc.codec.border import Capability, OfferedServer, Reader, reading
 from rain.rpc.codec.orders import decode_orders
 from rain.rpc.codec.split import INLINE_BYTES, slim_update
 from rain.rpc.codec.update import encode_update
 from rain.rpc.connection import Connection, NotLetInError, dial, reason_of
 from rain.rpc.handlers import ControlHandler
 from rain.rpc.host import in_host
-from rain.rpc.offer import offer
+from rain.rpc.offer import Method, Write, nothing, offer
 from rain.stream.errors import UnreachableError
 
 CONNECT_TIMEOUT = 10.0
@@ -67,7 +67,7 @@ class Upstream:
 
 
 class Control:
-    """What the server may ask of this governor."""
+    """What the server may ask of this governor by a call; orders come without one."""
 
     def __init__(self, connection: Connection, handler: ControlHandler) -> None:
         self._connection = connection
@@ -77,20 +77,24 @@ class Control:
         return offer(
             schema.governor.GovernorControl,
             self._connection,
-            {"report": self._report, "stop": self._stop},
+            {
+                "report": Method(nothing, self._report),
+                "stop": Method(_read_reason, self._stop),
+            },
         )
 
-    def order(self, message: bytes) -> None:
-        """Orders, which come without a call."""
-        self._handler.order(decode_orders(message))
+    async def _report(self, _: None) -> Write:
+        report = self._handler.report()
+        return lambda results: write_governor_report(results.init("report"), report)
 
-    async def _report(self, context: CallContext) -> None:
-        write_governor_report(context.results.init("report"), self._handler.report())
-
-    async def _stop(self, context: CallContext) -> None:
-        with reading("stop"):
-            reason = context.params.reason
+    async def _stop(self, reason: str) -> Write:  # async, as all methods
         self._handler.stop(reason)
+        return nothing
+
+
+def _read_reason(params: Reader) -> str:
+    reason: str = params.reason
+    return reason
 
 
 async def connect_governor(
@@ -130,7 +134,7 @@ async def connect_governor(
         write_amounts(request, "resources", tuple(resources.items()))
         control = Control(connection, handler)
         request.control = control.offered()
-        connection.hear(control.order)
+        connection.hear(decode_orders, handler.order)
         answer = await request.send()
         with reading("the answer to the registration"):
             upstream = Upstream(connection, answer.upstream, answer.address)

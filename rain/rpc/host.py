@@ -32,7 +32,7 @@ import capnp
 import outcome
 import trio
 
-from rain.base.errors import InvariantError, StartError
+from rain.base.errors import InvariantError, ProtocolError, StartError
 from rain.rpc.loop import QuietLoop
 from rain.rpc.sequel import SequelLoop, running_loop
 
@@ -83,9 +83,12 @@ class Host:
         """Judges what asyncio could give to nobody else.
 
         A complaint about a socket (a peer that vanished, no descriptor left to accept with) is
-        logged: the connection's end is reported to whoever owns it. All the rest is ours.
+        logged: the connection's end is reported to whoever owns it. A call whose caller was closed
+        for it, before it was told why, has nobody to tell it any more. All the rest is ours.
         """
         error = context.get("exception")
+        if isinstance(error, ProtocolError) and "task" in context:
+            return  # pycapnp hands over the task of such a call; `rain.rpc.offer` has judged it
         if isinstance(error, OSError) and ("transport" in context or "socket" in context):
             loop.default_exception_handler(context)
         elif isinstance(error, BaseException):

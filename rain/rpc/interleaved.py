@@ -15,8 +15,11 @@ from rain.base.errors import ProtocolError
 WORD = 4
 HEADER = 2 * WORD
 SEGMENTS_AT_MOST = 512
-PLAIN_LIMIT = 256 * 1024 * 1024
-_FOR_EVER = 1 << 62
+LONGEST = 256 * 1024 * 1024
+"""Bytes of one message, a plain one or a call, unless its receiver takes less."""
+
+UNLIMITED = 1 << 62
+_FOR_EVER = 1 << 63
 
 
 class Kind(bytes, Enum):
@@ -38,9 +41,13 @@ def marked(kind: Kind, content: bytes) -> bytes:
 
 
 class Sorter:
-    """Takes a stream in whatever pieces it comes; gives pieces of one kind, in their order."""
+    """Takes a stream in whatever pieces it comes; gives pieces of one kind, in their order.
 
-    def __init__(self) -> None:
+    A message that is too long is refused when it says how long it is, before any of it is kept.
+    """
+
+    def __init__(self, limit: int = LONGEST) -> None:
+        self.limit = limit
         self._rest = bytearray()  # the beginning of something that cannot be told yet
         self._needed = HEADER  # how long `rest` must be before looking at it makes sense
         self._passing: int = 0  # so many bytes of the RPC message are still to come
@@ -68,10 +75,13 @@ class Sorter:
                 if kind is None:
                     needed = _table(mark)
                     if needed <= end - start:
-                        self._passing = needed + _content(chunk, start, needed)
+                        content = _content(chunk, start) if needed else _FOR_EVER
+                        if self.limit < content < _FOR_EVER:
+                            raise _too_long("call", content, self.limit)
+                        self._passing = needed + content
                         continue
-                elif length > PLAIN_LIMIT:
-                    raise ProtocolError(f"a message of {length} bytes; the limit is {PLAIN_LIMIT}")
+                elif length > self.limit:
+                    raise _too_long("message", length, self.limit)
                 else:
                     needed = HEADER + length
                     if needed <= end - start:
@@ -92,6 +102,10 @@ class Sorter:
         return bytes(self._rest)
 
 
+def _too_long(what: str, length: int, limit: int) -> ProtocolError:
+    return ProtocolError(f"a {what} of {length} bytes; the limit is {limit}")
+
+
 def _table(mark: int) -> int:
     """How long the table is that a call begins with, by its first word."""
     segments = mark + 1
@@ -100,10 +114,8 @@ def _table(mark: int) -> int:
     return WORD * (segments + 1 + (segments + 1) % 2)
 
 
-def _content(chunk: bytes, start: int, table: int) -> int:
+def _content(chunk: bytes, start: int) -> int:
     """How many bytes follow the table of a call's segments."""
-    if not table:
-        return _FOR_EVER
     segments = int.from_bytes(chunk[start : start + WORD], "little") + 1
     sizes = memoryview(chunk)[start + WORD : start + WORD * (segments + 1)]
     return 8 * sum(

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rain.base.errors import ProtocolError
-from rain.rpc.interleaved import WORD, Kind, Sorter, marked
+from rain.rpc.interleaved import UNLIMITED, WORD, Kind, Sorter, marked
 from rain.rpc.sequel import SequelLoop, running_loop
 from rain.rpc.turn_writer import TurnWriter
 
@@ -37,7 +37,8 @@ RESUME_BELOW = 256 * 1024
 class Stream(asyncio.Transport):
     """A connected socket for a `BufferedProtocol`, as asyncio's own transport, only quieter.
 
-    `on_plain` gets plain messages, farewells and signs of life.
+    `on_plain` gets plain messages, farewells and signs of life. `on_fault` is told once what makes
+    no sense in what comes; whatever comes then is thrown away.
     """
 
     def __init__(self, connected: socket.socket, protocol: asyncio.BufferedProtocol) -> None:
@@ -48,8 +49,11 @@ class Stream(asyncio.Transport):
         self._protocol = protocol
         self._writer = TurnWriter(connected, self._written)
         self.on_plain: Callable[[Kind, bytes], object] = _unexpected
+        self.on_fault: Callable[[str], object] = self._break
         self._sorter = Sorter()
-        self._leaving = Sorter()  # looks where the calls that leave end
+        self._leaving = Sorter(UNLIMITED)  # looks where the calls that leave end
+        self._allowed = UNLIMITED  # so many bytes may come
+        self._deaf = False
         self._call: list[bytes] = []  # that leaves when it is whole
         self._held: deque[memoryview] = deque()  # of calls, until the protocol wants more
         self._held_bytes = 0
@@ -62,6 +66,10 @@ class Stream(asyncio.Transport):
         self._heard = True  # something, since it was asked for last
         protocol.connection_made(self)
         self._watch()
+
+    def allow(self, longest: int, altogether: int = UNLIMITED) -> None:
+        """Refuses longer messages from now on, and more bytes than so many."""
+        self._sorter.limit, self._allowed = longest, altogether
 
     def is_closing(self) -> bool:
         return self._closing
@@ -148,7 +156,14 @@ class Stream(asyncio.Transport):
             self._end(error)
             return
         self._heard = True
+        if self._deaf:
+            if not chunk:
+                self._end(None)
+            return
         try:
+            self._allowed -= len(chunk)
+            if self._allowed < 0:
+                raise ProtocolError("it says too much before it has registered")
             for kind, piece in self._sorter.feed(chunk):
                 if kind is Kind.CALLS:
                     self._hold(piece)
@@ -157,7 +172,9 @@ class Stream(asyncio.Transport):
                 if self._closing:
                     return
         except ProtocolError as error:
-            self._end(ConnectionError(str(error)))
+            self._let_go()
+            self._deaf = True
+            self.on_fault(str(error))
             return
         if not chunk:
             self._hold(self._sorter.leftover())
@@ -165,6 +182,18 @@ class Stream(asyncio.Transport):
             self._unwatch()
         if self._held or self._ended:
             self._feed()
+
+    def _break(self, reason: str) -> None:
+        self._end(ConnectionError(reason))
+
+    def _let_go(self) -> None:
+        """What has come and was not handed over is nobody's any more.
+
+        Who knows this stream may be known by it, so that all of it would stay for long.
+        """
+        self._sorter = Sorter(self._sorter.limit)
+        self._held.clear()
+        self._held_bytes = 0
 
     def _hold(self, piece: bytes) -> None:
         if piece:
@@ -212,6 +241,10 @@ class Stream(asyncio.Transport):
             return
         self._unwatch()
         self._writer.stop()
+        self._let_go()
+        self._call.clear()
+        self.on_plain = _unexpected
+        self.on_fault = _ignored
         self._socket.close()
         self._protocol.connection_lost(error)
 
@@ -220,6 +253,10 @@ def _unexpected(kind: Kind, content: bytes) -> None:  # as whoever expects them 
     if kind is Kind.ALIVE:  # of a server that has registered us, which we read in a moment
         return
     raise ProtocolError("a plain message from somebody who is not registered")
+
+
+def _ignored(reason: str) -> None:
+    """It has ended already."""
 
 
 class QuietLoop(SequelLoop):

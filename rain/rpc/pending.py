@@ -68,6 +68,10 @@ class PendingSubmission:
         self._joined, self._uploaded, self.held, self.refusal = None, [], 0, ""
         return whole, uploaded
 
+    def clear(self) -> None:
+        """The client has gone: nothing more of it comes."""
+        self._joined, self._uploaded, self.held = None, [], 0
+
     def _refuse(self) -> str:
         """There is no room for all of it, so this submission is lost."""
         self._joined, self.held = None, 0

@@ -1,9 +1,9 @@
 """The server's side of one client: calls become calls of the handler, replies become results."""
 
 import asyncio
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from typing import assert_never
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar, assert_never
 
 from attrs import evolve
 
@@ -27,12 +27,13 @@ from rain.rpc.codec.answers import (
     write_refusal,
     write_task_reports,
 )
-from rain.rpc.codec.border import CallContext, OfferedServer, reading
+from rain.rpc.codec.border import Builder, OfferedServer, Reader
 from rain.rpc.codec.failures import on_failure_number
 from rain.rpc.codec.requests import (
     Abandon,
     CloseSession,
     OpenSession,
+    Request,
     SubmitPart,
     Unkeep,
     Wait,
@@ -42,18 +43,24 @@ from rain.rpc.codec.responses import write_done, write_opened, write_waited
 from rain.rpc.codec.split import slim_delivery
 from rain.rpc.connection import Connection
 from rain.rpc.handlers import ClientHandler, ServerHandler, Uploads
-from rain.rpc.offer import offer
+from rain.rpc.offer import Method, Write, nothing, offer
 from rain.rpc.pending import PENDING_LIMIT, PendingSubmission
 from rain.rpc.replies import CallReply, PlainReply, Refused, UnsentReply
 
+T = TypeVar("T")
 
-@contextmanager
-def _refusals_into(context: CallContext) -> Generator[None, None, None]:
-    """A refusal takes the place of the results."""
-    try:
-        yield
-    except Refused as refused:
-        write_refusal(context.results.init("refusal"), refused.reason)
+
+def _refusable(read: Callable[[Reader], T], serve: Callable[[T], Awaitable[Write]]) -> Method[T]:
+    """A method whose results may be a refusal."""
+
+    async def serve_or_refuse(asked: T) -> Write:
+        try:
+            return await serve(asked)
+        except Refused as refused:
+            reason = refused.reason
+            return lambda results: write_refusal(results.init("refusal"), reason)
+
+    return Method(read, serve_or_refuse)
 
 
 class ClientEnd:
@@ -82,7 +89,7 @@ class ServedClient:
         # Waits and fetches under way: each is reported as abandoned, or answered, before the end.
         self._waits: dict[int, PlainReply[WaitAnswer]] = {}  # by their numbers
         self._fetches: dict[CallReply[Fetched], None] = {}
-        connection.hear(self._heard)
+        connection.hear(read_request, self._heard)
         connection.tell_end(self._left)
 
     @property
@@ -95,30 +102,22 @@ class ServedClient:
             schema.client.ClientService,
             self._connection,
             {
-                "joinSession": self._join_session,
-                "fetch": self._fetch,
-                "update": self._update,
-                "serverInfo": self._server_info,
-                "terminate": self._terminate,
+                "joinSession": _refusable(_read_join, self._join_session),
+                "fetch": _refusable(_read_fetch, self._fetch),
+                "update": _refusable(_read_update, self._update),
+                "serverInfo": _refusable(nothing, self._server_info),
+                "terminate": Method(nothing, self._terminate),
             },
         )
 
-    async def _join_session(self, context: CallContext) -> None:
-        with reading("join session"):
-            session, name = SessionId(context.params.session), context.params.name
-            numbers = context.params.numbers
+    async def _join_session(self, asked: tuple[SessionId, str, bool]) -> Write:
         reply: CallReply[JoinedSession] = CallReply()
-        self._handler.join_session(session, name, numbers, reply)
-        with _refusals_into(context):
-            joined = await reply.value()
-            results = context.results
-            results.session, results.name = joined.session, joined.name
-            results.onFailure = on_failure_number(joined.on_failure)
-            results.first = joined.first
+        self._handler.join_session(*asked, reply)
+        return partial(_write_joined, await reply.value())
 
-    def _heard(self, message: bytes) -> None:
+    def _heard(self, said: tuple[int, Request]) -> None:
         """One request, in a plain message."""
-        number, request = read_request(message)
+        number, request = said
         match request:
             case SubmitPart():
                 self._take_part(number, request)
@@ -174,40 +173,25 @@ class ServedClient:
         else:
             self._waiting(number).refuse(whole)
 
-    async def _fetch(self, context: CallContext) -> None:
+    async def _fetch(self, object_id: ObjectId) -> Write:
         reply: CallReply[Fetched] = CallReply()
         self._fetches[reply] = None
-        self._handler.fetch(ObjectId(context.params.object), reply)
-        with _refusals_into(context):
-            fetched = await self._patiently(reply)
-            results = context.results
-            write_object_report(results.init("report"), fetched.report)
-            if fetched.data is None:
-                results.holder = fetched.holder
-            else:
-                results.inline = True
-                results.data = bytes(fetched.data)
+        self._handler.fetch(object_id, reply)
+        return partial(_write_fetched, await self._patiently(reply))
 
-    async def _update(self, context: CallContext) -> None:
-        params = context.params
-        with reading("update"):
-            tasks: list[TaskId] = list(params.tasks)
-            objects: list[ObjectId] = list(params.objects)
+    async def _update(self, asked: tuple[list[TaskId], list[ObjectId]]) -> Write:
         reply: CallReply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]] = CallReply()
-        self._handler.update(tasks, objects, reply)
-        with _refusals_into(context):
-            task_reports, object_reports = await reply.value()
-            write_task_reports(context.results, "tasks", task_reports)
-            write_described_objects(context.results, object_reports)
+        self._handler.update(*asked, reply)
+        return partial(_write_reports, await reply.value())
 
-    async def _server_info(self, context: CallContext) -> None:
+    async def _server_info(self, _: None) -> Write:
         reply: CallReply[Sequence[GovernorReport]] = CallReply()
         self._handler.server_info(reply)
-        with _refusals_into(context):
-            write_governor_reports(context.results, "governors", await reply.value())
+        return partial(_write_info, await reply.value())
 
-    async def _terminate(self, context: CallContext) -> None:  # as all methods
+    async def _terminate(self, _: None) -> Write:  # async, as all methods
         self._handler.terminate()
+        return nothing
 
     async def _patiently(self, reply: CallReply[Fetched]) -> Fetched:
         """The answer of a fetch, which its caller may give up."""
@@ -226,6 +210,7 @@ class ServedClient:
         for fetch in list(self._fetches):
             self._give_up(fetch)
         self._uploads.close()
+        self._pending.clear()
         self._handler.left(cause)
 
     def _give_up(self, fetch: CallReply[Fetched]) -> None:
@@ -256,6 +241,45 @@ class SubmissionReply(PlainReply[None]):
     def refuse(self, reason: str | SessionFailure, /) -> None:
         self._uploads.discard(self._uploaded)
         super().refuse(reason)
+
+
+def _read_join(params: Reader) -> tuple[SessionId, str, bool]:
+    return SessionId(params.session), params.name, params.numbers
+
+
+def _write_joined(joined: JoinedSession, results: Builder) -> None:
+    results.session, results.name = joined.session, joined.name
+    results.onFailure = on_failure_number(joined.on_failure)
+    results.first = joined.first
+
+
+def _read_fetch(params: Reader) -> ObjectId:
+    return ObjectId(params.object)
+
+
+def _write_fetched(fetched: Fetched, results: Builder) -> None:
+    write_object_report(results.init("report"), fetched.report)
+    if fetched.data is None:
+        results.holder = fetched.holder
+    else:
+        results.inline = True
+        results.data = bytes(fetched.data)
+
+
+def _read_update(params: Reader) -> tuple[list[TaskId], list[ObjectId]]:
+    return list(params.tasks), list(params.objects)
+
+
+def _write_reports(
+    reports: tuple[Sequence[TaskReport], Sequence[ObjectReport]], results: Builder
+) -> None:
+    tasks, objects = reports
+    write_task_reports(results, "tasks", tasks)
+    write_described_objects(results, objects)
+
+
+def _write_info(reports: Sequence[GovernorReport], results: Builder) -> None:
+    write_governor_reports(results, "governors", reports)
 
 
 def _write_fitting(number: int, answer: WaitAnswer) -> bytes:

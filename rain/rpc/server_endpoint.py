@@ -5,6 +5,7 @@ closed. Streams of data come to the same port and go their own way.
 """
 
 import asyncio
+import logging
 from functools import partial
 
 from rain.base.address import seen_from_outside
@@ -14,11 +15,11 @@ from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import schema
 from rain.rpc.codec.amounts import read_resources
-from rain.rpc.codec.border import CallContext, OfferedServer, reading
+from rain.rpc.codec.border import MESSAGE_LIMIT, Builder, Capability, OfferedServer, Reader
 from rain.rpc.connection import Connection
 from rain.rpc.handlers import GovernorHello, ServerHandler
 from rain.rpc.listener import Listener
-from rain.rpc.offer import offer
+from rain.rpc.offer import Method, Write, offer
 from rain.rpc.pending import PENDING_LIMIT
 from rain.rpc.server_client import ServedClient
 from rain.rpc.server_governor import ServedGovernor
@@ -29,6 +30,11 @@ __all__ = ["Listener", "listen"]
 
 HANDSHAKE_LIMIT = 10.0
 """Seconds within which a connection has to say who it is."""
+
+FIRST_WORDS = 64 * 1024
+"""Bytes that it may need for that. Until then nobody knows what it is good for."""
+
+log = logging.getLogger(__name__)
 
 
 def listen(
@@ -83,13 +89,15 @@ class Guest:
             schema.server.ServerBootstrap,
             self._connection,
             {
-                "registerClient": self._register_client,
-                "registerGovernor": self._register_governor,
+                "registerClient": Method(self._read_client, self._register_client),
+                "registerGovernor": Method(self._read_governor, self._register_governor),
             },
         )
 
     def expect(self, limit: float) -> None:
         """Closes the connection unless it has got a role within so many seconds."""
+        self._connection.allow(FIRST_WORDS, FIRST_WORDS)
+        self._connection.tell_end(self._left)
         timer = asyncio.get_running_loop().call_later(limit, partial(self._judge, limit))
         self._connection.tell_end(lambda _: timer.cancel())
 
@@ -97,31 +105,53 @@ class Guest:
         if not self._role:
             self._connection.end_with_reason(f"nobody has registered within {limit:g} seconds")
 
-    async def _register_client(self, context: CallContext) -> None:
-        self._take_role("client", Role.CLIENT, context.params.version, CLIENT_VERSION)
+    def _read_client(self, params: Reader) -> None:
+        self._check_role("client", Role.CLIENT, params.version, CLIENT_VERSION)
+
+    async def _register_client(self, _: None) -> Write:  # async, as all methods
+        self._take("client")
         client = ServedClient(self._connection, self._handler, self._pending_limit)
-        context.results.service = client.offered()
-        context.results.key = client.key
         self._connection.beat(self._client_silence)
 
-    async def _register_governor(self, context: CallContext) -> None:
-        params = context.params
-        self._take_role("governor", Role.GOVERNOR, params.version, GOVERNOR_VERSION)
-        with reading("the registration of a governor"):
-            hello = GovernorHello(
-                version=params.version,
-                incarnation=GovernorId(params.incarnation),
-                data_address=seen_from_outside(params.dataAddress, self._peer_host),
-                peer_host=self._peer_host,
-                resources=read_resources(params.resources),
-            )
-        governor = ServedGovernor(self._connection, self._handler, hello, params.control)
-        results = context.results
-        results.upstream = governor.offered()
-        results.address = governor.address
+        def write(results: Builder) -> None:
+            results.service = client.offered()
+            results.key = client.key
+
+        return write
+
+    def _read_governor(self, params: Reader) -> tuple[GovernorHello, Capability]:
+        version: int = params.version  # first: what another version says next is not known
+        self._check_role("governor", Role.GOVERNOR, version, GOVERNOR_VERSION)
+        hello = GovernorHello(
+            version=version,
+            incarnation=_read_incarnation(params.incarnation),
+            data_address=seen_from_outside(params.dataAddress, self._peer_host),
+            peer_host=self._peer_host,
+            resources=read_resources(params.resources),
+        )
+        return hello, params.control
+
+    async def _register_governor(self, said: tuple[GovernorHello, Capability]) -> Write:
+        hello, control = said
+        self._take("governor")
+        governor = ServedGovernor(self._connection, self._handler, hello, control)
         self._connection.beat()  # who is silent is the reactor's to judge
 
-    def _take_role(self, role: str, needed: Role, version: int, expected: int) -> None:
+        def write(results: Builder) -> None:
+            results.upstream = governor.offered()
+            results.address = governor.address
+
+        return write
+
+    def _take(self, role: str) -> None:
+        self._role = role
+        self._connection.allow(MESSAGE_LIMIT)
+
+    def _left(self, cause: str) -> None:
+        if not self._role:
+            log.warning("a peer from %s has not registered: %s", self._peer_host, cause)
+
+    def _check_role(self, role: str, needed: Role, version: int, expected: int) -> None:
         if self._role:
             raise ProtocolError(
                 f"this connection is registered as a {self._role} and cannot become a {role}"
@@ -134,4 +164,10 @@ class Guest:
                 f"the {role} speaks version {version} of the protocol and this server version"
                 f" {expected}: install the same version of Rain on both sides"
             )
-        self._role = role
+
+
+def _read_incarnation(number: int) -> GovernorId:
+    """Addresses with an incarnation are read again by others, who would not know another sign."""
+    if number <= 0:
+        raise ProtocolError(f"{number} is no incarnation of a governor: it must be above 0")
+    return GovernorId(number)

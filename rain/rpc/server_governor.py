@@ -4,16 +4,17 @@ import asyncio
 
 import capnp
 
+from rain.base.errors import ProtocolError
 from rain.base.wire import GovernorReport, Orders, Update
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
-from rain.rpc.codec.border import CallContext, Capability, OfferedServer, reading
+from rain.rpc.codec.border import Capability, OfferedServer, reading
 from rain.rpc.codec.orders import encode_orders
 from rain.rpc.codec.split import OrdersSplitter
 from rain.rpc.codec.update import decode_update, encode_update
 from rain.rpc.connection import Connection, reason_of
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
-from rain.rpc.offer import offer
+from rain.rpc.offer import Method, Write, nothing, offer
 from rain.rpc.running import start
 
 STOP_GRACE = 2.0
@@ -54,8 +55,13 @@ class GovernorEnd:
         except capnp.KjException as error:
             reply.refuse(f"the governor does not report: {reason_of(error)}")
             return
-        with reading("a governor's report"):
-            report = read_governor_report(answer.report)
+        try:
+            with reading("a governor's report"):
+                report = read_governor_report(answer.report)
+        except ProtocolError as error:
+            self._connection.end_with_reason(str(error))
+            reply.refuse(str(error))
+            return
         reply.answer(report)
 
     async def _stop(self, reason: str) -> None:
@@ -81,7 +87,7 @@ class ServedGovernor:
         self._handler: GovernorHandler = server.join_governor(
             hello, GovernorEnd(connection, control)
         )
-        connection.hear(self._update)
+        connection.hear(_read_update, self._handler.update)
         connection.tell_end(self._handler.left)
 
     @property
@@ -92,11 +98,13 @@ class ServedGovernor:
         return offer(
             schema.governor.GovernorUpstream,
             self._connection,
-            {"drained": self._drained},
+            {"drained": Method(nothing, self._drained)},
         )
 
-    def _update(self, message: bytes) -> None:
-        self._handler.update(Update() if message == _ALIVE else decode_update(message))
-
-    async def _drained(self, context: CallContext) -> None:  # as all methods
+    async def _drained(self, _: None) -> Write:  # async, as all methods
         self._handler.drained()
+        return nothing
+
+
+def _read_update(message: bytes) -> Update:
+    return Update() if message == _ALIVE else decode_update(message)

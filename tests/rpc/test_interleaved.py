@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.errors import ProtocolError
-from rain.rpc.interleaved import PLAIN_LIMIT, Kind, Sorter, marked
+from rain.rpc.interleaved import LONGEST, Kind, Sorter, marked
 
 
 def call(segments: list[int]) -> bytes:
@@ -81,6 +81,6 @@ def test_the_end_may_come_in_the_middle() -> None:
 
 
 def test_a_message_over_the_limit_is_refused_before_it_has_come() -> None:
-    header = Kind.MESSAGE.value + (PLAIN_LIMIT + 1).to_bytes(4, "little")
+    header = Kind.MESSAGE.value + (LONGEST + 1).to_bytes(4, "little")
     with pytest.raises(ProtocolError, match="a message of 268435457 bytes"):
         list(Sorter().feed(header))

@@ -5,6 +5,7 @@ themselves, find wrong with it becomes a `ProtocolError` of that peer. A message
 copied into base types before its handler returns, because a reader borrows the message's memory.
 """
 
+import struct
 from types import TracebackType
 from typing import Any, TypeAlias
 
@@ -26,8 +27,9 @@ MESSAGE_LIMIT = 64 * 1024 * 1024
 TRAVERSAL_LIMIT = 4 * MESSAGE_LIMIT // 8
 """Words that one message lets be read, set on every connection.
 
-Measuring a message and reading it once needs two times its length. Cap'n Proto itself closes a
-connection that brings a message longer than this, before anybody could name the reason.
+It is for what a server answers, too, which may be longer than what a peer may say to it. That is
+judged by what the stream says of its length (`rain.rpc.interleaved`): to ask pycapnp for the length
+of a message would end the program when one of its pointers is wrong.
 """
 
 TEXT_LIMIT = 64 * 1024
@@ -37,7 +39,10 @@ NESTING_LIMIT = 16
 """How deep pointers nest in one message; ours need five."""
 
 
-UNREADABLE = (capnp.KjException, ValueError, TypeError, OverflowError)
+UNREADABLE = (
+    *(capnp.KjException, struct.error),
+    *(ValueError, TypeError, ArithmeticError, LookupError, AttributeError),
+)
 """What Cap'n Proto, or the values themselves, raise about a message that is wrong."""
 
 
@@ -68,13 +73,6 @@ class reading:  # noqa: N801 # it reads as what happens inside
     ) -> None:
         if isinstance(error, UNREADABLE):
             raise fault_of_sender(self._what, error) from error
-
-
-def check_length(what: str, message: Reader | Builder) -> None:
-    """Refuses a message that is longer than one may be."""
-    length = message.total_size.word_count * 8
-    if length > MESSAGE_LIMIT:
-        raise ProtocolError(f"{what}: {length} bytes in one message; the limit is {MESSAGE_LIMIT}")
 
 
 def clean(text: str) -> str | bytes:

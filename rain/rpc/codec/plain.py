@@ -12,7 +12,6 @@ from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.codec.border import (
     MESSAGE_LIMIT,
     NESTING_LIMIT,
-    TRAVERSAL_LIMIT,
     UNREADABLE,
     Builder,
     Interface,
@@ -25,6 +24,7 @@ from rain.rpc.codec.words import read_words
 T = TypeVar("T")
 
 _WORD = 8
+_TWICE, _SOME = 2, 64  # how often a message is read, and what a short one may need
 
 
 class Checked(Protocol):
@@ -105,7 +105,9 @@ def unpacked(what: str, structure: Interface, content: bytes, read: Callable[[Re
         raise ProtocolError(f"{what}: {len(content)} bytes are no whole words")
     try:
         # `from_bytes` would do, but it is a generator in a context manager: four times as slow.
-        messages = structure.read_multiple_bytes(content, TRAVERSAL_LIMIT, NESTING_LIMIT)
+        # Rows without content take no room: a message may say that it has millions of them.
+        limit = _TWICE * len(content) // _WORD + _SOME
+        messages = structure.read_multiple_bytes(content, limit, NESTING_LIMIT)
         reader = next(messages, None)
         if reader is not None:
             return read(reader)
