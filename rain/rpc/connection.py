@@ -34,6 +34,7 @@ from rain.rpc.handshake import introduce
 from rain.rpc.heartbeat import Heartbeat
 from rain.rpc.interleaved import UNLIMITED, Kind
 from rain.rpc.loop import QuietLoop, Stream
+from rain.rpc.patience import Patience
 from rain.stream.errors import UnreachableError
 
 T = TypeVar("T")
@@ -83,6 +84,14 @@ class Connection:
     def allow(self, longest: int, altogether: int = UNLIMITED) -> None:
         """From now on the other side may say no longer messages, and no more bytes than so many."""
         self._transport.allow(longest, altogether)
+
+    def bear(self, patience: Patience) -> None:
+        """Looks from now on how much the other side leaves unread."""
+        self._transport.bear(patience)
+
+    async def room(self) -> None:
+        """Returns when the other side has read most of what it was told."""
+        await self._transport.room()
 
     def serve(self, offered: OfferedServer) -> None:
         """Lets the other side call what is offered. A connection either serves or calls."""

@@ -20,6 +20,7 @@ from typing import Any
 
 from rain.base.errors import ProtocolError
 from rain.rpc.interleaved import UNLIMITED, WORD, Kind, Sorter, marked
+from rain.rpc.patience import Patience
 from rain.rpc.sequel import SequelLoop, running_loop
 from rain.rpc.turn_writer import TurnWriter
 
@@ -64,12 +65,26 @@ class Stream(asyncio.Transport):
         self._watched = False  # the loop tells when the socket can be read
         self._throttled = False  # the protocol was told not to write
         self._heard = True  # something, since it was asked for last
+        self._patience: Patience | None = None
+        self._waits = False  # reads no more until the other side has read
+        self._room: deque[asyncio.Future[None]] = deque()  # who waits to say more
         protocol.connection_made(self)
         self._watch()
 
     def allow(self, longest: int, altogether: int = UNLIMITED) -> None:
         """Refuses longer messages from now on, and more bytes than so many."""
         self._sorter.limit, self._allowed = longest, altogether
+
+    def bear(self, patience: Patience) -> None:
+        """From now on looks how much the other side leaves unread."""
+        self._patience = patience
+
+    async def room(self) -> None:
+        """Returns when most of what was said has been read, one caller after the other."""
+        if self._throttled and not self._closing:
+            waiting = self._loop.create_future()
+            self._room.append(waiting)
+            await waiting
 
     def is_closing(self) -> bool:
         return self._closing
@@ -100,11 +115,13 @@ class Stream(asyncio.Transport):
             self._throttled = True
             self._protocol.pause_writing()
             self._loop.follow(self._written)  # behind the sending, which may have taken it all
+        self._look_behind()
 
     def say(self, kind: Kind, content: bytes) -> None:
         """Sends a plain message with whatever else is said in this turn."""
         if not self._closing:
             self._writer.write(kind, len(content).to_bytes(WORD, "little"), content)
+            self._look_behind()
 
     def say_now(self, content: bytes) -> None:
         """Sends a plain message at once. May be called from any thread."""
@@ -219,17 +236,42 @@ class Stream(asyncio.Transport):
             if self._reading and not self._held:
                 self._protocol.eof_received()
                 self.close()
-        elif self._held_bytes > HELD_AT_MOST:
+        elif self._held_bytes > HELD_AT_MOST or self._waits:
             self._unwatch()
         elif not self._watched:
             self._watch()
 
+    def _look_behind(self) -> None:
+        """Stops reading from one who does not read, and begins again when that is over."""
+        patience = self._patience
+        if patience is None or self._closing:
+            return
+        waits = patience.judge(self._writer.behind)
+        if waits is not self._waits:
+            self._waits = waits
+            if waits:
+                self._unwatch()
+            else:
+                self._loop.call_soon(self._feed)  # who calls this may be inside of it
+
     def _written(self) -> None:
         if self._closing:
             self._close_if_sent()
-        elif self._throttled and self._writer.length < RESUME_BELOW:
+            return
+        if self._throttled and self._writer.length < RESUME_BELOW:
             self._throttled = False
             self._protocol.resume_writing()
+        self._look_behind()
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """The next one goes on; those behind when what this one says has left."""
+        while self._room and not self._throttled:
+            waiting = self._room.popleft()
+            if not waiting.done():
+                waiting.set_result(None)
+                self._loop.call_later(0, self._written)
+                return
 
     def _close_if_sent(self) -> None:
         if not self._writer.length:
@@ -241,6 +283,10 @@ class Stream(asyncio.Transport):
             return
         self._unwatch()
         self._writer.stop()
+        if self._patience is not None:
+            self._patience.end()
+        for waiting in self._room:
+            waiting.cancel()
         self._let_go()
         self._call.clear()
         self.on_plain = _unexpected

@@ -74,6 +74,7 @@ def _judged(
             with reading(name):
                 asked = method.read(context.params)
             write = await method.serve(asked)
+            await connection.room()
             write(context.results)
         except ProtocolError as error:
             connection.end_with_reason(str(error))

@@ -6,6 +6,7 @@ closed. Streams of data come to the same port and go their own way.
 
 import asyncio
 import logging
+from collections.abc import Callable
 from functools import partial
 
 from rain.base.address import seen_from_outside
@@ -20,6 +21,7 @@ from rain.rpc.connection import Connection
 from rain.rpc.handlers import GovernorHello, ServerHandler
 from rain.rpc.listener import Listener
 from rain.rpc.offer import Method, Write, offer
+from rain.rpc.patience import Patience
 from rain.rpc.pending import PENDING_LIMIT
 from rain.rpc.server_client import ServedClient
 from rain.rpc.server_governor import ServedGovernor
@@ -47,6 +49,7 @@ def listen(
     pending_limit: int = PENDING_LIMIT,
     machine: bytes = NOBODY,
     client_silence: float | None = None,
+    patience: Callable[..., Patience] = Patience,
 ) -> Listener:
     """Listens for clients and governors, at any free port if it is 0; `StartError` if it cannot.
 
@@ -55,7 +58,9 @@ def listen(
     """
 
     def greet(connection: Connection, peer_host: str, role: Role) -> None:
-        guest = Guest(connection, peer_host, role, handler, pending_limit, client_silence)
+        guest = Guest(
+            connection, peer_host, role, handler, pending_limit, client_silence, patience
+        )
         connection.serve(guest.offered())
         guest.expect(handshake_limit)
 
@@ -75,7 +80,9 @@ class Guest:
         handler: ServerHandler,
         pending_limit: int,
         client_silence: float | None,
+        patience: Callable[..., Patience],
     ) -> None:
+        self._patience = patience
         self._connection = connection
         self._peer_host = peer_host
         self._admitted = admitted
@@ -146,6 +153,9 @@ class Guest:
     def _take(self, role: str) -> None:
         self._role = role
         self._connection.allow(MESSAGE_LIMIT)
+        # A governor that was not heard would be taken for silent, though its link is only slow.
+        give_up = self._connection.end_with_reason
+        self._connection.bear(self._patience(give_up, makes_wait=role == "client"))
 
     def _left(self, cause: str) -> None:
         if not self._role:

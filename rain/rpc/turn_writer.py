@@ -55,7 +55,7 @@ class TurnWriter:
         self, connected: socket.socket, on_progress: Callable[[], object] = lambda: None
     ) -> None:
         self._socket = connected
-        self._on_progress = on_progress  # called when the socket was full and has taken more
+        self._on_progress = on_progress  # the socket is full, or was full and has taken more
         self._loop = running_loop()
         self._lock = threading.Lock()  # held around all of what follows
         self._said: list[bytes] = []  # and not on its way yet
@@ -63,6 +63,13 @@ class TurnWriter:
         self._flush_asked = False
         self._writing = False  # the loop tells when the socket takes more
         self._stopped = False
+        self._behind = 0  # bytes that were said since the socket is full
+
+    @property
+    def behind(self) -> int:
+        """Bytes that wait because the socket is full: the other side does not read."""
+        outgoing = self._outgoing
+        return self._behind if outgoing is None else self._behind + outgoing.left
 
     @property
     def length(self) -> int:
@@ -74,6 +81,8 @@ class TurnWriter:
         """From the loop: says something in this turn."""
         with self._lock:
             self._said += pieces
+            if self._writing:
+                self._behind += sum(map(len, pieces))
             if not (self._flush_asked or self._writing or self._stopped):
                 self._flush_asked = True
                 self._loop.follow(self._flush)
@@ -110,6 +119,7 @@ class TurnWriter:
                 self._loop.remove_writer(self._socket)
             self._said.clear()
             self._outgoing = None
+            self._behind = 0
 
     def _flush(self) -> None:
         with self._lock:
@@ -118,6 +128,8 @@ class TurnWriter:
             self._flush_asked = False
             if not self._writing and not self._stopped:
                 self._advance()
+        if self._writing:
+            self._on_progress()
 
     def _push_on(self) -> None:
         """The rest of what another thread has begun to send."""
@@ -148,6 +160,7 @@ class TurnWriter:
         if said and self._outgoing is None:
             piece = said[0] if len(said) == 1 else b"".join(said)
             said.clear()
+            self._behind = 0
             try:
                 taken = self._socket.send(piece)  # in the loop, which Ctrl-C does not interrupt
             except BlockingIOError:

@@ -254,12 +254,13 @@ async def join(
     listener: Listener | SwallowingProxy,
     control: FakeControl,
     data_address: str = "0.0.0.0:7000",
+    port: int = 0,
     **others: Any,
 ) -> Upstream:
-    """A governor that is registered with a server under test."""
+    """A governor that is registered with a server under test, perhaps through another port."""
     return await connect_governor(
         "127.0.0.1",
-        listener.port,
+        port or listener.port,
         control,
         incarnation=GovernorId(77),
         data_address=data_address,

@@ -33,6 +33,7 @@ from tests.support.malformed import (
     Serving,
     beside_a_server,
     enter,
+    register,
     say,
     spoiled,
     tapped,
@@ -180,10 +181,7 @@ def test_a_governor_that_speaks_nonsense_harms_nobody_else(tmp_path: Path) -> No
             session = client.open_session("spoiled", "", OnFailure.CONTINUE)
             here = said.in_session(session)
             with enter(serving.port, Role.GOVERNOR) as connected, suppress(ConnectionError):
-                connected.sendall(here.opening)
-                left = here.answered
-                while left > 0 and (piece := connected.recv(left)):
-                    left -= len(piece)
+                register(connected, here)
                 submit(client, session)
                 connected.recv(1 << 16)  # orders
                 connected.sendall(spoiled(random, here.rest))

@@ -106,14 +106,22 @@ class Said:
         return Said(self.opening, self.answered, self.rest.replace(_MARKED, here))
 
 
+def register(connected: socket.socket, said: Said) -> None:
+    """Says what a peer registers with, and hears the answer."""
+    connected.sendall(said.opening)
+    left = said.answered
+    while left > 0 and (piece := connected.recv(left)):
+        left -= len(piece)
+
+
 def say(port: int, role: Role, said: Said) -> None:
     """Says all of it, and waits until the server has heard it and has closed."""
     with enter(port, role) as connected, suppress(ConnectionError):
-        connected.sendall(said.opening)
-        left = said.answered if said.rest else 0
-        while left > 0 and (piece := connected.recv(left)):
-            left -= len(piece)
-        connected.sendall(said.rest)
+        if said.rest:
+            register(connected, said)
+            connected.sendall(said.rest)
+        else:
+            connected.sendall(said.opening)
         connected.shutdown(socket.SHUT_WR)
         while connected.recv(1 << 16):
             pass
