@@ -9,7 +9,7 @@ from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
 
-from rain.daemon import garbage, lifetime, logs, sampling
+from rain.daemon import garbage, lifetime, logs, memory, sampling
 from rain.daemon.folders import (
     default_log_folder,
     default_work_folder,
@@ -40,6 +40,7 @@ def run_server(settings: ServerSettings) -> int:
         return await _serve(settings, make_scheduler, folder, log)
 
     garbage.seldom()
+    memory.give_back_large_blocks()
     sampling.start_if_asked("server")
     try:
         return host.run(serve)
