@@ -30,6 +30,7 @@ from rain.rpc.codec.border import (
     OfferedServer,
     fault_of_sender,
 )
+from rain.rpc.codec.reasons import check_reasons
 from rain.rpc.handshake import introduce
 from rain.rpc.heartbeat import Heartbeat
 from rain.rpc.interleaved import UNLIMITED, Kind
@@ -84,6 +85,10 @@ class Connection:
     def allow(self, longest: int, altogether: int = UNLIMITED) -> None:
         """From now on the other side may say no longer messages, and no more bytes than so many."""
         self._transport.allow(longest, altogether)
+
+    def check_reasons(self) -> None:
+        """Looks at why the other side's calls have failed, for it is not to be trusted in that."""
+        self._transport.inspect(check_reasons)
 
     def bear(self, patience: Patience) -> None:
         """Looks from now on how much the other side leaves unread."""

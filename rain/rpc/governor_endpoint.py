@@ -126,6 +126,7 @@ async def connect_governor(
             raise
 
     async def _register(connection: Connection) -> Upstream:
+        connection.check_reasons()
         bootstrap = connection.call(schema.server.ServerBootstrap)
         request = bootstrap.registerGovernor_request()
         request.version = version

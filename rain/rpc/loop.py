@@ -55,6 +55,8 @@ class Stream(asyncio.Transport):
         self._leaving = Sorter(UNLIMITED)  # looks where the calls that leave end
         self._allowed = UNLIMITED  # so many bytes may come
         self._deaf = False
+        self._inspect: Callable[[bytes], object] | None = None
+        self._arriving: list[bytes] = []  # of a call that is inspected when it is whole
         self._call: list[bytes] = []  # that leaves when it is whole
         self._held: deque[memoryview] = deque()  # of calls, until the protocol wants more
         self._held_bytes = 0
@@ -74,6 +76,10 @@ class Stream(asyncio.Transport):
     def allow(self, longest: int, altogether: int = UNLIMITED) -> None:
         """Refuses longer messages from now on, and more bytes than so many."""
         self._sorter.limit, self._allowed = longest, altogether
+
+    def inspect(self, look: Callable[[bytes], object]) -> None:
+        """Shows each call before Cap'n Proto sees it; `ProtocolError` is as any other fault."""
+        self._inspect = look
 
     def bear(self, patience: Patience) -> None:
         """From now on looks how much the other side leaves unread."""
@@ -183,7 +189,7 @@ class Stream(asyncio.Transport):
                 raise ProtocolError("it says too much before it has registered")
             for kind, piece in self._sorter.feed(chunk):
                 if kind is Kind.CALLS:
-                    self._hold(piece)
+                    self._take_call(piece)
                 else:
                     self.on_plain(kind, piece)
                 if self._closing:
@@ -209,8 +215,19 @@ class Stream(asyncio.Transport):
         Who knows this stream may be known by it, so that all of it would stay for long.
         """
         self._sorter = Sorter(self._sorter.limit)
+        self._arriving.clear()
         self._held.clear()
         self._held_bytes = 0
+
+    def _take_call(self, piece: bytes) -> None:
+        if self._inspect is not None:
+            self._arriving.append(piece)
+            if self._sorter.inside_call:
+                return
+            piece = b"".join(self._arriving)
+            self._arriving.clear()
+            self._inspect(piece)
+        self._hold(piece)
 
     def _hold(self, piece: bytes) -> None:
         if piece:

@@ -104,6 +104,8 @@ class Guest:
     def expect(self, limit: float) -> None:
         """Closes the connection unless it has got a role within so many seconds."""
         self._connection.allow(FIRST_WORDS, FIRST_WORDS)
+        if self._admitted is Role.GOVERNOR:  # the only ones that are called
+            self._connection.check_reasons()
         self._connection.tell_end(self._left)
         timer = asyncio.get_running_loop().call_later(limit, partial(self._judge, limit))
         self._connection.tell_end(lambda _: timer.cancel())
