@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
+from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import (
     FinishedTasks,
@@ -34,6 +35,7 @@ _FAILED, _TASK_NOTES, _OBJECT_NOTES, _MONITORING = fields(
     schema.common.Update, "failed", "taskNotes", "objectNotes", "monitoring"
 )
 _HEADS = 5
+_MOST_SECONDS = 1e12  # nobody could say when such a task has begun
 
 
 Rest: TypeAlias = tuple[list[TaskFailure], list[TaskNote], list[ObjectNote], list[Monitoring]]
@@ -99,6 +101,11 @@ def _finished(columns: list[list[Any]], data: list[bytes]) -> FinishedTasks:
     _, _, ids, attempts, output_counts, sizes, *_ = columns
     check_counts("finished tasks: the output counts", output_counts, sizes)
     durations = read_seconds(data[0])
+    # What is no number, or endless, would be found in the sum.
+    if durations and not (min(durations) >= 0 and sum(durations) <= _MOST_SECONDS):
+        raise ProtocolError("finished tasks: what they took is no number of seconds")
+    if sizes and min(sizes) < 0:
+        raise ProtocolError("finished tasks: the size of an output is below zero")
     return FinishedTasks(ids, attempts, durations, output_counts, sizes, data[1:])
 
 
