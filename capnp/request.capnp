@@ -11,7 +11,8 @@ struct Request {
   #     2 a wait for all that it names, 3 for at least one, 4 for every task of the session,
   #     5 for the next task of the session to be done, 6 the same without waiting,
   #     7 nothing: nobody waits for the answer to this number any more, 8 a new session, 9 the end
-  #     of one, 10 that objects need not be kept any more.
+  #     of one, 10 that objects need not be kept any more, 11 that tasks and objects are not wanted
+  #     any more (there is no answer), 12 as 1, and what fails of it does not end its session.
   # The session, except for 7, 8 and 10.
   #
   # Of a submission, how many: objects that are wanted (it is answered as a wait for all of them),
@@ -26,6 +27,7 @@ struct Request {
   # Of a new session: what a failure means to it (as Common.OnFailure), the lengths of its name and
   #     of its user's notes (JSON).
   # Of what need not be kept: ids.
+  # Of what is not wanted: whether that is all of the session, how many tasks and objects. Their ids.
   data @1 :Data;
   # The configs of the tasks, the data of the constants, the kinds; or the name and the notes of a
   # new session.

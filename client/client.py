@@ -120,16 +120,21 @@ class Client:
         name: str = "Unnamed Session",
         default: bool = False,
         *,
-        on_failure: str = "stop",
+        on_failure: str | None = None,
         fuse: bool = False,
     ) -> Session:
         """Opens a session; with `default` it serves wherever no other session is active.
 
         `on_failure` says what a task that has failed means: "stop" ends the session with it, with
-        "continue" only the tasks fail that depend on it. With `fuse` its submits run chains of
+        "continue" only the tasks fail that depend on it. Unless said, the default session of an
+        embedded cluster goes on, and any other one stops. With `fuse` its submits run chains of
         remote functions as one task (see `Session.submit`).
         """
-        choice = _checked_on_failure(on_failure)
+        if on_failure is None:
+            goes_on = default and self.housekeeper.cluster is not None
+            choice = OnFailure.CONTINUE if goes_on else OnFailure.STOP
+        else:
+            choice = _checked_on_failure(on_failure)
         with Asking(_nameless_failure):
             session_id = self.connection.open_session(str(name), "", choice)
         self.housekeeper.open_sessions.add(session_id)

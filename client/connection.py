@@ -68,6 +68,15 @@ class Connection(Protocol):
         since: int = 0,
     ) -> WaitAnswer: ...
 
+    def cancel(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        *,
+        whole: bool = False,
+    ) -> None: ...
+
     def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched: ...
 
     def fetch_many(self, object_ids: Sequence[ObjectId]) -> Sequence[Fetched]: ...

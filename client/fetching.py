@@ -46,6 +46,9 @@ class Fetching:
     def download(self, connection: Connection, obj: DataObject, path: Path) -> None:
         """Writes the data of an object to a path, as it comes."""
 
+        if is_unfinished(obj):
+            self._waiting.ask(connection, (), [obj], "all", None)
+
         def fetch(into: Path) -> None:
             with self._asking:
                 fetched = connection.fetch(obj.packed_id, into)

@@ -20,6 +20,7 @@ from rain.client.failure import failure_exception, noting_failure
 from rain.client.fetching import Fetching
 from rain.client.graph import Graph, graph_of
 from rain.client.items import (
+    asked_ids,
     expect_fetchable,
     expect_object,
     mark_finished,
@@ -233,7 +234,11 @@ class Session:
     def wait(self, items: Iterable[Task | DataObject], timeout: float | None = None) -> None:
         """Waits until all items are finished; TimeoutException when that takes too long."""
         tasks, objects = submitted_items(self, items)
-        self._waiting.for_all(self._connection, tasks, objects, timeout)
+        try:
+            self._waiting.for_all(self._connection, tasks, objects, timeout)
+        except KeyboardInterrupt:
+            self._cancel(tasks, objects)
+            raise
 
     def wait_some(
         self, items: Iterable[Task | DataObject], timeout: float | None = None
@@ -245,15 +250,24 @@ class Session:
         both lists are empty then.
         """
         tasks, objects = submitted_items(self, items)
-        return self._waiting.for_some(self._connection, tasks, objects, timeout)
+        try:
+            return self._waiting.for_some(self._connection, tasks, objects, timeout)
+        except KeyboardInterrupt:
+            self._cancel(tasks, objects)
+            raise
 
     def wait_all(self, timeout: float | None = None) -> None:
         """Waits until every submitted task of the session is finished."""
         connection = self._connection()
         submits = self._outgoing.submits
         if self.finished_submissions < submits:
-            self._waiting.ask(connection, (), (), "session", timeout)
-            self.finished_submissions = max(self.finished_submissions, submits)
+            try:
+                answer = self._waiting.ask(connection, (), (), "session", timeout)
+            except KeyboardInterrupt:
+                self._cancel((), (), whole=True)
+                raise
+            if not answer.failed:  # else some are done that are not finished
+                self.finished_submissions = max(self.finished_submissions, submits)
 
     # Results.
 
@@ -266,7 +280,7 @@ class Session:
         """The data of a kept object; waits until it is finished."""
         connection = self._connection()
         expect_fetchable(obj)
-        return self._results.delivered(obj) or self._fetching.bring(connection, [obj])[0]
+        return self._results.delivered(obj) or self._bring(connection, [obj])[0]
 
     def fetch_all(self, objects: Iterable[DataObject]) -> list[DataInstance]:
         """The data of several kept objects; waits until they are finished."""
@@ -274,7 +288,14 @@ class Session:
         wanted = list(objects)
         for obj in wanted:
             expect_fetchable(obj)
-        return self._fetching.bring(connection, wanted)
+        return self._bring(connection, wanted)
+
+    def _bring(self, connection: Connection, wanted: list[DataObject]) -> list[DataInstance]:
+        try:
+            return self._fetching.bring(connection, wanted)
+        except KeyboardInterrupt:
+            self._cancel((), wanted)
+            raise
 
     def compute(self, item: Task | DataObject) -> DataInstance:
         """The data of an object, or of the single output of a task, from its description on.
@@ -306,6 +327,9 @@ class Session:
         except RainError:
             with noting_failure(tasks), self._asking:  # which costs those nothing that go well
                 raise
+        except KeyboardInterrupt:
+            self._cancel((), wanted)
+            raise
         if answer is not None:
             results = self._results
             results.take_in(answer.delivery)
@@ -313,13 +337,17 @@ class Session:
             delivered = results.all_delivered(wanted)
             if delivered is not None:
                 return delivered
-        return self._fetching.bring(connection, wanted)
+        return self._bring(connection, wanted)
 
     def download(self, obj: DataObject, path: Path | str) -> None:
         """Writes the data of a kept object to a path, without holding all of it in memory."""
         connection = self._connection()
         expect_fetchable(obj)
-        self._fetching.download(connection, obj, Path(path))
+        try:
+            self._fetching.download(connection, obj, Path(path))
+        except KeyboardInterrupt:
+            self._cancel((), [obj])
+            raise
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
         """Refreshes states and infos of tasks and objects."""
@@ -343,6 +371,15 @@ class Session:
             self._lent.discard(obj.packed_id)
 
     # Helpers.
+
+    def _cancel(
+        self, tasks: Sequence[Task], objects: Sequence[DataObject], *, whole: bool = False
+    ) -> None:
+        """Whoever waited for this was interrupted: unless the session stops, nobody wants it."""
+        if self.active and self.client is not None and self._owned:
+            with suppress(RainError):  # an interruption is what the user is told
+                wanted = asked_ids(tasks, objects)
+                self.client.connection.cancel(SessionId(self.session_id), *wanted, whole=whole)
 
     def asking(self) -> Asking:
         """Goes around calls of the connection that concern this session."""

@@ -99,6 +99,7 @@ class Submission:
     tasks: TaskColumns = Factory(TaskColumns)
     constants: ConstantColumns = Factory(ConstantColumns)
     kept: MutableSequence[ObjectId] = field(factory=list, eq=list)
+    fails_alone: bool = False  # what fails of it does not end its session, whatever that's rule is
 
     def check(self) -> None:
         self.tasks.check()
@@ -304,7 +305,8 @@ class WaitAnswer:
     tasks: list[TaskId] = Factory(list)
     objects: list[ObjectId] = Factory(list)
     delivery: Delivery = Factory(Delivery)
-    failed: list[int] = Factory(list)  # those of the tasks and objects that have failed
+    # Those of the tasks and objects that have failed; of a whole session, the first one that did.
+    failed: list[int] = Factory(list)
 
 
 @frozen

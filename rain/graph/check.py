@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Collection
 
 from rain.base.errors import InvariantError
-from rain.base.failures import OnFailure
 from rain.base.ids import spell
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
 from rain.graph import planning
@@ -87,7 +86,7 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         claim(not task.waits, "finished, and somebody still waits for it")
     claim(task.has_failed == (task.failure is not None), f"failed because of {task.failure}")
     if task.has_failed:
-        claim(task.session.on_failure is OnFailure.CONTINUE, "failed, and its session goes on")
+        claim(task.goes_on or _reads_failed(task), "failed, and its session goes on")
         claim(task.session.first_failed is not None, "failed, and its session does not know")
         claim(not task.waits, "failed, and somebody still waits for it")
         claim(
@@ -108,6 +107,10 @@ def _check_lineage(task: Task, unneeded: Collection[DataObject], found: list[str
     claim(task.may_run_again or not may_run_again, f"it must be able to make {needed} again")
     late = task.row is TaskRow.FINISHED and any(output in unneeded for output in task.outputs)
     claim(may_run_again or late or not task.may_run_again, "nobody will ask it to run again")
+
+
+def _reads_failed(task: Task) -> bool:
+    return any(data_object.has_failed for data_object in task.inputs)
 
 
 def _check_object(

@@ -8,6 +8,8 @@ made again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from attrs import Factory, define
 
 from rain.base.errors import InvariantError
@@ -29,10 +31,12 @@ class Fallout:
     free: list[DataObject] = Factory(list)  # inputs that nobody needs any more
 
 
-def fail(task: Task, failure: SessionFailure) -> Fallout:
-    """A task that is not done will not run (again)."""
+def fail(tasks: Iterable[Task], failure: SessionFailure) -> Fallout:
+    """Tasks will not run (again), unless they are done."""
     fallout = Fallout(failure)
-    _end(task, fallout)
+    for task in tasks:
+        if not task.is_done:
+            _end(task, fallout)
     return _spread(fallout)
 
 

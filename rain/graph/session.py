@@ -75,6 +75,7 @@ class Session:
     ranges: int = 0  # of numbers that were given to those who joined
     failure: SessionFailure | None = None  # once set, the graph of the session is empty
     first_failed: SessionFailure | None = None  # of a task, in a session that goes on
+    untold: SessionFailure | None = None  # the first since then that nobody was told of
     waits: dict[Wait, None] = Factory(dict)  # all that wait for something of this session
     idle_waits: list[Wait] = Factory(list)  # those of them that wait for every task
     done: list[TaskId] | None = None  # in this order; kept from the first client on that follows

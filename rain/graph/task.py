@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import define
 
 from rain.base.errors import InvariantError
-from rain.base.failures import FailedAttempt, SessionFailure
+from rain.base.failures import FailedAttempt, OnFailure, SessionFailure
 from rain.base.ids import TaskId, spell
 from rain.base.kinds import TaskKind
 from rain.base.states import TASK_MOVES, TASK_STATES, TaskMove, TaskRow, TaskState
@@ -47,6 +47,7 @@ class Task:
     failures: tuple[FailedAttempt, ...] = ()  # since it was last finished
     failure: SessionFailure | None = None  # why it has failed for good, or was skipped
     waits: list[Wait] | None = None
+    fails_alone: bool = False  # its failure does not end its session, whatever that's rule is
     sched: object = None  # the scheduler's own
 
     def __repr__(self) -> str:
@@ -76,6 +77,11 @@ class Task:
     def has_failed(self) -> bool:
         """Whether it will never make its outputs."""
         return self.row is TaskRow.FAILED or self.row is TaskRow.SKIPPED
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its session goes on when it fails."""
+        return self.fails_alone or self.session.on_failure is OnFailure.CONTINUE
 
     def unique_inputs(self) -> tuple[DataObject, ...]:
         """Every input once, in order."""

@@ -41,6 +41,7 @@ from rain.rpc.client_requests import Box, Put
 from rain.rpc.client_session import ClientSession
 from rain.rpc.client_submit import Upload, encode_submission
 from rain.rpc.codec.requests import (
+    Cancel,
     CloseSession,
     OpenSession,
     Request,
@@ -192,6 +193,7 @@ class ClientConnection:
         if calls.failed:
             calls.raise_failure(session)
         number, box = next(self._numbers), Box()
+        submission.fails_alone = True
         messages, uploads = encode_submission(number, submission, objects)
         if uploads or not objects:
             # What is uploaded belongs to the session when the submission is answered.
@@ -245,6 +247,19 @@ class ClientConnection:
         message = write_request(number, Wait(session, tasks, objects, mode, since))
         ask = partial(self._calls.requests.ask, number, [message], box.put, may_lapse=True)
         return self._take(session, number, box, timeout, ask)
+
+    def cancel(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        *,
+        whole: bool = False,
+    ) -> None:
+        """Nobody wants these any more, or nothing of the session. Is not told what came of it."""
+        number = next(self._numbers)
+        message = write_request(number, Cancel(session, tasks, objects, whole))
+        self._calls.requests.tell(number, message, behind=True)
 
     def _request(self, request: Request, heir: Put | None = None) -> Answer:
         """Asks, and waits for the answer. When that is interrupted, the heir gets it."""

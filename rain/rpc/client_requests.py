@@ -117,13 +117,16 @@ class Requests:
             raise self._lost()
         self._connection.say_now(messages[0])
 
-    def tell(self, number: int, message: bytes) -> None:
-        """Sends a request that has no answer. Raises `ConnectionLostError` if it cannot."""
+    def tell(self, number: int, message: bytes, *, behind: bool = False) -> None:
+        """Sends a request that has no answer. Raises `ConnectionLostError` if it cannot.
+
+        It may go `behind` what was given up before.
+        """
         if not self._thread.is_usable:
             raise ConnectionLostError(NOT_HERE)
         if self._over:
             raise self._lost()
-        if self._indirect:
+        if self._indirect or behind:
             self._soon(number, [message], _nothing, may_lapse=False)
         else:
             self._connection.say_now(message)

@@ -35,6 +35,7 @@ def encode_submission(
         parts = split_submission(submission)
         for part in parts:
             is_last = part is parts[-1]
+            part.fails_alone = submission.fails_alone
             uploaded: Sequence[ObjectId] = ()
             if gone_ahead:
                 uploaded = [one for one in part.constants.ids if one in gone_ahead]
@@ -69,6 +70,7 @@ def _without(submission: Submission, gone_ahead: Container[ObjectId]) -> Submiss
         submission.tasks,
         ConstantColumns(constants.ids, constants.kinds, data),
         submission.kept,
+        submission.fails_alone,
     )
 
 

@@ -90,6 +90,17 @@ class ClientHandler(Protocol):
         reply: Reply[WaitAnswer],
     ) -> None: ...
 
+    def cancel(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        *,
+        whole: bool,
+    ) -> None:
+        """Who waited for these, or for the whole session, was interrupted. There is no answer."""
+        ...
+
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None: ...
 
     def update(

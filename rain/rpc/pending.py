@@ -56,6 +56,7 @@ class PendingSubmission:
             raise ProtocolError("the parts of one submission name different sessions")
         else:
             _append(self._joined, part)
+            self._joined.fails_alone = part.fails_alone
         return ""
 
     def take(self) -> tuple[Submission | str, list[ObjectId]]:

@@ -31,6 +31,7 @@ from rain.rpc.codec.border import Builder, OfferedServer, Reader
 from rain.rpc.codec.failures import on_failure_number
 from rain.rpc.codec.requests import (
     Abandon,
+    Cancel,
     CloseSession,
     OpenSession,
     Request,
@@ -127,6 +128,8 @@ class ServedClient:
                 waiting = self._waits.pop(number, None)
                 if waiting is not None:  # else it was answered meanwhile
                     self._handler.abandoned(waiting)
+            case Cancel(session, tasks, objects, whole):
+                self._handler.cancel(session, tasks, objects, whole=whole)
             case OpenSession(name, user, on_failure):
                 opened = PlainReply(self._connection, number, write_opened)
                 self._handler.open_session(name, user, on_failure, opened)

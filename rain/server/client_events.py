@@ -26,12 +26,13 @@ from rain.base.states import ObjectState
 from rain.base.wire import JoinedSession, ObjectReport, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.wait import WAIT_MODES
-from rain.server import following, happenings, submitting, waiting
+from rain.server import failing, following, happenings, submitting, waiting
 from rain.server.messages import (
     AnswerDone,
     AnswerJoined,
     AnswerSession,
     AnswerStates,
+    Cancelled,
     ClientEvent,
     ClientJoined,
     ClientLeft,
@@ -79,16 +80,20 @@ def apply(state: State, event: ClientEvent) -> None:
                     following.add(state, event, session, mode)
                 else:
                     _wait(state, event, session, event.tasks, event.objects, mode)
-            case ClientJoined() | ClientLeft() | RequestAbandoned() | ReportsAsked():
+            case ClientJoined() | ClientLeft() | RequestAbandoned() | ReportsAsked() | Cancelled():
                 _note(state, event)
             case _:
                 _grant(state, event)
     except (RefusedError, SessionFailedError) as error:
-        assert not isinstance(event, ClientJoined | ClientLeft)  # these ask for nothing
+        # These ask for nothing.
+        assert not isinstance(event, ClientJoined | ClientLeft | Cancelled)
         _refuse(state, event, error)
 
 
-def _note(state: State, event: ClientJoined | ClientLeft | RequestAbandoned | ReportsAsked) -> None:
+def _note(
+    state: State,
+    event: ClientJoined | ClientLeft | RequestAbandoned | ReportsAsked | Cancelled,
+) -> None:
     """What is never refused."""
     match event:
         case ClientJoined(client_id):
@@ -107,9 +112,26 @@ def _note(state: State, event: ClientJoined | ClientLeft | RequestAbandoned | Re
             wait = state.waits.get(request)
             if wait is not None:
                 waiting.abandon(state, wait)
+        case Cancelled():
+            _cancel(state, event)
         case ReportsAsked(_, request):
             state.give_all()  # so that nobody sees what is about to go
             state.emit(GatherReports(request))
+
+
+def _cancel(state: State, event: Cancelled) -> None:
+    """Only who has opened a session may; what is not known was never submitted."""
+    session = state.graph.sessions.get(event.session)
+    if session is None or session.client.id != event.client or session.failure is not None:
+        return
+    if event.whole:
+        failing.cancel(state, session, session.tasks.values())
+        return
+    tasks = [session.tasks.get(task_id) for task_id in event.tasks]
+    for object_id in event.objects:
+        data_object = session.objects.get(object_id)
+        tasks.append(None if data_object is None else data_object.producer)
+    failing.cancel(state, session, [task for task in tasks if task is not None])
 
 
 def go_on(state: State) -> None:

@@ -10,14 +10,17 @@ from collections.abc import Iterable
 
 from attrs import evolve
 
-from rain.base.failures import FailedAttempt, FailureCause, OnFailure, SessionFailure, shortened
+from rain.base.failures import FailedAttempt, FailureCause, SessionFailure, shortened
 from rain.base.moments import rfc3339
 from rain.base.states import TaskMove
 from rain.base.wire import TaskFailure
-from rain.graph import DataObject, Governor, Task, failing, planning
+from rain.graph import DataObject, Governor, Session, Task, failing, planning
+from rain.graph.cancelling import unwanted
 from rain.server import following, tries, waiting
 from rain.server.sessions import fail_session
 from rain.server.state import State
+
+CANCELLED = "it was cancelled: whoever waited for it was interrupted"
 
 
 def attempt_failed(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
@@ -33,7 +36,7 @@ def attempt_failed(state: State, governor: Governor, task: Task, failure: TaskFa
     for stopped in planning.recall_followers(task):
         state.stop(*stopped)
     planning.withdraw(task, TaskMove.ATTEMPT_FAILED)
-    if again or task.session.on_failure is OnFailure.CONTINUE:
+    if again or task.goes_on:
         state.forget_outputs(governor, task)
     if again:
         _remember(task, made)
@@ -68,16 +71,20 @@ def governor_lost(state: State, task: Task, address: str, cause: str) -> None:
 def give_up(state: State, task: Task, failure: SessionFailure) -> None:
     """A task will not run (again)."""
     session = task.session
-    if session.on_failure is OnFailure.STOP:
+    if not task.goes_on:
         fail_session(state, session, failure)
-    else:
-        _pass_on(state, failing.fail(task, failure))
+        return
+    if not task.fails_alone:  # else the one who computes it waits for it
+        session.untold = session.untold or failure
+    pass_on(state, failing.fail([task], failure))
 
 
 def unmakeable(state: State, objects: Iterable[tuple[DataObject, SessionFailure]]) -> None:
     """Objects were lost and will not be made again, in sessions that go on."""
     for data_object, failure in objects:
-        _pass_on(state, failing.spoil(data_object, failure))
+        session = data_object.session
+        session.untold = session.untold or failure
+        pass_on(state, failing.spoil(data_object, failure))
 
 
 def skip_hopeless(state: State, tasks: Iterable[Task]) -> None:
@@ -85,7 +92,22 @@ def skip_hopeless(state: State, tasks: Iterable[Task]) -> None:
     for task in tasks:
         for data_object in task.inputs:
             if data_object.has_failed and not task.is_done:
-                _pass_on(state, failing.fail(task, failing.failure_of(data_object)))
+                failure = failing.failure_of(data_object)
+                if not task.fails_alone:
+                    task.session.untold = task.session.untold or failure
+                pass_on(state, failing.fail([task], failure))
+
+
+def cancel(state: State, session: Session, targets: Iterable[Task]) -> None:
+    """Nobody wants these any more: they end, with all that served nothing else.
+
+    While anybody waits for something of the session, it goes on.
+    """
+    if session.waits:
+        return
+    tasks = unwanted(targets)
+    if tasks:
+        pass_on(state, failing.fail(tasks, SessionFailure(CANCELLED, task=tasks[0].id)))
 
 
 def _has_another_try(state: State, task: Task, failed: FailedAttempt) -> bool:
@@ -112,7 +134,7 @@ def _verdict(state: State, task: Task, last: FailedAttempt, message: str) -> Ses
     )
 
 
-def _pass_on(state: State, fallout: failing.Fallout) -> None:
+def pass_on(state: State, fallout: failing.Fallout) -> None:
     """What has failed in a session that goes on: stops, drops, and answers to those who wait."""
     failure = fallout.failure
     for governor, task, attempt in fallout.stopped:

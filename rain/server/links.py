@@ -31,6 +31,7 @@ from rain.server.messages import (
     AnswerSession,
     AnswerStates,
     AnswerWait,
+    Cancelled,
     ClientLeft,
     DiscardConstants,
     DismissGovernor,
@@ -230,6 +231,17 @@ class ConnectedClient:
     ) -> None:
         request = self.links.request(reply)
         event = WaitAsked(self.id, request, session, tuple(tasks), tuple(objects), mode, since)
+        self.links.inbox.from_client(event)
+
+    def cancel(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        *,
+        whole: bool,
+    ) -> None:
+        event = Cancelled(self.id, session, tuple(tasks), tuple(objects), whole)
         self.links.inbox.from_client(event)
 
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:

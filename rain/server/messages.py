@@ -122,6 +122,17 @@ class Unkept:
 
 
 @frozen
+class Cancelled:
+    """A client was interrupted as it waited for these, or for the whole session; never answered."""
+
+    client: ClientId
+    session: SessionId
+    tasks: tuple[TaskId, ...]
+    objects: tuple[ObjectId, ...]
+    whole: bool
+
+
+@frozen
 class WaitAsked:
     """A client waits: for all of these, for some of them, for the whole session, or for news."""
 
@@ -180,7 +191,7 @@ Request = (
     | FetchAsked
     | StatesAsked
 )
-ClientEvent = ClientJoined | ClientLeft | Request | ReportsAsked | RequestAbandoned
+ClientEvent = ClientJoined | ClientLeft | Request | ReportsAsked | RequestAbandoned | Cancelled
 
 
 @define

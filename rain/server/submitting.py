@@ -14,7 +14,7 @@ from rain.graph.growth import grow, grow_in_parts
 from rain.graph.release import release
 from rain.server import failing, feasibility, test_mode
 from rain.server.growing import Growing
-from rain.server.messages import ClientJoined, ClientLeft, Submitted
+from rain.server.messages import Cancelled, ClientJoined, ClientLeft, Submitted
 from rain.server.sessions import living_session
 from rain.server.state import State
 
@@ -59,7 +59,7 @@ def give_up(state: State, client_id: ClientId) -> None:
     if growing is not None:
         growing.parts.close()
         for event in (growing.event, *growing.held):
-            if not isinstance(event, ClientJoined | ClientLeft):
+            if not isinstance(event, ClientJoined | ClientLeft | Cancelled):
                 state.refuse(event.request, "the client has gone")
 
 
@@ -67,6 +67,9 @@ def _granted(state: State, event: Submitted, session: Session, tasks: list[Task]
     submission = event.submission
     if state.settings.test_mode:
         test_mode.note(state, session, submission)
+    if submission.fails_alone:
+        for task in tasks:
+            task.fails_alone = True
     state.news.submitted += tasks
     if state.happenings is not None:
         state.happenings.submitted(state.now, session, submission)

@@ -29,14 +29,14 @@ def add(state: State, wait: Wait) -> None:
         if task.row not in DONE:
             pending.append(task)
         elif task.failure is not None and not some:
-            state.emit(Refuse(wait.request, task.failure))
+            _tell(state, wait, task.failure)
             return
     for data_object in wait.objects:
         stands = data_object.state
         if stands is ObjectState.UNFINISHED:
             pending.append(data_object)
         elif stands is ObjectState.FAILED and not some:
-            state.emit(Refuse(wait.request, failure_of(data_object)))
+            _tell(state, wait, failure_of(data_object))
             return
     if not pending or (some and len(pending) < len(wait.tasks) + len(wait.objects)):
         _answer(state, wait)
@@ -56,8 +56,8 @@ def _add_idle(state: State, wait: Wait) -> None:
         state.waits[wait.request] = wait
         session.waits[wait] = None
         session.idle_waits.append(wait)
-    elif session.first_failed is not None:
-        state.emit(Refuse(wait.request, session.first_failed))
+    elif session.untold is not None:
+        _tell(state, wait, session.untold)
     else:
         _answer(state, wait)
 
@@ -86,16 +86,25 @@ def failed(state: State, node: Task | DataObject, failure: SessionFailure) -> No
             _answer(state, wait)
         else:
             _remove(state, wait)
-            state.emit(Refuse(wait.request, failure))
+            _tell(state, wait, failure)
+
+
+def _tell(state: State, wait: Wait, failure: SessionFailure) -> None:
+    """The answer to a wait in a session that goes on, for which something has failed."""
+    state.emit(Refuse(wait.request, failure))
+    session = wait.session
+    if failure is session.untold and not session.idle_waits:
+        session.untold = None
 
 
 def idle(state: State, session: Session) -> None:
     """The last unfinished task of a session is done."""
     waits, session.idle_waits = session.idle_waits, []
+    failure = session.untold
     for wait in waits:
         _remove(state, wait)
-        if session.first_failed is not None:
-            state.emit(Refuse(wait.request, session.first_failed))
+        if failure is not None:
+            _tell(state, wait, failure)
         else:
             _answer(state, wait)
 
@@ -153,6 +162,8 @@ def _answer(state: State, wait: Wait) -> None:
     if session.first_failed is not None:
         nodes: tuple[Task | DataObject, ...] = (*wait.tasks, *wait.objects)
         answer.failed = [node.id for node in nodes if node.has_failed]
+        if wait.mode is WaitMode.SESSION:  # so that nobody takes all of its tasks for finished
+            answer.failed = [session.first_failed.task or 0]
     state.emit(AnswerWait(wait.request, answer))
 
 

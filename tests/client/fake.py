@@ -53,6 +53,7 @@ class FakeConnection:
         self.told = 0
         self.done: list[int] = []  # tasks, in the order of their ends; told to who follows
         self.failed_tasks: set[int] = set()  # those of them
+        self.cancelled: list[tuple[list[int], list[int], bool]] = []
         self.errors: dict[str, BaseException] = {}
         self.failures: dict[int, SessionFailure] = {}
         self.on_unkeep: Callable[[], None] = lambda: None
@@ -151,6 +152,17 @@ class FakeConnection:
                     delivery.content_types.append(self.content_types.get(obj, ""))
                     delivery.data.append(data)
         return WaitAnswer(done_tasks, done_objects, delivery)
+
+    def cancel(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        *,
+        whole: bool = False,
+    ) -> None:
+        self._called("cancel")
+        self.cancelled.append((list(tasks), list(objects), whole))
 
     def _data_of(self, obj: int) -> bytes:
         return self.outputs.get(obj, self.data.get(obj, b""))

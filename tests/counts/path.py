@@ -188,6 +188,16 @@ class Path:
         answer: WaitAnswer = self._answer(request)
         return answer
 
+    def cancel(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        *,
+        whole: bool = False,
+    ) -> None:
+        raise AssertionError("nobody is interrupted here")
+
     def fetch(self, object_id: ObjectId, into: pathlib.Path | None = None) -> Fetched:
         assert into is None, "nothing large is counted here"
         return self.fetch_many([object_id])[0]

@@ -98,6 +98,16 @@ class FakeClient:
         answer = WaitAnswer(list(tasks), list(objects))
         self._tell("wait", reply, answer, session, list(tasks), list(objects), mode)
 
+    def cancel(
+        self,
+        session: SessionId,
+        tasks: Sequence[TaskId],
+        objects: Sequence[ObjectId],
+        *,
+        whole: bool,
+    ) -> None:
+        self.server.journal.write("cancel", session, list(tasks), list(objects), whole)
+
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:
         data = self.server.data.get(object_id)
         report = ObjectReport(object_id, ObjectState.FINISHED, len(data or b""), "text")

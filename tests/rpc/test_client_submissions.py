@@ -158,7 +158,7 @@ def test_a_submission_and_a_wait_for_what_it_makes_are_one_call() -> None:
 
     server = play(scene)
 
-    assert server.journal.named("compute") == [(Submission(SESSION), [OBJECT])]
+    assert server.journal.named("compute") == [(Submission(SESSION, fails_alone=True), [OBJECT])]
     assert [entry[0] for entry in server.journal.entries] == [
         "client joined",
         "compute",

@@ -92,3 +92,17 @@ def test_an_answer_to_somebody_who_has_gone_goes_nowhere() -> None:
     held[0].answer(WaitAnswer())
     with pytest.raises(InvariantError, match="twice"):
         held[0].refuse("no")
+
+
+def test_a_cancellation_comes_behind_the_end_of_the_wait_that_was_interrupted() -> None:
+    def scene(client: ClientConnection) -> None:
+        with pytest.raises(TimeoutError):
+            client.wait(SESSION, [], [OBJECT], "all", timeout=0.01)
+        client.cancel(SESSION, [], [OBJECT])
+        client.server_info()
+
+    server = play(scene, lambda server: server.rules.update(wait=lambda reply: None))
+
+    names = [entry[0] for entry in server.journal.entries]
+    assert names.index("abandoned") < names.index("cancel")
+    assert server.journal.named("cancel") == [(SESSION, [], [OBJECT], False)]

@@ -153,8 +153,8 @@ def test_columns_that_do_not_fit_are_the_clients_fault() -> None:
 def test_a_request_of_an_unknown_kind_is_the_clients_fault() -> None:
     async def scene(connection: Connection, bootstrap: Capability) -> None:
         await bootstrap.registerClient(version=CLIENT_VERSION)
-        message = write_words(write_numbers([5, 11]), [])
-        assert await farewell_to(connection, message) == "a request: nobody can ask for number 11"
+        message = write_words(write_numbers([5, 99]), [])
+        assert await farewell_to(connection, message) == "a request: nobody can ask for number 99"
 
     play(scene)
 

@@ -104,3 +104,36 @@ def test_one_that_wants_nothing_is_answered_when_it_is_granted() -> None:
     s = scene(1)
     s.draft.task()
     assert isinstance(s.client.submit(s.draft), AnswerDone)
+
+
+def test_what_fails_of_it_fails_alone_also_in_a_session_that_stops() -> None:
+    # given
+    s = scene(1)
+    first, (a,) = s.draft.task()
+    request = s.client.compute(s.draft, a)
+    s.assign(first)
+
+    # when
+    s.governors[0].fail(first, "why")
+
+    # then: who waits for it is told, and nobody else
+    refused = s.world.answers[request]
+    assert isinstance(refused, Refuse)
+    second, (b,) = s.draft.task(keep=True)
+    request = s.client.compute(s.draft, b)
+    s.run(second)
+    assert isinstance(s.world.answers[request], AnswerWait)
+    waits = s.client.wait(s.draft.session, mode="session")
+    assert isinstance(s.world.answers[waits], AnswerWait)
+
+
+def test_what_was_submitted_apart_ends_a_session_that_stops() -> None:
+    s = scene(1)
+    first, (a,) = s.draft.task()
+    s.client.compute(s.draft, a)
+    s.run(first)
+    second, _ = s.draft.task()
+    s.submit()
+    s.assign(second)
+    s.governors[0].fail(second)
+    assert s.world.state.graph.sessions[s.draft.session].failure is not None

@@ -215,3 +215,24 @@ def test_a_chain_of_any_length_is_skipped() -> None:
     tasks: list[Task] = list(s.world.state.graph.tasks.values())
     assert sum(task.row is TaskRow.SKIPPED for task in tasks) == 3000
     assert s.world.state.graph.sessions[s.draft.session].unfinished == 0
+
+
+def test_a_failure_is_told_to_who_waits_for_the_whole_session_once() -> None:
+    s, tasks = a_chain_and_another()
+    s.governors[0].fail(tasks[0], "why")
+    s.governors[0].finish(tasks[3])
+
+    first = s.client.wait(s.draft.session, mode="session")
+    second = s.client.wait(s.draft.session, mode="session")
+
+    assert failure_of(s, first).message == "why"
+    assert isinstance(s.world.answers[second], AnswerWait)
+
+
+def test_who_was_told_of_a_failure_is_not_told_with_the_whole_session_again() -> None:
+    s, tasks = a_chain_and_another()
+    s.governors[0].fail(tasks[0], "why")
+    s.governors[0].finish(tasks[3])
+    assert failure_of(s, s.client.wait(s.draft.session, tasks[2])).message == "why"
+    waits = s.client.wait(s.draft.session, mode="session")
+    assert isinstance(s.world.answers[waits], AnswerWait)

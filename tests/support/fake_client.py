@@ -16,6 +16,7 @@ from rain.server.messages import (
     AnswerSession,
     AnswerStates,
     AnswerWait,
+    Cancelled,
     ClientLeft,
     FetchAsked,
     GatherReports,
@@ -79,6 +80,7 @@ class FakeClient:
         """Submits, and waits for these objects with the same request."""
         request = self.world.request()
         submission = draft.fill(encoded(draft.take()))
+        submission.fails_alone = True
         self.world.turn(Submitted(self.id, request, submission, objects))
         return request
 
@@ -109,6 +111,16 @@ class FakeClient:
 
     def abandon(self, request: RequestId) -> None:
         self.world.turn(RequestAbandoned(self.id, request))
+
+    def cancel(
+        self,
+        session: SessionId,
+        *tasks: TaskId,
+        objects: tuple[ObjectId, ...] = (),
+        whole: bool = False,
+    ) -> None:
+        """Is interrupted while it waits."""
+        self.world.turn(Cancelled(self.id, session, tasks, objects, whole))
 
     def leave(self) -> None:
         self.world.clients.remove(self)

@@ -24,10 +24,12 @@ WAIT_MODES = ("all", "some", "session", "news", "glance")
 _MORE, _LAST, _WAIT = 0, 1, 2  # a part of a submission, its last part, a wait in the first mode
 _ABANDON = _WAIT + len(WAIT_MODES)
 _OPEN, _CLOSE, _UNKEEP = _ABANDON + 1, _ABANDON + 2, _ABANDON + 3
+_CANCEL, _LAST_ALONE = _UNKEEP + 1, _UNKEEP + 2  # the last part of one whose tasks fail alone
 
 _HEADS = 2  # the request's number, and what it is
 _WAIT_HEADS = 4
 _OPEN_HEADS = 3
+_CANCEL_HEADS = 4
 
 
 @frozen
@@ -36,7 +38,7 @@ class SubmitPart:
 
     part: Submission
     uploaded: Sequence[ObjectId]  # constants of the part whose bytes went ahead
-    last: bool
+    last: bool  # that it fails alone is said with it
     wanted: Sequence[ObjectId] = ()  # if any, it is answered as a wait for all of these
 
 
@@ -54,6 +56,16 @@ class Wait:
 @frozen
 class Abandon:
     """Nobody waits for the answer to this number any more."""
+
+
+@frozen
+class Cancel:
+    """Nobody wants these any more, or nothing of the session. Never answered."""
+
+    session: SessionId
+    tasks: Sequence[TaskId]
+    objects: Sequence[ObjectId]
+    whole: bool
 
 
 @frozen
@@ -79,7 +91,7 @@ class Unkeep:
     objects: Sequence[ObjectId]
 
 
-Request: TypeAlias = SubmitPart | Wait | Abandon | OpenSession | CloseSession | Unkeep
+Request: TypeAlias = SubmitPart | Wait | Abandon | Cancel | OpenSession | CloseSession | Unkeep
 
 
 def write_request(number: int, request: Request) -> bytes:
@@ -92,6 +104,9 @@ def write_request(number: int, request: Request) -> bytes:
             numbers = [number, asked, session, since, *lengths, *tasks, *objects]
         case Abandon():
             numbers = [number, _ABANDON]
+        case Cancel(session, tasks, objects, whole):
+            heads = [session, int(whole), len(tasks), len(objects)]
+            numbers = [number, _CANCEL, *heads, *tasks, *objects]
         case OpenSession():
             return _write_open(number, request)
         case CloseSession(session):
@@ -117,7 +132,9 @@ def _write_part(
     last: bool,
     wanted: Sequence[ObjectId],
 ) -> bytes:
-    asked = _LAST if last else _MORE
+    asked = _MORE
+    if last:
+        asked = _LAST_ALONE if part.fails_alone else _LAST
     numbers = [number, asked, *submission_numbers(part, uploaded, wanted)]
     data = part.tasks.configs
     if part.constants.ids:
@@ -135,9 +152,10 @@ def read_request(content: bytes) -> tuple[int, Request]:
         raise no_lengths("a request")
     number: int = raw[0]
     asked: int = raw[1]
-    if _MORE <= asked <= _LAST:
+    if _MORE <= asked <= _LAST or asked == _LAST_ALONE:
         part, uploaded, wanted = read_submission(raw, _HEADS, data, start, end)
-        return number, SubmitPart(part, uploaded, asked == _LAST, wanted)
+        part.fails_alone = asked == _LAST_ALONE
+        return number, SubmitPart(part, uploaded, asked != _MORE, wanted)
     numbers = raw.tolist()
     if _WAIT <= asked < _ABANDON:
         return number, _read_wait(numbers, WAIT_MODES[asked - _WAIT])
@@ -149,6 +167,8 @@ def read_request(content: bytes) -> tuple[int, Request]:
         if len(numbers) <= _HEADS:
             raise no_lengths("the end of a session")
         return number, CloseSession(SessionId(numbers[_HEADS]))
+    if asked == _CANCEL:
+        return number, _read_cancel(numbers)
     if asked == _UNKEEP:
         return number, Unkeep([ObjectId(one) for one in numbers[_HEADS:]])
     raise ProtocolError(f"a request: nobody can ask for number {asked}")
@@ -167,6 +187,15 @@ def _read_wait(numbers: list[Any], mode: str) -> Wait:
         raise ProtocolError(f"a wait: {since} tasks cannot have been told before")
     named = cut_columns("a wait", numbers, start, (tasks, objects))
     return Wait(session, named[0], named[1], mode, since)
+
+
+def _read_cancel(numbers: list[Any]) -> Cancel:
+    start = _HEADS + _CANCEL_HEADS
+    if len(numbers) < start:
+        raise no_lengths("what is cancelled")
+    session, whole, tasks, objects = numbers[_HEADS:start]
+    named = cut_columns("what is cancelled", numbers, start, (tasks, objects))
+    return Cancel(session, named[0], named[1], bool(whole))
 
 
 def _read_open(numbers: list[Any], content: bytes, start: int, end: int) -> OpenSession:

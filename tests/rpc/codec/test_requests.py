@@ -11,6 +11,7 @@ from rain.base.wire import ConstantColumns, Submission, WaitAnswer
 from rain.rpc.codec.requests import (
     WAIT_MODES,
     Abandon,
+    Cancel,
     CloseSession,
     OpenSession,
     Request,
@@ -49,17 +50,32 @@ waits = st.builds(
     st.sampled_from(WAIT_MODES),
     counted,
 )
+cancels = st.builds(
+    Cancel,
+    sessions,
+    st.lists(task_ids, max_size=FEW),
+    st.lists(object_ids, max_size=FEW),
+    st.booleans(),
+)
 openings = st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure))
 closings = st.builds(CloseSession, sessions)
 unkeeps = st.builds(Unkeep, st.lists(object_ids, max_size=FEW))
 requests: st.SearchStrategy[Request] = (
-    parts | waits | st.just(Abandon()) | openings | closings | unkeeps
+    parts | waits | cancels | st.just(Abandon()) | openings | closings | unkeeps
 )
 
 
 @given(counted, requests)
 def test_a_request_arrives_as_it_was_sent(number: int, request: Request) -> None:
     assert read_request(write_request(number, request)) == (number, request)
+
+
+def test_the_last_part_of_a_submission_says_that_its_tasks_fail_alone() -> None:
+    part = SubmitPart(Submission(SessionId(1), fails_alone=True), [], last=True)
+    _, read = read_request(write_request(1, part))
+    assert isinstance(read, SubmitPart)
+    assert read.last
+    assert read.part.fails_alone
 
 
 def test_constants_that_went_ahead_are_named_and_their_data_stays_behind() -> None:

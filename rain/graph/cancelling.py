@@ -1,0 +1,47 @@
+"""What goes when somebody does not want some results any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rain.graph.task import Task
+
+
+def unwanted(targets: Iterable[Task]) -> list[Task]:
+    """Unfinished tasks that serve nothing but these: they themselves, and what only they need.
+
+    A task goes with them when each object that it makes is kept by nobody, and read only by tasks
+    that go as well, or that cannot run without these.
+    """
+    gone = dict.fromkeys(task for task in targets if task.goes_on and not task.is_done)
+    lost = _readers(gone)
+    pending = list(lost)
+    while pending:
+        for data_object in pending.pop().inputs:
+            producer = data_object.producer
+            if producer is None or producer in lost or producer.is_done or not producer.goes_on:
+                continue
+            if _serves_only(producer, lost):
+                gone[producer] = lost[producer] = None
+                pending.append(producer)
+    return list(gone)
+
+
+def _readers(tasks: Iterable[Task]) -> dict[Task, None]:
+    """These, and all that cannot run without them."""
+    found = dict.fromkeys(tasks)
+    pending = list(found)
+    while pending:
+        for output in pending.pop().outputs:
+            for reader in output.consumers:
+                if not reader.is_done and reader not in found:
+                    found[reader] = None
+                    pending.append(reader)
+    return found
+
+
+def _serves_only(producer: Task, lost: dict[Task, None]) -> bool:
+    return not any(
+        output.kept or any(not reader.is_done and reader not in lost for reader in output.consumers)
+        for output in producer.outputs
+    )
