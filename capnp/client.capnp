@@ -8,9 +8,10 @@ interface ClientService {
   # Waits until the object is finished. Larger data is then read over a stream: from the holder, or
   # from the server, which passes it on.
 
-  update @1 (tasks :List(Int64), objects :List(Int64))
+  update @1 (tasks :List(Int64), objects :List(Int64), logs :Bool)
       -> (tasks :List(Common.TaskReport), objects :List(Common.ObjectReport), refusal :Common.Refusal,
           described :List(Common.DescribedObject));
+  # With `logs`, reports of tasks have what these have printed.
 
   serverInfo @2 () -> (governors :List(Common.GovernorReport), refusal :Common.Refusal);
 

@@ -77,6 +77,7 @@ struct TaskNote {
   task @0 :Int64;
   user @1 :Text;
   debug @2 :Text;
+  logs @3 :Text;          # what it has printed
 }
 
 struct ObjectNote {
@@ -150,6 +151,7 @@ struct TaskReport {
   debug @6 :Text;
   user @7 :Text;
   attempts @8 :List(FailedAttempt);     # those that have failed so far
+  logs @9 :Text;                        # what it has printed, if that was asked for
 }
 
 struct ObjectReport {

@@ -349,6 +349,13 @@ class Session:
             self._cancel((), [obj])
             raise
 
+    def logs(self, task: Task) -> str:
+        """What a task has printed (see `Task.logs`)."""
+        submitted_items(self, [task])
+        connection = self._connection()
+        with self._asking:
+            return connection.logs(task.packed_id if task.unit is None else task.unit.task_id)
+
     def update(self, items: Iterable[Task | DataObject]) -> None:
         """Refreshes states and infos of tasks and objects."""
         self._client().update(items)

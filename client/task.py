@@ -230,6 +230,13 @@ class Task(metaclass=TaskMeta):
         """Refreshes state and info."""
         self.session.update((self,))
 
+    def logs(self) -> str:
+        """What the task has printed, when it is over: "" for nothing, or while it has not ended.
+
+        The text of stdout comes first. That of stderr follows below a line "[stderr]".
+        """
+        return self.session.logs(self)
+
     def settle(self) -> TaskShape:
         """The final shape: what the user has changed in the specs is taken over."""
         shape = self.wire_shape

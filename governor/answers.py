@@ -115,8 +115,8 @@ class AnswerReader:
                     place = len(results) - 1
                     self._staged += [Staged(place, *one) for one in self._put_off]
                     self._put_off.clear()
-                if words and type(result) is not str:
-                    done.notes.append(TaskNote(TaskId(task), str(words[1]), str(words[0])))
+                if words:
+                    _note(done.notes, TaskId(task), result, words)
         except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
             raise self._nonsense(error) from None
         return done if tasks else None
@@ -158,6 +158,16 @@ class AnswerReader:
             return self._adopt(path)
         self._put_off.append((place, path))
         return _NOT_YET
+
+
+def _note(notes: list[TaskNote], task: TaskId, result: Any, words: list[Any]) -> None:
+    """Debug lines, the user's notes and what was printed; the first go with a failure itself."""
+    debug, user, *printed = map(str, words)
+    logs = printed[0] if printed else ""
+    if type(result) is not str:
+        notes.append(TaskNote(task, user, debug, logs))
+    elif logs:
+        notes.append(TaskNote(task, logs=logs))
 
 
 def _is_plain(result: Any) -> TypeGuard[Outputs]:

@@ -21,6 +21,7 @@ from rain.governor.executor_process import (
     cause_of_death,
     kill_group,
     place_reached,
+    printed_before_death,
 )
 from rain.governor.file_work import InOrder
 from rain.governor.messages import (
@@ -166,7 +167,8 @@ class ExecutorLink:
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
         cause = cause_of_death(self.number, status, self._places, tail, self._fault)
         place = place_reached(self.number, self._places)
-        self._tell(ExecutorDied(self.number, cause, unstarted, place))
+        logs = printed_before_death(self.number, self._places)
+        self._tell(ExecutorDied(self.number, cause, unstarted, place, logs))
 
     def _unread(self) -> int:
         """How many bytes of what was said the executor, which is dead, has not read."""

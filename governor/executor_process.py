@@ -15,11 +15,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import BinaryIO
 
 from attrs import Factory, frozen
 
 import rain
 from rain.base import executor_protocol as protocol
+from rain.common.printed import as_logs, excerpt_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.governor.strays import Origin, kill_tree, marked
 
@@ -94,8 +96,8 @@ def start_executor(number: int, places: Places) -> Started:
         ours.callback(their_socket.close)
         taken_tokens, tokens = _pipe(ours, ours)
         answers, their_answers = _pipe(ours, theirs)
-        out = theirs.enter_context(places.log(number, "out").open("wb"))
-        err = theirs.enter_context(places.log(number, "err").open("wb"))
+        out = theirs.enter_context(_log_to_read(places.log(number, "out")))
+        err = theirs.enter_context(_log_to_read(places.log(number, "err")))
         environment = _environment(number, places)
         environment[protocol.SOCKET_FD] = str(their_socket.fileno())
         environment[protocol.TOKENS_FD] = str(taken_tokens)
@@ -146,6 +148,12 @@ def start_program(number: int, words: Sequence[str], places: Places) -> StartedP
         )
         ours.pop_all()
     return StartedProgram(process, listener)
+
+
+def _log_to_read(path: Path) -> BinaryIO:
+    """A new log that the executor reads, too, and empties (see rain/executor/printed.py)."""
+    path.unlink(missing_ok=True)
+    return path.open("a+b")
 
 
 def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
@@ -204,6 +212,12 @@ def _ending(status: int) -> str:
         name = f"signal {-status}"
     hint = " (the kernel does this when memory runs out)" if -status == signal.SIGKILL else ""
     return f"was killed by {name}{hint}"
+
+
+def printed_before_death(number: int, places: Places) -> str:
+    """What the task that ran last has printed: the log has nothing else."""
+    out, err = (excerpt_of(str(places.log(number, stream))) for stream in ("out", "err"))
+    return as_logs(out, err)
 
 
 def _tail(path: Path, size: int) -> str:

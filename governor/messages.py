@@ -115,6 +115,7 @@ class ExecutorDied:
     cause: str  # exit code or signal, and the tails of its logs
     unstarted: int = 0
     place: int = 0  # of the call that ran inside of a unit, from 1
+    logs: str = ""  # what the task that it ran has printed
 
 
 @frozen
@@ -141,6 +142,7 @@ class BuiltinDone:
     run: int
     duration: float
     result: Outputs | Failed
+    logs: str = ""  # what it has printed
 
 
 @frozen

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
+from rain.common.printed import as_logs, excerpt
+
 _WANTED = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
 
@@ -62,6 +64,12 @@ def _nameless(folder: Path) -> int:
     descriptor = os.open(path, _NEW, 0o600)
     path.unlink()
     return descriptor
+
+
+def logs_of(said: Said, *, hides_stdout: bool) -> str:
+    """What is kept of it for users; an stdout that is the task's output is no log."""
+    out = "" if hides_stdout else excerpt(said.stdout, os.fstat(said.stdout).st_size)
+    return as_logs(out, excerpt(said.stderr, os.fstat(said.stderr).st_size))
 
 
 def tail(descriptor: int, most: int) -> str:

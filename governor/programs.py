@@ -22,7 +22,7 @@ from attrs import define
 from rain.base.ids import session_of
 from rain.governor.builtin_files import Job
 from rain.governor.messages import BuiltinDone, Event, Failed, Outputs, RunBuiltin
-from rain.governor.printed import Said, Spares
+from rain.governor.printed import Said, Spares, logs_of
 from rain.governor.program import Program
 from rain.governor.program_folder import (
     STDIN,
@@ -179,11 +179,13 @@ class Programs:
         self._done(run, await trio.to_thread.run_sync(_take, run, failed))
 
     def _done(self, run: Run, result: Outputs | Failed) -> None:
-        effect = run.job.effect
+        effect, logs = run.job.effect, ""
         if run.said is not None:
+            hides_stdout = STDOUT in run.program.out_paths and not isinstance(result, Failed)
+            logs = logs_of(run.said, hides_stdout=hides_stdout)
             self._spares.give_back(run.said)
         del self._runs[effect.run]
-        self._tell(BuiltinDone(effect.run, time.monotonic() - run.began, result))
+        self._tell(BuiltinDone(effect.run, time.monotonic() - run.began, result, logs))
 
     async def _end_with_the_governor(self) -> None:
         try:

@@ -14,7 +14,7 @@ from rain.base.errors import InvariantError
 from rain.base.failures import FailureCause
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.resources import Resources
-from rain.base.wire import GovernorReport, Orders
+from rain.base.wire import GovernorReport, Orders, TaskNote
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls
 from rain.governor.dispatch import Dispatch
@@ -38,6 +38,7 @@ from rain.governor.reaping import IDLE_SECONDS
 from rain.governor.tables import TaskMove, TaskRow
 
 _FOLLOWING = TaskRow.FOLLOWING
+_OVER = (TaskRow.FINISHED, TaskRow.FAILED)
 
 
 class State:
@@ -135,7 +136,7 @@ class State:
             duration = durations[place]
             task.meter.add(duration)
             self._endings.end(task, duration, result)
-            if notes is not None and task_id in notes and task.row is TaskRow.FINISHED:
+            if notes is not None and task_id in notes and task.row in _OVER:
                 self.outbox.update.task_notes.append(notes[task_id])
         pool.after_answers(executor)
 
@@ -155,6 +156,7 @@ class State:
         """Something inside the governor has ended."""
         task = self.dispatch.run_ended(event.run)
         self._endings.end(task, event.duration, event.result)
+        self._note_logs(task, event.logs)
 
     def on_executor_died(self, event: ExecutorDied) -> None:
         """An executor is gone; only what it was running has failed."""
@@ -169,8 +171,14 @@ class State:
                 lost = f"Lost connection to the executor: {event.cause}"
                 message = failure_at(task, event.place, lost)
                 self._endings.fail(task, Failed(message, cause=FailureCause.EXECUTOR))
+                self._note_logs(task, event.logs)
         if not executor.ready:
             self._blame_failed_start(executor.runner, event.cause)
+
+    def _note_logs(self, task: Task, logs: str) -> None:
+        """What a task has printed, unless nobody wants to hear of it any more."""
+        if logs and task.row in _OVER:
+            self.outbox.update.task_notes.append(TaskNote(task.id, logs=logs))
 
     def _blame_failed_start(self, runner: str, cause: str) -> None:
         """An executor could not even start. One task fails of it, else they would wait for ever."""

@@ -233,6 +233,7 @@ class TaskNote:
     task: TaskId
     user: str = ""  # JSON
     debug: str = ""
+    logs: str = ""  # what it has printed
 
 
 @frozen
@@ -322,6 +323,7 @@ class TaskReport:
     debug: str = ""
     user: str = ""
     attempts: tuple[FailedAttempt, ...] = ()  # those that have failed so far
+    logs: str = ""  # what it has printed, if that was asked for
 
 
 @frozen

@@ -24,6 +24,7 @@ from rain.executor.gpus import visible_gpus
 from rain.executor.memory import Memory
 from rain.executor.modules import explained
 from rain.executor.parent import die_with_parent
+from rain.executor.printed import take_printed, with_printed
 from rain.executor.staging import throw_away
 from rain.executor.task_folder import TaskFolder
 from rain.executor.threads import Threads
@@ -108,6 +109,9 @@ class Executor:
             else:
                 result, words = self.work_apart(call)
             ended = now()
+            said = take_printed()
+            if said is not None:
+                result, words = with_printed(result, words, said)
             row = [call.task, ended - started, result]
             desk.answer(row + words if words else row, ended)
             # What follows is done while the answer travels.

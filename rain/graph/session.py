@@ -81,6 +81,9 @@ class Session:
     done: list[TaskId] | None = None  # in this order; kept from the first client on that follows
     followers: list[Wait] = Factory(list)  # the waits for more of them
     undelivered: dict[DataObject, None] = Factory(dict)  # small kept results not yet sent
+    logs: dict[TaskId, str] = Factory(dict)  # what tasks have printed, those that ended last
+    logs_size: int = 0
+    logs_let_go: bool = False  # there were more
     sched: object = None  # the scheduler's own
 
     def __repr__(self) -> str:

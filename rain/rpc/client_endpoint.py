@@ -337,6 +337,10 @@ class ClientConnection:
     ) -> tuple[list[TaskReport], list[ObjectReport]]:
         return self._thread.run(self._calls.update, tasks, objects)
 
+    def logs(self, task: TaskId) -> str:
+        """What a task has printed when it ran last."""
+        return self._thread.run(self._calls.logs, task)
+
     def server_info(self) -> list[GovernorReport]:
         return self._thread.run(self._calls.server_info)
 

@@ -147,6 +147,15 @@ class ClientSession:
                 object_reports += read_described_objects(results.objects, results.described)
         return task_reports, object_reports
 
+    async def logs(self, task: TaskId) -> str:
+        """What a task has printed."""
+        await self.requests.passed()
+        call = self._calls.service.update(tasks=[task], objects=[], logs=True)
+        results = await self._calls.answer(call)
+        with reading("what a task has printed"):
+            (report,) = read_task_reports(results.tasks)
+        return report.logs
+
     async def server_info(self) -> list[GovernorReport]:
         results = await self._calls.answer(self._calls.service.serverInfo())
         with reading("the server's info"):

@@ -108,7 +108,11 @@ class ClientHandler(Protocol):
         tasks: Sequence[TaskId],
         objects: Sequence[ObjectId],
         reply: Reply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]],
-    ) -> None: ...
+        *,
+        logs: bool = False,
+    ) -> None:
+        """Answered at once; with what the tasks have printed if that is asked for."""
+        ...
 
     def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None: ...
 

@@ -182,9 +182,10 @@ class ServedClient:
         self._handler.fetch(object_id, reply)
         return partial(_write_fetched, await self._patiently(reply))
 
-    async def _update(self, asked: tuple[list[TaskId], list[ObjectId]]) -> Write:
+    async def _update(self, asked: tuple[list[TaskId], list[ObjectId], bool]) -> Write:
         reply: CallReply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]] = CallReply()
-        self._handler.update(*asked, reply)
+        tasks, objects, logs = asked
+        self._handler.update(tasks, objects, reply, logs=logs)
         return partial(_write_reports, await reply.value())
 
     async def _server_info(self, _: None) -> Write:
@@ -269,8 +270,8 @@ def _write_fetched(fetched: Fetched, results: Builder) -> None:
         results.data = bytes(fetched.data)
 
 
-def _read_update(params: Reader) -> tuple[list[TaskId], list[ObjectId]]:
-    return list(params.tasks), list(params.objects)
+def _read_update(params: Reader) -> tuple[list[TaskId], list[ObjectId], bool]:
+    return list(params.tasks), list(params.objects), params.logs
 
 
 def _write_reports(

@@ -15,7 +15,6 @@ from rain.base.ids import (
     SHARED_RANGE,
     ClientId,
     ObjectId,
-    RequestId,
     SessionId,
     TaskId,
     session_of,
@@ -26,7 +25,7 @@ from rain.base.states import ObjectState
 from rain.base.wire import JoinedSession, ObjectReport, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.wait import WAIT_MODES
-from rain.server import failing, following, happenings, submitting, waiting
+from rain.server import failing, following, happenings, logs, submitting, waiting
 from rain.server.messages import (
     AnswerDone,
     AnswerJoined,
@@ -195,8 +194,8 @@ def _grant(
                 raise RefusedError(f"the data object {spell(object_id)} is not kept")
             session = data_object.session
             waiting.add(state, Wait(request, WaitMode.FETCH, session, (), (data_object,)))
-        case StatesAsked(client_id, request, task_ids, object_ids):
-            state.emit(_states(state, client_id, request, task_ids, object_ids))
+        case StatesAsked():
+            state.emit(_states(state, event))
 
 
 def _check_wanted(state: State, event: Submitted) -> None:
@@ -310,18 +309,16 @@ def _wait(
     waiting.add(state, wait)
 
 
-def _states(
-    state: State,
-    client_id: ClientId,
-    request: RequestId,
-    task_ids: tuple[TaskId, ...],
-    object_ids: tuple[ObjectId, ...],
-) -> AnswerStates:
-    return AnswerStates(
-        request,
-        tuple(_report_task(_task(state, client_id, task_id)) for task_id in task_ids),
-        tuple(_report_object(_object(state, client_id, object_id)) for object_id in object_ids),
-    )
+def _states(state: State, asked: StatesAsked) -> AnswerStates:
+    tasks = [_task(state, asked.client, task_id) for task_id in asked.tasks]
+    objects = [_object(state, asked.client, object_id) for object_id in asked.objects]
+    reports = tuple(map(_report_task, tasks))
+    if asked.logs:
+        texts = map(logs.logs_of, tasks)
+        reports = tuple(
+            evolve(report, logs=text) for report, text in zip(reports, texts, strict=True)
+        )
+    return AnswerStates(asked.request, reports, tuple(map(_report_object, objects)))
 
 
 def _report_object(data_object: DataObject) -> ObjectReport:

@@ -125,7 +125,7 @@ class Happenings:
         batch.ids.append(task.id)
         batch.starts.append(task.started)
         batch.durations.append(task.duration)
-        if task.user or task.debug:
+        if task.user or task.debug or task.id in task.session.logs:
             self._note(batch, task)
         self.bytes += _TASK_BYTES
 
@@ -135,9 +135,10 @@ class Happenings:
         if again:
             self.add(AttemptFailed(now, task.id, task.started, failed), size)
             return
-        notes = TaskNotes(task.user, failed.debug or task.debug)
+        logs = task.session.logs.get(task.id, "")
+        notes = TaskNotes(task.user, failed.debug or task.debug, logs)
         end = TaskFailed(now, task.id, failed.governor, task.started, failed.message, notes)
-        self.add(end, size + len(notes.user) + len(notes.debug))
+        self.add(end, size + len(notes.user) + len(notes.debug) + len(logs))
 
     def skipped(self, now: float, failure: SessionFailure, tasks: Sequence[Task]) -> None:
         """Tasks will never run, because another one has failed, or no governor fits."""
@@ -174,5 +175,6 @@ class Happenings:
         self._list.append(batch)
 
     def _note(self, batch: TasksFinished, task: Task) -> None:
-        batch.notes[task.id] = TaskNotes(task.user, task.debug)
-        self.bytes += _SMALL_BYTES + len(task.user) + len(task.debug)
+        logs = task.session.logs.get(task.id, "")
+        batch.notes[task.id] = TaskNotes(task.user, task.debug, logs)
+        self.bytes += _SMALL_BYTES + len(task.user) + len(task.debug) + len(logs)

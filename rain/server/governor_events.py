@@ -12,7 +12,7 @@ from rain.base.ids import GovernorId, ObjectId, TaskId, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import INLINE_LIMIT, TaskFailure, Update
 from rain.graph import Governor, Task, loss, progress
-from rain.server import failing, feasibility, finishing, happenings, losses, unfetched
+from rain.server import failing, feasibility, finishing, happenings, logs, losses, unfetched
 from rain.server.messages import (
     DismissGovernor,
     GovernorEvent,
@@ -54,6 +54,8 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         task = state.graph.tasks.get(task_note.task)
         if task is not None and task.assigned is governor:
             task.user, task.debug = task_note.user, task_note.debug
+            if task_note.logs:
+                logs.keep(task, task_note.logs)
     if update.finished.ids:
         governor.pace = max(len(update.finished.ids), governor.pace * 15 // 16)
         finishing.finish(state, governor, update)

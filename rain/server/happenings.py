@@ -136,6 +136,7 @@ class TaskNotes:
 
     user: str
     debug: str
+    logs: str = ""  # what it has printed
 
 
 @define(eq=False)

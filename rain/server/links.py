@@ -253,9 +253,12 @@ class ConnectedClient:
         tasks: Sequence[TaskId],
         objects: Sequence[ObjectId],
         reply: Reply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]],
+        *,
+        logs: bool = False,
     ) -> None:
         request = self.links.request(reply)
-        self.links.inbox.from_client(StatesAsked(self.id, request, tuple(tasks), tuple(objects)))
+        asked = StatesAsked(self.id, request, tuple(tasks), tuple(objects), logs)
+        self.links.inbox.from_client(asked)
 
     def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
         request = self.links.request(reply)

@@ -162,6 +162,7 @@ class StatesAsked:
     request: RequestId
     tasks: tuple[TaskId, ...]
     objects: tuple[ObjectId, ...]
+    logs: bool = False  # and what the tasks have printed
 
 
 @frozen

@@ -215,6 +215,10 @@ class FakeConnection:
             ],
         )
 
+    def logs(self, task: TaskId) -> str:
+        self._called("logs", session_of(task))
+        return f"printed by {task}"
+
     def server_info(self) -> Sequence[GovernorReport]:
         self._called("server_info")
         task, obj = TaskId(1 << 32 | 10), ObjectId(1 << 32 | 11)

@@ -224,9 +224,11 @@ def test_a_task_may_remove_its_own_folder(executor: Child) -> None:
     assert executor.value(lambda ctx: Path("file").write_text("x")) == 1
 
 
-def test_prints_go_to_the_log_at_once(executor: Child) -> None:
-    executor.call(lambda ctx: sys.stdout.write("hello\n"))
-    assert executor.log("out") == "hello\n"
+def test_prints_go_to_the_log_at_once_and_leave_it_with_the_answer(executor: Child) -> None:
+    log = str(executor.places.log(7, "out"))
+    said = executor.value(lambda ctx: sys.stdout.write("hello\n") and Path(log).read_text())
+    assert said == "hello\n"
+    assert executor.log("out") == ""
 
 
 def test_an_executor_ends_when_its_governor_has_closed_the_socket(executor: Child) -> None:

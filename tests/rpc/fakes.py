@@ -120,9 +120,12 @@ class FakeClient:
         tasks: Sequence[TaskId],
         objects: Sequence[ObjectId],
         reply: Reply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]],
+        *,
+        logs: bool = False,
     ) -> None:
+        printed = "printed" if logs else ""
         reports = (
-            [TaskReport(task, TaskState.RUNNING) for task in tasks],
+            [TaskReport(task, TaskState.RUNNING, logs=printed) for task in tasks],
             [ObjectReport(object_id, ObjectState.UNFINISHED) for object_id in objects],
         )
         self._tell("update", reply, reports, list(tasks), list(objects))

@@ -10,7 +10,7 @@ from rain.base.kinds import DataType
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import GovernorReport, ObjectReport, TaskReport
 from rain.rpc.codec.amounts import read_amounts, write_amounts
-from rain.rpc.codec.border import Builder, Reader, clean, shown
+from rain.rpc.codec.border import LOGS_LIMIT, Builder, Reader, clean, shown
 from rain.rpc.codec.failures import read_attempts, write_attempts
 
 _NO_TASK = -1  # session failures that no task is to blame for
@@ -65,6 +65,7 @@ def write_task_report(builder: Builder, report: TaskReport) -> None:
     builder.error = shown(report.error)
     builder.debug = shown(report.debug)
     builder.user = clean(report.user)
+    builder.logs = shown(report.logs, LOGS_LIMIT)
     if report.attempts:
         write_attempts(builder, "attempts", report.attempts)
 
@@ -80,6 +81,7 @@ def read_task_report(reader: Reader) -> TaskReport:
         debug=reader.debug,
         user=reader.user,
         attempts=read_attempts(reader.attempts),
+        logs=reader.logs,
     )
 
 

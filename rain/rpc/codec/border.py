@@ -33,6 +33,8 @@ of a message would end the program when one of its pointers is wrong.
 """
 
 TEXT_LIMIT = 64 * 1024
+
+LOGS_LIMIT = 256 * 1024
 """Characters of one text for people, such as a traceback."""
 
 NESTING_LIMIT = 16
@@ -84,10 +86,10 @@ def clean(text: str) -> str | bytes:
     return text if text.isascii() else text.encode("utf-8", "replace")
 
 
-def shown(text: str) -> str | bytes:
+def shown(text: str, limit: int = TEXT_LIMIT) -> str | bytes:
     """Text for people: clean, and without its middle if nobody would read that much."""
-    if len(text) > TEXT_LIMIT:
-        half = TEXT_LIMIT // 2
+    if len(text) > limit:
+        half = limit // 2
         left_out = len(text) - 2 * half
         text = f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
     return clean(text)

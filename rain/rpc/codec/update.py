@@ -16,7 +16,7 @@ from rain.base.wire import (
     check_counts,
 )
 from rain.rpc import schema
-from rain.rpc.codec.border import Builder, Reader, clean, shown
+from rain.rpc.codec.border import LOGS_LIMIT, Builder, Reader, clean, shown
 from rain.rpc.codec.columns import (
     SECOND,
     cut_bytes,
@@ -137,7 +137,7 @@ def _read_failure(row: Reader) -> TaskFailure:
 
 
 def _read_task_note(row: Reader) -> TaskNote:
-    return TaskNote(TaskId(row.task), row.user, row.debug)
+    return TaskNote(TaskId(row.task), row.user, row.debug, row.logs)
 
 
 def _read_object_note(row: Reader) -> ObjectNote:
@@ -170,6 +170,7 @@ def _write_task_notes(builder: Builder, notes: Sequence[TaskNote]) -> None:
         row.task = note.task
         row.user = clean(note.user)
         row.debug = shown(note.debug)
+        row.logs = shown(note.logs, LOGS_LIMIT)
 
 
 def _write_object_notes(builder: Builder, notes: Sequence[ObjectNote]) -> None:

@@ -89,6 +89,7 @@ def task_info(
         f'"governor":{quoted(governor)}',
         f'"user":{embedded(notes.user)}' if notes and notes.user else "",
         f'"debug":{quoted(notes.debug)}' if notes and notes.debug else "",
+        f'"logs":{quoted(notes.logs)}' if notes and notes.logs else "",
     ]
     return "{" + ",".join([part for part in parts if part]) + "}"
 

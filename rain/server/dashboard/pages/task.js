@@ -29,6 +29,7 @@ function about({ session, task, spec, story, now }) {
       ["Started", clock(seconds(last.start_time))], ["Duration", duration(last.duration)],
     ]),
     last.error ? [h("h2", {}, "Error"), h("pre", { class: "failure", tabindex: 0 }, last.error)] : null,
+    last.logs ? [h("h2", {}, "Printed"), h("pre", { tabindex: 0 }, last.logs)] : null,
     last.debug ? [h("h2", {}, "Debug"), h("pre", { tabindex: 0 }, last.debug)] : null,
     last.user ? [h("h2", {}, "What the task noted"), pretty(last.user)] : null,
     h("h2", {}, "What has happened"),

@@ -1,0 +1,42 @@
+"""What tasks have printed: kept as long as their session is open, of very much the latest part."""
+
+from __future__ import annotations
+
+from rain.graph import Task
+
+LIMIT = 32 * 1024 * 1024
+"""Letters that are kept for one session."""
+
+_COST = 200  # of an entry beside its letters
+
+LET_GO = (
+    "[nothing is known of what this task has printed: its session has printed so much since"
+    " then that the server has let the older part go]\n"
+)
+
+
+def keep(task: Task, text: str) -> None:
+    """A task has ended and has printed this."""
+    session = task.session
+    logs = session.logs
+    before = logs.pop(task.id, None)
+    if before is not None:
+        session.logs_size -= len(before) + _COST
+    logs[task.id] = text
+    session.logs_size += len(text) + _COST
+    if session.logs_size > LIMIT:
+        session.logs_let_go = True
+        for task_id, old in list(logs.items()):  # half of it at once, so that this is seldom
+            if session.logs_size <= LIMIT // 2 or task_id == task.id:
+                break
+            del logs[task_id]
+            session.logs_size -= len(old) + _COST
+
+
+def logs_of(task: Task) -> str:
+    """What it has printed when it ran last."""
+    session = task.session
+    logs = session.logs.get(task.id)
+    if logs is None:
+        return LET_GO if session.logs_let_go and task.is_done else ""
+    return logs

@@ -1,0 +1,119 @@
+"""What tasks print, on whatever way, can be read afterwards, and comes with their errors."""
+
+import ctypes
+import logging
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rain.client import Client, RainException, Session, TaskException, remote, tasks
+from tests.client.fake import World
+
+pytestmark = pytest.mark.whole
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with Client(cpus=1) as client, client.new_session("logs", on_failure="continue") as made:
+        yield made
+
+
+@remote(auto_encode="pickle")
+def talk(ctx: Any, name: str) -> None:
+    print("I am", name)  # noqa: T201 # as users do
+    subprocess.run(["/bin/echo", "a child of", name], check=True)
+    ctypes.pythonapi.puts(f"in C: {name}".encode())
+    warnings.warn(f"beware of {name}", stacklevel=1)
+    logging.getLogger("test").warning("logged by %s", name)
+
+
+@remote(auto_encode="pickle")
+def say_nothing(ctx: Any) -> None:
+    pass
+
+
+@remote(auto_encode="pickle")
+def print_and_fail(ctx: Any, text: str) -> None:
+    print(text)  # noqa: T201 # as users do
+    print("trouble", file=sys.stderr)  # noqa: T201 # as users do
+    raise ValueError("wrong")
+
+
+@remote(auto_encode="pickle")
+def print_and_die(ctx: Any) -> None:
+    print("last words")  # noqa: T201 # as users do
+    os._exit(3)
+
+
+def test_each_task_has_what_it_has_printed_itself(session: Session) -> None:
+    first, quiet, second = talk("first"), say_nothing(), talk("second")
+    session.submit()
+    session.wait_all()
+    for task, name in ((first, "first"), (second, "second")):
+        printed, _, warned = task.logs().partition("[stderr]\n")
+        assert printed.splitlines() == [f"I am {name}", f"a child of {name}", f"in C: {name}"]
+        assert f"UserWarning: beware of {name}" in warned
+        assert f"logged by {name}" in warned
+    assert quiet.logs() == ""
+
+
+def test_the_error_of_a_task_shows_what_it_has_printed(session: Session) -> None:
+    task = print_and_fail("at first")
+    session.submit()
+    with pytest.raises(TaskException, match="wrong\nIts stdout:\nat first\nIts stderr:\ntrouble"):
+        task.wait()
+    assert task.logs() == "at first\n[stderr]\ntrouble\n"
+
+
+def test_what_is_printed_without_end_is_kept_by_its_start_and_its_end(session: Session) -> None:
+    task = print_and_fail("a" * 100_000 + "b" * 100_000)
+    session.submit()
+    with pytest.raises(TaskException) as caught:
+        task.wait()
+    assert len(str(caught.value)) < 10_000
+    logs = task.logs()
+    assert len(logs) < 70_000
+    assert "bytes are left out here" in logs
+    assert logs.startswith("aaa")
+    assert "bbb\n[stderr]" in logs
+
+
+def test_a_task_that_ends_its_process_has_logs_as_well(session: Session) -> None:
+    task = print_and_die()
+    session.submit()
+    with pytest.raises(TaskException, match="last words"):
+        task.wait()
+    assert task.logs() == "last words\n"
+
+
+@pytest.mark.parametrize("status", [0, 4])
+def test_what_a_program_prints_is_kept_and_shown_when_it_fails(
+    session: Session, status: int
+) -> None:
+    task = tasks.Execute(f"echo printed; echo trouble >&2; exit {status}", shell=True)
+    session.submit()
+    if status:
+        with pytest.raises(TaskException, match="Its stdout:\nprinted\nIts stderr:\ntrouble"):
+            task.wait()
+    task.session.wait_some([task])
+    assert task.logs() == "printed\n[stderr]\ntrouble\n"
+
+
+def test_the_output_of_a_program_is_not_among_its_logs(session: Session) -> None:
+    task = tasks.Execute("echo printed; echo trouble >&2", shell=True, stdout=True)
+    session.submit()
+    task.wait()
+    assert task.logs() == "[stderr]\ntrouble\n"
+
+
+def test_what_was_not_submitted_has_no_logs(here: World) -> None:
+    task = talk("nobody", session=here.session)
+    with pytest.raises(RainException, match="was not submitted"):
+        task.logs()
+    here.session.submit()
+    assert task.logs() == f"printed by {task.packed_id}"

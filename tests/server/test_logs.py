@@ -1,0 +1,63 @@
+"""What tasks print is kept with their session, of very much the latest part."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.base.ids import TaskId
+from rain.base.wire import TaskNote
+from rain.server.messages import AnswerStates, StatesAsked
+from tests.support.events import listen
+from tests.support.scenes import Scene, scene
+
+
+def logs(s: Scene, task: TaskId, *, asked: bool = True) -> str:
+    request = s.world.request()
+    s.world.turn(StatesAsked(s.client.id, request, (task,), (), asked))
+    answer = s.world.answers[request]
+    assert isinstance(answer, AnswerStates)
+    return answer.tasks[0].logs
+
+
+def finish(s: Scene, task: TaskId, text: str) -> None:
+    s.assign(task)
+    update = s.governors[0].finished(task)
+    update.task_notes.append(TaskNote(task, logs=text))
+    s.governors[0].send(update)
+
+
+def test_they_are_told_to_who_asks_for_them() -> None:
+    s = scene(1)
+    task, _ = s.draft.task()
+    s.submit()
+    assert logs(s, task) == ""
+    finish(s, task, "printed")
+    assert logs(s, task) == "printed"
+    assert logs(s, task, asked=False) == ""
+
+
+def test_those_of_a_failed_task_are_kept_in_a_session_that_goes_on_and_in_the_event_log() -> None:
+    s = scene(1)
+    happenings = listen(s.world)
+    task, (made,) = s.draft.task()
+    s.client.compute(s.draft, made)
+    s.assign(task)
+    update = s.governors[0].failed(task, "why")
+    update.task_notes.append(TaskNote(task, logs="printed"))
+    s.governors[0].send(update)
+    assert logs(s, task) == "printed"
+    (end,) = [one for one in happenings.take().happenings if type(one).__name__ == "TaskFailed"]
+    assert "printed" in repr(end)
+
+
+def test_the_oldest_are_let_go_when_a_session_prints_very_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rain.server.logs.LIMIT", 80_000)
+    s = scene(1)
+    many = [s.draft.task()[0] for _ in range(9)]
+    s.submit()
+    for task in many:
+        finish(s, task, "x" * 10_000)
+    assert "let the older part go" in logs(s, many[0])
+    assert len(logs(s, many[-1])) == 10_000
