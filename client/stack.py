@@ -9,6 +9,7 @@ import traceback
 from itertools import islice
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 DEPTH = 6
 _ENTRIES = 2 * DEPTH
@@ -43,12 +44,30 @@ def here(above: int = 0) -> Stack:
 
 def as_text(stack: Stack) -> str:
     """The stack as tracebacks show it, the outermost frame first."""
-    entries = [
-        traceback.FrameSummary(code.co_filename, _line(code, position), code.co_name)
-        for code, position in reversed(list(zip(stack[::2], stack[1::2], strict=True)))
-        if isinstance(code, CodeType) and isinstance(position, int)
-    ]
-    return "".join(traceback.StackSummary.from_list(entries).format()).rstrip("\n")
+    entries: list[str] = []
+    for code, position in zip(stack[::2], stack[1::2], strict=True):
+        assert isinstance(code, CodeType)
+        assert isinstance(position, int)
+        line = _line(code, position)
+        frame = traceback.FrameSummary(code.co_filename, line, code.co_name)
+        (text,) = traceback.StackSummary.from_list([frame]).format()
+        cell = _cell(code.co_filename)
+        if not cell:
+            entries.append(text)
+            continue
+        _, _, source = text.partition("\n")
+        entries.append(f"  {cell}, line {line}, in {code.co_name}\n{source}")
+        if code.co_name == "<module>":
+            break  # whoever has called the cell is not the user
+    return "".join(reversed(entries)).rstrip("\n")
+
+
+def _cell(file_name: str) -> str:
+    """The cell of a notebook that the code stands in, as IPython knows it; else ""."""
+    ipython = sys.modules.get("IPython")
+    shell: Any = None if ipython is None else ipython.get_ipython()
+    named: Any = None if shell is None else shell.compile.format_code_name(file_name)
+    return "" if named is None else " ".join(named)
 
 
 def _line(code: CodeType, position: int) -> int:

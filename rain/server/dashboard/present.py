@@ -47,10 +47,19 @@ def why(state: State, task: Task) -> str:
             return f"{where} was told to run it and has not said yet that it has started."
         case TaskRow.RUNNING:
             return f"It runs on {where} for {max(state.now - task.started, 0.0):.1f} seconds."
-        case TaskRow.FINISHED:
-            return f"It has finished on {task.governor_address}."
+        case TaskRow.AHEAD:
+            return f"It was sent ahead to {where}, which makes what it reads, and starts it then."
         case _:
-            return f"It has failed on {task.governor_address}."
+            return _ending(task)
+
+
+def _ending(task: Task) -> str:
+    """How a task that is done has ended."""
+    if task.row is TaskRow.SKIPPED:
+        return "It will never run: it was cancelled, or what it needs has failed."
+    ending = "finished" if task.row is TaskRow.FINISHED else "failed"
+    on = f" on {task.governor_address}" if task.governor_address else ""
+    return f"It has {ending}{on}."
 
 
 def _missing(task: Task) -> str:

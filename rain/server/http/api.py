@@ -13,6 +13,7 @@ import trio
 from attrs import define, frozen
 
 from rain.base.errors import RefusedError
+from rain.base.ids import NUMBER_MASK
 from rain.server.dashboard import present, progress, reading, rows
 from rain.server.dashboard.digest import TASK_MARKS, Digest
 from rain.server.dashboard.library import Library
@@ -186,7 +187,8 @@ class Api:
         )
 
     async def _task(self, library: Library, asked: Asked) -> Json:
-        session, number = asked.number("session"), asked.number("task")
+        session = asked.number("session")
+        number = asked.number("task", largest=NUMBER_MASK)  # large ones are of who has joined
         known = await library.read(partial(reading.task, library.path, session, number))
         if known is None:
             raise _UnknownError(f"the event log knows no task {session}/{number}")

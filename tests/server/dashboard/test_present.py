@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from rain.base.failures import OnFailure
 from rain.base.ids import unpack
 from rain.server.dashboard import present
 from rain.server.dashboard.present import objects_now, task_now
+from tests.support.scenes import scene
 from tests.support.world import World, new_world
 
 
@@ -35,6 +37,18 @@ def test_it_says_why_each_task_is_where_it_is() -> None:
     assert "It runs on 127.0.0.1:9001 for" in now(world, first)["why"]
     governor.finish(first)
     assert now(world, first)["why"] == "It has finished on 127.0.0.1:9001."
+
+
+def test_it_says_of_what_went_ahead_and_of_what_will_never_run_why() -> None:
+    s = scene(1, on_failure=OnFailure.CONTINUE)
+    first, (made,) = s.draft.task()
+    second, _ = s.draft.task(made)
+    s.submit()
+    s.assign(first, second)
+    assert now(s.world, second)["why"].startswith("It was sent ahead to 127.0.0.1:")
+    s.governors[0].fail(first)
+    assert now(s.world, first)["why"].startswith("It has failed on 127.0.0.1:")
+    assert now(s.world, second)["why"].startswith("It will never run")
 
 
 def test_it_says_that_no_governor_has_what_a_task_needs() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from rain.base.ids import SessionId, unpack
+from rain.base.ids import FIRST_SHARED, SessionId, unpack
 from rain.server.dashboard import library as library_module
 from rain.server.dashboard import newest as newest_module
 from rain.server.dashboard.digest import Digest
@@ -159,8 +159,9 @@ def test_a_wrong_question_is_refused_with_one_line(
     assert answer.body.count(b"\n") == 1
 
 
-def test_what_nobody_knows_is_not_found(tmp_path: Path) -> None:
-    (answer,) = get(told(story(tmp_path)), "/api/task?session=1&task=10")
+@pytest.mark.parametrize("number", [10, FIRST_SHARED])
+def test_what_nobody_knows_is_not_found(tmp_path: Path, number: int) -> None:
+    (answer,) = get(told(story(tmp_path)), f"/api/task?session=1&task={number}")
 
     assert answer.status == 404
 
