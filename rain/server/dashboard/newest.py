@@ -28,9 +28,13 @@ ELSE json_array(
     json_extract(event, '$.error')
 ) END
 """
+# How those leave who have done with their work; the server writes these words.
+_IN_ORDER = """VALUES ('GovernorRemoved', 'it has stopped'),
+    ('ClientRemoved', ''), ('ClientRemoved', 'the other side closed the connection')"""
 _NEWEST = """
 SELECT id, timestamp, event_type, session, {about},
-    coalesce(json_extract(event, '$.info.error'), json_extract(event, '$.error_msg')) IS NOT NULL
+    (coalesce(json_extract(event, '$.info.error'), json_extract(event, '$.error_msg')) IS NOT NULL
+        AND (event_type, coalesce(json_extract(event, '$.error_msg'), '')) NOT IN ({in_order}))
         OR coalesce(json_extract(event, '$.reason'), '') = 'Error',
     substr(event, 1, {text}), length(event) FROM events
 WHERE {where} ORDER BY id DESC LIMIT {most}
@@ -40,7 +44,9 @@ WHERE {where} ORDER BY id DESC LIMIT {most}
 def newest(path: Path, query: Query) -> list[dict[str, Any]]:
     """The newest events that fit a query, the newest first."""
     chosen = selection(query)
-    statement = _NEWEST.format(about=_ABOUT, where=chosen.where, text=_TEXT, most=MOST_EVENTS)
+    statement = _NEWEST.format(
+        about=_ABOUT, where=chosen.where, text=_TEXT, most=MOST_EVENTS, in_order=_IN_ORDER
+    )
     with opened(path) as database:
         found = database.execute(statement, chosen.parameters).fetchall()
     return [

@@ -16,6 +16,7 @@ from rain.server.dashboard.digest import Digest
 from rain.server.dashboard.library import Library
 from rain.server.history.reader import EventReader
 from rain.server.http.site import Site
+from rain.server.messages import ClientLeft, GovernorLeft
 from rain.server.state import State
 from tests.server.dashboard.stories import Story, story
 from tests.server.http.asking import Got, ask, serving, site
@@ -157,6 +158,24 @@ def test_a_wrong_question_is_refused_with_one_line(
     assert answer.status == 400
     assert answer.body.decode().startswith(complaint)
     assert answer.body.count(b"\n") == 1
+
+
+def test_who_leaves_in_order_is_no_trouble(tmp_path: Path) -> None:
+    tale = story(tmp_path)
+    for cause in ("it has stopped", "the other side closed the connection"):
+        governor = tale.world.governor()
+        tale.world.turn(GovernorLeft(governor.id, cause))
+    client = tale.world.client()
+    tale.world.turn(ClientLeft(client.id, "the other side closed the connection"))
+
+    (answer,) = get(told(tale), "/api/events?types=GovernorRemoved,ClientRemoved")
+
+    found = [(event["type"], event["trouble"]) for event in answer.json["events"]]
+    assert found == [
+        ("ClientRemoved", False),
+        ("GovernorRemoved", True),
+        ("GovernorRemoved", False),
+    ]
 
 
 @pytest.mark.parametrize("number", [10, FIRST_SHARED])
