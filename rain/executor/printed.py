@@ -7,6 +7,7 @@ file has only what the running task has printed. If that ends its process, the g
 
 import os
 import sys
+from typing import Any
 
 from rain.common.printed import as_logs, excerpt, last_words
 
@@ -32,7 +33,7 @@ def take_printed() -> Said | None:
     return said
 
 
-def with_printed(result: object, words: list[str] | None, said: Said) -> tuple[object, list[str]]:
+def with_printed(result: Any, words: list[str] | None, said: Said) -> tuple[Any, list[str]]:
     """An answer with what was printed; an error shows the end of it."""
     if isinstance(result, str):
         result = result.rstrip("\n") + last_words(*said)

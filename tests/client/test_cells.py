@@ -99,16 +99,31 @@ def test_what_an_interrupted_cell_computed_makes_way_for_the_next(
         stays.wait()
 
 
+def fetch_all(session: Session, obj: DataObject) -> None:
+    session.fetch_all([obj])
+
+
+def wait(session: Session, obj: DataObject) -> None:
+    session.wait([obj])
+
+
+def wait_some(session: Session, obj: DataObject) -> None:
+    session.wait_some([obj])
+
+
+def download(session: Session, obj: DataObject) -> None:
+    session.download(obj, "never")
+
+
 @pytest.mark.parametrize(
     "waiting",
     [
         Session.fetch,
-        lambda session, obj: session.fetch_all([obj]),
-        lambda session, obj: session.wait([obj]),
-        lambda session, obj: session.wait_some([obj]),
-        lambda session, obj: session.download(obj, "never"),
+        fetch_all,
+        wait,
+        wait_some,
+        download,
     ],
-    ids=["fetch", "fetch_all", "wait", "wait_some", "download"],
 )
 def test_what_an_interrupted_call_waited_for_is_cancelled(
     here: World, waiting: Callable[[Session, DataObject], object]
