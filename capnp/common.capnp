@@ -55,6 +55,7 @@ enum FailureCause {
   task @0;          # the task itself: an exception, an exit code
   executor @1;      # the process that ran it has ended under it
   governor @2;      # its governor was lost; only the server says so
+  notStarted @3;    # its governor had no room to start it, and hands it back; only governors say so
 }
 
 struct TaskFailure {

@@ -17,6 +17,7 @@ from rain.common.errors import SessionException, TaskException
 _CAUSES = {
     FailureCause.TASK: "by itself",
     FailureCause.EXECUTOR: "its executor ended",
+    FailureCause.NOT_STARTED: "no governor could start it",
     FailureCause.GOVERNOR: "its governor was lost",
 }
 

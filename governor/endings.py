@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rain.base.errors import InvariantError
+from rain.base.failures import FailureCause
 from rain.base.ids import ObjectId, spell
 from rain.base.wire import INLINE_LIMIT, ObjectNote, TaskFailure
 from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
@@ -87,7 +88,9 @@ class Endings:
         return content if held_before is None else held_before
 
     def fail(self, task: Task, failure: Failed) -> None:
-        """The task has failed, wherever it stood."""
+        """The task has failed, wherever it stood. If there was no room, nothing lingers any more."""
+        if failure.cause is FailureCause.NOT_STARTED:
+            self._objects.reclaim()
         if task.row is TaskRow.READY:
             task.kind.group.leave()
         task.move(TaskMove.FAIL)

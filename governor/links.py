@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Protocol, assert_never
 
 import trio
@@ -28,6 +29,7 @@ from rain.governor.messages import (
     StartExecutor,
     TakeBackCalls,
 )
+from rain.governor.shortage import is_shortage
 from rain.governor.store import Store, remove
 from rain.governor.warden import Warden
 from rain.rpc.host import in_trio
@@ -110,7 +112,9 @@ class Executors:
             program = f" ({self._commands[runner][0]})" if runner in self._commands else ""
             cause = f"executor {number}{program} cannot be started: {error.strerror}"
             self._log.error("executor not started", executor=number, cause=cause)
-            self._tell(ExecutorDied(number, cause))
+            with suppress(OSError):  # it is not there, or the disk is in trouble
+                remove(self._places.folder(number))
+            self._tell(ExecutorDied(number, cause, short=is_shortage(error)))
             return
         self._warden.watch(link.process.pid)
         self._links[number] = link

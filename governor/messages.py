@@ -116,6 +116,7 @@ class ExecutorDied:
     unstarted: int = 0
     place: int = 0  # of the call that ran inside of a unit, from 1
     logs: str = ""  # what the task that it ran has printed
+    short: bool = False  # it was not even started, since the machine has no room for it
 
 
 @frozen

@@ -35,6 +35,7 @@ from rain.governor.program_folder import (
     why_failed,
 )
 from rain.governor.sandbox import BuiltinError, attempt
+from rain.governor.shortage import is_shortage
 from rain.governor.store import Store
 from rain.governor.strays import kill_tree, marked
 from rain.governor.warden import Warden
@@ -214,6 +215,8 @@ def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Po
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and is_shortage(error):
+                raise
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise BuiltinError(f"the program {program.args[0]!r} cannot be run: {reason}") from None
 

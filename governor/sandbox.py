@@ -8,15 +8,19 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar, TypeVarTuple
 
 from rain.base.errors import RainError
+from rain.base.failures import FailureCause
 from rain.base.ids import spell
 from rain.base.kinds import DataType, ObjectKind
 from rain.common.errors import RainException
 from rain.common.fs import copy_writable, unpack
 from rain.governor.messages import BuiltinInput, Failed, RunBuiltin, Stored
+from rain.governor.shortage import is_shortage
 from rain.governor.store import MEMORY_LIMIT, Store, StoreError
 
 Ts = TypeVarTuple("Ts")
 Result = TypeVar("Result")
+
+EXPORT = "buildin/export"
 
 
 class BuiltinError(RainError):
@@ -31,7 +35,11 @@ def attempt(effect: RunBuiltin, function: Callable[[*Ts], Result], *args: *Ts) -
         return Failed(str(error))
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        return Failed(f"{effect.kind.task_type}: {error.strerror or error}{where}")
+        message = f"{effect.kind.task_type}: {error.strerror or error}{where}"
+        # An export writes to where its user wants it, and that may be full for good.
+        if is_shortage(error) and effect.kind.task_type != EXPORT:
+            return Failed(message, cause=FailureCause.NOT_STARTED)
+        return Failed(message)
 
 
 def plain(path: object) -> str:

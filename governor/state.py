@@ -173,30 +173,37 @@ class State:
                 self._endings.fail(task, Failed(message, cause=FailureCause.EXECUTOR))
                 self._note_logs(task, event.logs)
         if not executor.ready:
-            self._blame_failed_start(executor.runner, event.cause)
+            self._blame_failed_start(executor.runner, event)
 
     def _note_logs(self, task: Task, logs: str) -> None:
         """What a task has printed, unless nobody wants to hear of it any more."""
         if logs and task.row in _OVER:
             self.outbox.update.task_notes.append(TaskNote(task.id, logs=logs))
 
-    def _blame_failed_start(self, runner: str, cause: str) -> None:
-        """An executor could not even start. One task fails of it, else they would wait for ever."""
+    def _blame_failed_start(self, runner: str, event: ExecutorDied) -> None:
+        """An executor could not even start. One task fails of it, else they would wait for ever.
+
+        If the machine had no room for it, the task is handed back instead.
+        """
         groups = [g for g in self.dispatch.groups.values() if g.runner == runner and g.count]
         if groups:
             task = min(groups, key=lambda group: group.rank()).first()
-            message = f"The executor unexpectedly terminated: {cause}"
-            self._endings.fail(task, Failed(message, cause=FailureCause.EXECUTOR))
+            if event.short:
+                failed = Failed(event.cause, cause=FailureCause.NOT_STARTED)
+            else:
+                message = f"The executor unexpectedly terminated: {event.cause}"
+                failed = Failed(message, cause=FailureCause.EXECUTOR)
+            self._endings.fail(task, failed)
 
     def on_not_stored(self, fetch: int, reason: str) -> None:
-        """There is no room for an object, whoever gives it: those that wait for it fail of that."""
-        self.objects.reclaim()
+        """There is no room for an object, whoever gives it: who waits for it is handed back."""
+        self.objects.reclaim()  # also where nobody waits for it yet
         target = self.objects.shut_out(fetch)
         if target is None or target.waiting is None:
             return
         message = f"the input {spell(target.id)} cannot be stored on its governor: {reason}"
         for task in dict.fromkeys(target.waiting):
-            self._endings.fail(task, Failed(message))
+            self._endings.fail(task, Failed(message, cause=FailureCause.NOT_STARTED))
 
     # How tasks are stopped.
 

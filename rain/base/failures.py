@@ -26,6 +26,7 @@ class FailureCause(enum.Enum):
     TASK = "task"  # its own: an exception, an exit code, wrong outputs
     EXECUTOR = "executor"  # the process that ran it has ended under it
     GOVERNOR = "governor"  # its governor was lost while it ran; the server finds that out
+    NOT_STARTED = "not started"  # nobody's: its governor had no room for it, and hands it back
 
 
 @frozen

@@ -175,6 +175,7 @@ class TaskMove(_Word):
     RECALL = "recall"  # a task that should have made its input there will not
     START = "start"
     FINISH = "finish"
+    HAND_BACK = "hand back"  # its governor could not start it
     ATTEMPT_FAILED = "attempt failed"  # whether there is another try is decided next
     FAIL = "fail"  # no other try
     SKIP = "skip"
@@ -209,15 +210,18 @@ TASK_STEPS: tuple[Step, ...] = (
     Step(TaskRow.AHEAD, TaskMove.INPUTS_FINISHED, TaskRow.ASSIGNED),
     Step(TaskRow.AHEAD, TaskMove.RECALL, TaskRow.PLANNED),
     Step(TaskRow.AHEAD, TaskMove.ATTEMPT_FAILED, TaskRow.WAITING),
+    Step(TaskRow.AHEAD, TaskMove.HAND_BACK, TaskRow.WAITING),
     Step(TaskRow.AHEAD, TaskMove.TAKE_BACK, TaskRow.WAITING),
     Step(TaskRow.AHEAD, TaskMove.GOVERNOR_LOST, TaskRow.WAITING),
     Step(TaskRow.ASSIGNED, TaskMove.START, TaskRow.RUNNING),
     Step(TaskRow.ASSIGNED, TaskMove.FINISH, TaskRow.FINISHED),
     Step(TaskRow.ASSIGNED, TaskMove.ATTEMPT_FAILED, TaskRow.READY),
+    Step(TaskRow.ASSIGNED, TaskMove.HAND_BACK, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.FINISH, TaskRow.FINISHED),
     Step(TaskRow.RUNNING, TaskMove.ATTEMPT_FAILED, TaskRow.READY),
+    Step(TaskRow.RUNNING, TaskMove.HAND_BACK, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.FINISHED, TaskMove.OUTPUT_LOST, TaskRow.READY),

@@ -8,7 +8,8 @@ class FailedTry:
     """One try of a task that has failed.
 
     `cause` is "task" for what it has done itself, "executor" when the process that ran it has ended
-    under it, and "governor" when its governor was lost, which costs it no try.
+    under it, "governor" when its governor was lost, which costs it no try, and "not started" when
+    no governor had room to start it.
     """
 
     cause: str

@@ -25,7 +25,7 @@ class Governor:
     id: GovernorId  # its incarnation
     number: int  # counts the governors that ever joined; breaks ties
     address: str  # how users see it, "host:port"; also where its data is read
-    resources: Resources
+    resources: Resources  # what may be planned on now: no cpus while it rests
     heard: float = 0.0  # when it last said something
 
     scheduled: dict[Task, None] = Factory(dict)  # every task that is planned here
@@ -40,14 +40,27 @@ class Governor:
     groups: dict[tuple[Session, str, str], int] = Factory(dict)  # planned tasks, by constraint
     kinds_told: set[KindId] = Factory(set)
     alone: tuple[Governor, ...] = field(init=False, default=())  # itself, for objects to share
+    offered: Resources = field(init=False)  # what it has come with
+    rests: bool = False  # it could not start tasks, and gets none for a while
     cpus: int = field(init=False, default=0)  # those of its resources, which are asked for often
     source: str = field(init=False, default="")  # how others are told to read from it
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:
         self.alone = (self,)
+        self.offered = self.resources
         self.cpus = self.resources.cpus
         self.source = Source(self.address, self.id).spell()
+
+    def rest(self) -> None:
+        """Nothing is to be planned on it."""
+        self.rests = True
+        self.resources, self.cpus = Resources(0), 0
+
+    def go_on(self) -> None:
+        """It may be planned on again."""
+        self.rests = False
+        self.resources, self.cpus = self.offered, self.offered.cpus
 
     def __repr__(self) -> str:
         return f"<Governor {self.number} {self.address}>"

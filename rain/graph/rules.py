@@ -24,6 +24,14 @@ def suits(kind: TaskKind, governor: Governor) -> bool:
     )
 
 
+def would_suit(kind: TaskKind, governor: Governor) -> bool:
+    """The same, also while the governor rests."""
+    wishes = kind.constraints
+    return kind.resources.fits(governor.offered) and (
+        wishes is None or wishes.admits(governor.address)
+    )
+
+
 def allows(task: Task, governor: Governor, governors: Iterable[Governor]) -> bool:
     """Whether the task may be planned there now."""
     kind = task.kind

@@ -79,7 +79,7 @@ class HorizonScheduler:
             self._accounts.forget(news.cleared)  # even if it has submitted in the same moment
             self._express.forget(news.cleared)
             self._shares.forget(news.cleared)
-        governors = list(graph.governors.values())
+        governors = [governor for governor in graph.governors.values() if not governor.rests]
         if not governors:
             return
         express = self._express

@@ -54,6 +54,8 @@ def distribute(state: State) -> None:
         return
     most = state.settings.overbooking
     for governor in state.touched:
+        if governor.rests:
+            continue
         limit = min(most, max(ENOUGH, PACES * governor.pace))
         room = limit - len(governor.assigned) + governor.ahead
         tasks = governor.queue.take(room)

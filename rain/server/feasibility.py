@@ -15,7 +15,7 @@ from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, spell
 from rain.base.kinds import TaskKind
 from rain.graph import Session, Task
-from rain.graph.rules import suits
+from rain.graph.rules import would_suit
 from rain.server import failing
 from rain.server.messages import Notice
 from rain.server.state import State
@@ -27,7 +27,7 @@ def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
     if not governors:
         return
     for kind in kinds:
-        if any(suits(kind, governor) for governor in governors):
+        if any(would_suit(kind, governor) for governor in governors):
             continue
         key = (session, kind.id)
         if state.infeasible.get(key, inf) == inf:
@@ -48,7 +48,7 @@ def governors_changed(state: State) -> None:
     for key in list(state.infeasible):
         session, kind_id = key
         kind = session.task_kinds[kind_id]
-        if not governors or any(suits(kind, governor) for governor in governors):
+        if not governors or any(would_suit(kind, governor) for governor in governors):
             del state.infeasible[key]
     for session in state.graph.sessions.values():
         kinds = session.task_kinds.values()
@@ -106,7 +106,7 @@ def _why(state: State, kind: TaskKind) -> str:
             f" {len(governors)} governors ({', '.join(there[:3])}{', ...' if there[3:] else ''})"
         )
     needs = _spelled(kind.resources.items())
-    has = sorted({_spelled(governor.resources.items()) for governor in governors})
+    has = sorted({_spelled(governor.offered.items()) for governor in governors})
     return (
         f"{kind.task_type}{name} needs {needs}, which none of the {len(governors)} governors has"
         f" ({'; '.join(has[:3])}{'; ...' if len(has) > 3 else ''})"

@@ -12,7 +12,16 @@ from rain.base.ids import GovernorId, ObjectId, TaskId, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import INLINE_LIMIT, TaskFailure, Update
 from rain.graph import Governor, Task, loss, progress
-from rain.server import failing, feasibility, finishing, happenings, logs, losses, unfetched
+from rain.server import (
+    failing,
+    feasibility,
+    finishing,
+    handing_back,
+    happenings,
+    logs,
+    losses,
+    unfetched,
+)
 from rain.server.messages import (
     DismissGovernor,
     GovernorEvent,
@@ -81,6 +90,8 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     state.forget_orders(governor)
     state.estimates.forget(governor)
     state.touched.pop(governor, None)
+    state.rests.pop(governor, None)
+    state.resting.pop(governor, None)
     state.forget_fetches(lambda _, reader: reader is governor)
     state.news.left.append(governor)
     state.note(happenings.GovernorRemoved(state.now, governor.address, cause), len(cause))
@@ -137,6 +148,9 @@ def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:
         return
     if failure.cause is FailureCause.GOVERNOR:
         raise ProtocolError(f"{spell(task.id)} failed by a governor that is alive to say so")
+    if failure.cause is FailureCause.NOT_STARTED:
+        handing_back.handed_back(state, governor, task, failure)
+        return
     failing.attempt_failed(state, governor, task, failure)
 
 

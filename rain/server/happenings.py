@@ -45,6 +45,15 @@ class GovernorRemoved:
 
 
 @frozen
+class GovernorRests:
+    """A governor could not start a task, and gets no more for a while."""
+
+    time: float
+    governor: str
+    error_msg: str
+
+
+@frozen
 class Monitoring:
     """How busy a governor's machine was."""
 
@@ -208,6 +217,7 @@ class ObjectsFinished:
 Happening = (
     GovernorNew
     | GovernorRemoved
+    | GovernorRests
     | Monitoring
     | ClientNew
     | ClientRemoved

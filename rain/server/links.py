@@ -39,6 +39,7 @@ from rain.server.messages import (
     FetchAsked,
     GatherReports,
     GovernorLeft,
+    GovernorRests,
     GovernorUpdated,
     Notice,
     OrderGovernor,
@@ -108,6 +109,10 @@ class Links:
                 self.uploads.discard(objects)
             case Notice(session, text):
                 self.log.warning("session held up", session=session, why=text)
+            case GovernorRests(governor_address, seconds, why):
+                self.log.warning(
+                    "governor rests", governor=governor_address, seconds=round(seconds, 1), why=why
+                )
             case SchedulerFailed(scheduler, cause, trace):
                 self.log.error("scheduler failed", scheduler=scheduler, cause=cause, trace=trace)
             case _:

@@ -305,6 +305,15 @@ class Notice:
 
 
 @frozen
+class GovernorRests:
+    """A governor could not start a task, and gets no more for so many seconds."""
+
+    governor: str  # its address
+    seconds: float
+    why: str
+
+
+@frozen
 class SchedulerFailed:
     """The scheduler failed, and `rain` plans in its place."""
 
@@ -323,4 +332,12 @@ AnyAnswer = (
     | GatherReports
     | Refuse
 )
-Effect = OrderGovernor | DismissGovernor | DiscardConstants | Notice | SchedulerFailed | AnyAnswer
+Effect = (
+    OrderGovernor
+    | DismissGovernor
+    | DiscardConstants
+    | Notice
+    | GovernorRests
+    | SchedulerFailed
+    | AnyAnswer
+)

@@ -19,6 +19,7 @@ from rain.server import (
     feasibility,
     finishing,
     governor_events,
+    handing_back,
     test_mode,
     unfetched,
 )
@@ -71,7 +72,13 @@ class Reactor:
             client_events.apply(state, client_event)
         if now >= self._silence_due:
             self._dismiss_silent()
-        if state.infeasible or state.hopeless or state.forced or state.postponed:
+        if (
+            state.infeasible
+            or state.hopeless
+            or state.forced
+            or state.postponed
+            or state.resting
+        ):
             self._look_at_what_is_rare()
         news = state.news
         scheduled = now >= state.throttle.rests_until and (
@@ -88,9 +95,11 @@ class Reactor:
         return TurnOutput(effects, scheduled, interrupted)
 
     def _look_at_what_is_rare(self) -> None:
-        """Tasks that no governor fits, copies to be offered again, and what a test wants."""
+        """Tasks that no governor fits, rests, copies to be offered again, and what a test wants."""
         if self.state.infeasible or self.state.hopeless:
             feasibility.give_up(self.state)
+        if self.state.resting:
+            handing_back.end_rests(self.state)
         if self.state.postponed:
             unfetched.offer_again(self.state)
         if self.state.forced:
@@ -114,6 +123,8 @@ class Reactor:
             due = self._silence_due
         if state.postponed:
             due = min(due, *state.postponed.values())
+        if state.resting:
+            due = min(due, *state.resting.values())
         if state.infeasible or state.hopeless:
             due = min(due, feasibility.next_deadline(state))
         return due

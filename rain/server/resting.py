@@ -1,4 +1,4 @@
-"""How long a scheduler that was interrupted is not asked again.
+"""How long a scheduler that was interrupted is not asked again, or a governor in trouble.
 
 Whoever takes too long will often do so in the next run, too, and while a scheduler runs the server
 does nothing else. So each rest is twice as long as the one before. The next one is short again when
@@ -23,6 +23,7 @@ class Rest:
     limit: float  # seconds that a run may take; the first rest is as long
     length: float = 0.0
     until: float = float("-inf")
+    why: str = ""
 
     def begin(self, now: float) -> None:
         """The scheduler was interrupted in a run that has begun now, and has taken all it may."""

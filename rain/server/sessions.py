@@ -66,6 +66,9 @@ def _note_end(state: State, session: Session, reason: CloseReason, message: str)
 
 def _clear(state: State, session: Session) -> None:
     state.forget_fetches(lambda data_object, _: data_object.session is session)
+    state.not_started = {
+        task: times for task, times in state.not_started.items() if task.session is not session
+    }
     state.infeasible = {
         key: deadline for key, deadline in state.infeasible.items() if key[0] is not session
     }

@@ -27,6 +27,7 @@ from rain.server.collector import Happenings
 from rain.server.growing import Growing
 from rain.server.happenings import Happening
 from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
+from rain.server.resting import Rest
 
 
 @frozen
@@ -47,6 +48,7 @@ class ReactorSettings:
     little: int = 1024 * 1024  # as many bytes and no more a governor may hold in vain for
     little_wait: float = 0.5  # so many seconds, while news of them wait for other orders,
     much_wait: float = 0.02  # and more bytes for so many
+    hand_backs: int = 20  # how often a task is handed back until it has failed
     crash_limit: int = 3  # governors that may be lost under a task until it is taken for the reason
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
     scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
@@ -100,6 +102,9 @@ class State:
     remade: dict[tuple[DataObject, Governor], int] = Factory(dict)  # how often for want of a copy
     postponed: dict[tuple[DataObject, Governor], float] = Factory(dict)  # offered again: when
     to_place: dict[tuple[DataObject, Governor], int] = Factory(dict)  # those to be tried again
+    not_started: dict[Task, int] = Factory(dict)  # how often governors have handed them back
+    rests: dict[Governor, Rest] = Factory(dict)  # of governors that could not start tasks
+    resting: dict[Governor, float] = Factory(dict)  # those that still rest: until
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends

@@ -1,5 +1,6 @@
 """The tasks that run inside the governor."""
 
+import errno
 import io
 import os
 import tarfile
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rain.base.failures import FailureCause
 from rain.base.thread_limits import THREAD_VARIABLES
 from rain.common.fs import pack_tree
 from rain.governor.store import MEMORY_LIMIT
@@ -366,6 +368,23 @@ def test_a_program_that_does_not_do_its_work_fails_by_name(
 ) -> None:
     async def scenario(governor: Running) -> None:
         assert complaint in await governor.failure(governor.builtin("run", config))
+
+    governed(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("shortage", [errno.EMFILE, errno.EAGAIN, errno.ENOMEM, errno.ENOSPC])
+def test_a_program_for_which_there_is_no_room_is_handed_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shortage: int
+) -> None:
+    def no_room(*_: object, **__: object) -> None:
+        raise OSError(shortage, os.strerror(shortage))
+
+    async def scenario(governor: Running) -> None:
+        monkeypatch.setattr("rain.governor.builtin_run.subprocess.Popen", no_room)
+        number = governor.builtin("run", program("true"))
+        assert os.strerror(shortage) in await governor.failure(number)
+        assert governor.server.failed[task_id(number)].cause is FailureCause.NOT_STARTED
+        monkeypatch.undo()
 
     governed(tmp_path, scenario)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from rain.base.errors import ProtocolError
+from rain.base.failures import FailureCause
 from rain.base.ids import ObjectId, session_of
 from rain.base.resources import Resources
 from rain.base.wire import INLINE_LIMIT, Orders
@@ -109,9 +110,7 @@ def test_a_task_whose_input_could_not_be_fetched_waits_for_another_source() -> N
     assert [run.inputs[0].content for run in world.runs.values()] == [b"data"]
 
 
-def test_a_task_whose_input_cannot_be_stored_fails_of_that_and_is_not_tried_again_and_again() -> (
-    None
-):
+def test_a_task_whose_input_cannot_be_stored_is_handed_back() -> None:
     world = World()
     world.place(10)
     world.assign(builtin_kind(), 100, (10,), (200,))
@@ -119,6 +118,7 @@ def test_a_task_whose_input_cannot_be_stored_fails_of_that_and_is_not_tried_agai
     (failure,) = world.updates[-1].failed
     assert failure.task == task_id(100)
     assert failure.message == "the input 1/10 cannot be stored on its governor: disk full"
+    assert failure.cause is FailureCause.NOT_STARTED
     # and: the source has it still, so the server need not look for another one
     assert world.updates[-1].unfetched == []
     assert not world.fetches

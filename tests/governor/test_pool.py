@@ -1,8 +1,10 @@
 """Which executors there are, and for whom they work."""
 
+from rain.base.failures import FailureCause
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
 from rain.governor.messages import (
+    ExecutorDied,
     Failed,
     StartExecutor,
 )
@@ -151,6 +153,16 @@ def test_each_executor_that_cannot_start_fails_one_task() -> None:
     message = world.failed[task_id(100)].message
     assert message.startswith("The executor unexpectedly terminated: exit status 1")
     assert list(world.executors) == [2]
+
+
+def test_an_executor_for_which_there_is_no_room_hands_its_task_back() -> None:
+    world = a_world(cpus=1)
+    assign_calls(world, range(100, 103))
+    world.executors.pop(1)
+    world.turn(ExecutorDied(1, "executor 1 cannot be started: Too many open files", short=True))
+    assert list(world.failed) == [task_id(100)]
+    assert world.failed[task_id(100)].cause is FailureCause.NOT_STARTED
+    assert world.failed[task_id(100)].message.endswith("Too many open files")
 
 
 def test_a_failing_task_tells_why() -> None:

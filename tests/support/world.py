@@ -26,6 +26,7 @@ from rain.server.messages import (
     Effect,
     GovernorEvent,
     GovernorJoined,
+    GovernorRests,
     Notice,
     OrderGovernor,
     Refuse,
@@ -52,6 +53,7 @@ class World:
     clients: list[FakeClient] = Factory(list)
     dismissed: dict[GovernorId, str] = Factory(dict)
     notices: list[Notice] = Factory(list)
+    rests: list[GovernorRests] = Factory(list)
     scheduler_failures: list[SchedulerFailed] = Factory(list)
     discarded: list[ObjectId] = Factory(list)  # constants whose files are not wanted
     interrupt_after: int | None = None  # the scheduler of the next turn, after so many steps
@@ -103,6 +105,8 @@ class World:
                 self.discarded += objects
             case Notice():
                 self.notices.append(effect)
+            case GovernorRests():
+                self.rests.append(effect)
             case SchedulerFailed():
                 self.scheduler_failures.append(effect)
             case _:

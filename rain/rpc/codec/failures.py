@@ -6,7 +6,12 @@ from rain.base.failures import FailedAttempt, FailureCause, OnFailure
 from rain.rpc.codec.border import Builder, Reader, shown
 
 # In the order of the schema's numbers.
-_CAUSES = (FailureCause.TASK, FailureCause.EXECUTOR, FailureCause.GOVERNOR)
+_CAUSES = (
+    FailureCause.TASK,
+    FailureCause.EXECUTOR,
+    FailureCause.GOVERNOR,
+    FailureCause.NOT_STARTED,
+)
 _ON_FAILURE = (OnFailure.STOP, OnFailure.CONTINUE)
 
 

@@ -117,13 +117,14 @@ class Sites:
         return self._sites.get(governor)
 
     def begin_run(self, governors: Iterable[Governor], *, changed: bool) -> None:
-        """The scheduler runs; `changed` says that governors have joined or left."""
+        """The scheduler runs; `changed`: governors have come or gone, or begun or ended a rest."""
         self._run += 1
         if changed:
             before = self._sites
             self._sites = {
                 governor: before.get(governor) or Site(governor, [0.0] * max(governor.cpus, 1))
                 for governor in governors
+                if not governor.rests
             }
             self.cpus = sum(site.cpus for site in self._sites.values())
             self.real_cpus = sum(governor.cpus for governor in self._sites)

@@ -21,6 +21,7 @@ from rain.server.happenings import (
     ClientUnkeep,
     GovernorNew,
     GovernorRemoved,
+    GovernorRests,
     Happening,
     Monitoring,
     ObjectsFinished,
@@ -108,6 +109,7 @@ def _session(happening: SessionNew | SessionClosed, time: str) -> Rows:
 def _peer(
     happening: GovernorNew
     | GovernorRemoved
+    | GovernorRests
     | ClientNew
     | ClientRemoved
     | ClientInvalidRequest
@@ -115,7 +117,7 @@ def _peer(
     time: str,
 ) -> Rows:
     event_type = type(happening).__name__
-    if isinstance(happening, GovernorNew | GovernorRemoved):
+    if isinstance(happening, GovernorNew | GovernorRemoved | GovernorRests):
         event = f'{{"type":"{event_type}","governor":{forms.quoted(happening.governor)}'
     elif isinstance(happening, SchedulerFailed):
         event = f'{{"type":"{event_type}","scheduler":{forms.quoted(happening.scheduler)}'

@@ -19,6 +19,8 @@ class GovernorStatus(TypedDict):
     queued: int  # ready tasks that wait for room there
     objects: int
     heard: float  # seconds since it last said something
+    rests: float  # seconds for which it gets no tasks, since it could not start some
+    rests_why: str
 
 
 class SessionStatus(TypedDict):
@@ -68,7 +70,7 @@ def gather_status(state: State, now: float) -> Status:
         tasks=len(graph.tasks),
         objects=len(graph.objects),
         scheduler=_scheduler(state.status, now),
-        governors=[_governor(governor, now) for governor in graph.governors.values()],
+        governors=[_governor(state, governor, now) for governor in graph.governors.values()],
         sessions=[_session(state, session, now) for session in graph.sessions.values()],
     )
 
@@ -84,14 +86,17 @@ def _scheduler(status: SchedulerStatus, now: float) -> SchedulerReport:
     )
 
 
-def _governor(governor: Governor, now: float) -> GovernorStatus:
+def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
+    rest = state.rests[governor] if governor.rests else None
     return GovernorStatus(
         governor=governor.address,
-        resources=governor.resources.as_dict(),
+        resources=governor.offered.as_dict(),
         assigned=len(governor.assigned),
         queued=len(governor.queue),
         objects=len(governor.objects),
         heard=round(max(now - governor.heard, 0.0), 3),
+        rests=0.0 if rest is None else round(max(rest.until - now, 0.0), 3),
+        rests_why="" if rest is None else rest.why,
     )
 
 

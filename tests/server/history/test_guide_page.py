@@ -55,6 +55,7 @@ def test_the_page_names_every_event_type() -> None:
     assert named == {
         "GovernorNew",
         "GovernorRemoved",
+        "GovernorRests",
         "Monitoring",
         "ClientNew",
         "SchedulerFailed",

@@ -204,6 +204,8 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
                 "queued": 0,
                 "objects": 1,
                 "heard": 2000.0 - world.governors[0].node.heard,
+                "rests": 0.0,
+                "rests_why": "",
             }
         ],
         "sessions": [

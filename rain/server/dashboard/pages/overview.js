@@ -51,9 +51,10 @@ function summary(status) {
       { class: "trouble", value: session.failure || session.held_up },
     ]), "No session is open."),
     h("h2", {}, "Governors"),
-    table("Governors", ["Governor", "Cpus", "Other resources", "Tasks told", "Tasks queued", "Objects", "Heard"],
+    table("Governors", ["Governor", "Cpus", "Other resources", "Tasks told", "Tasks queued", "Objects", "Heard", ""],
       status.governors.map((governor) => [governor.governor, governor.resources.cpus, others(governor.resources),
-        number(governor.assigned), number(governor.queued), number(governor.objects), `${duration(governor.heard)} ago`]),
+        number(governor.assigned), number(governor.queued), number(governor.objects), `${duration(governor.heard)} ago`,
+        { class: "trouble", value: governor.rests ? `rests for ${duration(governor.rests)}: ${governor.rests_why}` : "" }]),
       "There is no governor. Start one with: rain governor SERVER"),
     h("p", { class: "quiet" }, `Rain ${status.version}`),
   ];
