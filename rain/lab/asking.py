@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rain.lab.estimates import Estimates
 from rain.lab.families import FAMILIES, SETS, describe
 from rain.lab.files import is_file, read_file, write_json, write_text
 from rain.lab.format import write_graph
-from rain.lab.league import Entry, Instance, Result
+from rain.lab.league import Entry, Failure, Instance, Result
 from rain.lab.plots import Chart, bars, gantt
 from rain.lab.replaying import ask, open_run
 from rain.lab.running import load, run_all
@@ -70,7 +71,26 @@ def answer(question: Question, console: Console) -> None:
     asked = entries(question, graphs)
     if question.gantt is not None and len(asked) > DRAWN:
         raise LabError(f"--gantt draws {DRAWN} runs at most, and these are {len(asked)}")
-    results = list(run_all(asked, question.jobs))
+    found = list(run_all(asked, question.jobs))
+    failures = [one for one in found if isinstance(one, Failure)]
+    failed = dict.fromkeys(failure.entry.scheduler for failure in failures)
+    results = [
+        one for one in found if isinstance(one, Result) and one.entry.scheduler not in failed
+    ]
+    if results:
+        write_results(question, results, console)
+    if failures:
+        raise LabError(_told(failures, failed))
+
+
+def _told(failures: list[Failure], failed: Iterable[str]) -> str:
+    """Which schedulers are not in the tables, and the first reason of each."""
+    reasons = {failure.entry.scheduler: failure.why for failure in reversed(failures)}
+    return "; ".join(reasons[name] for name in failed)
+
+
+def write_results(question: Question, results: list[Result], console: Console) -> None:
+    """The tables, and the files that were asked for."""
     print_results(results, console)
     if question.json is not None:
         write_json(question.json, report(results))

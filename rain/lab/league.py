@@ -56,6 +56,14 @@ class Result:
 
 
 @frozen
+class Failure:
+    """An entry that has not come to its end, and why."""
+
+    entry: Entry
+    why: str
+
+
+@frozen
 class Standing:
     """A row of the table."""
 

@@ -9,11 +9,12 @@ from concurrent.futures import ProcessPoolExecutor
 
 from attrs import evolve
 
+from rain.base.errors import InvariantError, RainError
 from rain.lab.bounds import bounds
 from rain.lab.estimates import expect
 from rain.lab.families import make
 from rain.lab.files import is_file, read_file
-from rain.lab.league import Entry, Result
+from rain.lab.league import Entry, Failure, Result
 from rain.lab.outcome import Outcome
 from rain.lab.setup import Setup
 from rain.lab.simulation import Simulation
@@ -61,11 +62,21 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
             )
 
 
-def run_all(entries: Sequence[Entry], jobs: int) -> Iterator[Result]:
+def try_entry(entry: Entry) -> Result | Failure:
+    """Runs one entry; that its scheduler fails is no harm to the others."""
+    try:
+        return run_entry(entry)
+    except RainError as error:
+        if isinstance(error, InvariantError):
+            raise
+        return Failure(entry, str(error))
+
+
+def run_all(entries: Sequence[Entry], jobs: int) -> Iterator[Result | Failure]:
     """Runs all entries, in their order, with so many processes at once."""
     if jobs < 2 or len(entries) < 2:
-        yield from map(run_entry, entries)
+        yield from map(try_entry, entries)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(entries)), context) as pool:
-        yield from pool.map(run_entry, entries)
+        yield from pool.map(try_entry, entries)

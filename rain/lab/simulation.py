@@ -48,6 +48,15 @@ SESSION = SessionId(1)
 PATIENCE = 50
 """So many turns of the server in a row may pass for nothing when only it could go on."""
 
+FRUITLESS = 2_000
+"""So many turns may pass without the end of a task, and five more for each task and object."""
+
+EACH_SECOND = 60.0
+"""Seconds without any news in which the server takes a turn every second, as a real one does."""
+
+SELDOM = 0.05
+"""Later it takes one whenever the time without news has grown by this part."""
+
 
 class Simulation:
     """One run."""
@@ -77,6 +86,11 @@ class Simulation:
         self._free_at = 0.0  # until then it is busy with its last turn
         self._due = FOREVER
         self._turns = self._vain = 0
+        self._heard = 0.0  # when the last news came
+        self._fruitless = 0  # turns since a task has ended
+        self._left = 0  # unfinished tasks after the last turn
+        workload = setup.workload
+        self._patience = FRUITLESS + 5 * (len(workload.tasks) + len(workload.objects))
         # The client.
         self._submitting = Submitting(setup.workload, setup.expected, SESSION)
         self._batch = 0
@@ -164,6 +178,8 @@ class Simulation:
     def _server_turn(self) -> None:
         given, self._inbox = self._inbox, TurnInput(0.0)
         given.now = self._timeline.now
+        if given.from_governors or given.from_clients:
+            self._heard = given.now
         if self._record is not None:
             self._record(given)
         output = self._reactor.turn(given)
@@ -175,7 +191,7 @@ class Simulation:
                 f" {self._setup.settings.scheduler_limit:g} seconds (--scheduler-limit)"
             )
         self._reactor.settle()
-        self._due = self._reactor.next_time()
+        self._due = self._next_turn()
         took = 0.0
         if output.scheduled:
             took = self._scheduler.heard * self._setup.overheads.news
@@ -191,6 +207,12 @@ class Simulation:
             self._timeline.at(self._free_at + self._latency, self._governors.ordered, told)
         self._notice_standstill(bool(told))
 
+    def _next_turn(self) -> float:
+        """When the reactor wants a turn; not every second of years in which nothing happens."""
+        due, now = self._reactor.next_time(), self._timeline.now
+        idle = now - self._heard
+        return due if idle < EACH_SECOND else max(due, now + SELDOM * idle)
+
     def _updated(self, event: GovernorUpdated) -> None:
         self._inbox.from_governors.append(event)
 
@@ -204,15 +226,32 @@ class Simulation:
             case DismissGovernor(_, reason):
                 raise InvariantError(f"a governor of the lab was dismissed: {reason}")
             case SchedulerFailed(_, cause):
-                raise LabError(f"a scheduler failed on {self._setup.workload.name!r}: {cause}")
+                raise LabError(
+                    f"the scheduler {self._scheduler.name} failed on"
+                    f" {self._setup.workload.name!r}: {cause}"
+                )
             case Notice(_, text):
                 raise LabError(f"the graph {self._setup.workload.name!r} cannot run: {text}")
             case _:
                 pass  # answers that the client only takes note of
 
     def _notice_standstill(self, told: bool) -> None:
-        """A scheduler that leaves tasks without a plan would let the server turn for ever."""
-        if told or self._timeline or self._governors.transfers.network.active or self._over:
+        """A scheduler that plans nothing, or the same for ever, would let the server turn on."""
+        if self._over:
+            return
+        state = self._reactor.state
+        session = state.graph.sessions.get(SESSION)
+        left = session.unfinished if session is not None else 0
+        self._fruitless = self._fruitless + 1 if left == self._left and not state.growing else 0
+        self._left = left
+        if self._fruitless > self._patience:
+            raise LabError(
+                f"the scheduler {self._scheduler.name} makes no progress on"
+                f" {self._setup.workload.name!r}: no task has ended in {self._fruitless} turns"
+            )
+        happens = told or self._timeline or self._governors.transfers.network.active
+        # A large submission is read, and many nodes are let go, in several turns.
+        if happens or state.growing or state.graph.unneeded or state.graph.remains:
             self._vain = 0
             return
         self._vain += 1
@@ -223,6 +262,7 @@ class Simulation:
         session = self._reactor.state.graph.sessions.get(SESSION)
         left = session.unfinished if session is not None else 0
         return LabError(
-            f"the scheduler leaves {left} tasks of {self._setup.workload.name!r} undone: nothing"
-            f" runs, nothing moves, and in {PATIENCE} runs it has planned nothing"
+            f"the scheduler {self._scheduler.name} leaves {left} tasks of"
+            f" {self._setup.workload.name!r} undone: nothing runs, nothing moves, and in"
+            f" {PATIENCE} runs it has planned nothing"
         )

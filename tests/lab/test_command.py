@@ -132,3 +132,18 @@ def test_a_scheduler_that_never_ends_gets_one_line_with_its_name(tmp_path: Path)
     assert said.endswith("took longer than 0.05 seconds (--scheduler-limit)")
     # and: the signal is whose it was
     assert signal.getsignal(signal.SIGALRM) is handler
+
+
+def test_a_scheduler_that_fails_is_named_and_the_others_have_their_results(tmp_path: Path) -> None:
+    # given
+    plugin, file = tmp_path / "mine.py", tmp_path / "results.json"
+    plugin.write_text("class Mine:\n def schedule(self, g, n, p): raise ValueError('oh')")
+    # when
+    result = lab("fork1", "-s", "rain", "-s", f"{plugin}:Mine", "--json", str(file))
+    # then
+    assert isinstance(result.exception, RainError)
+    assert str(result.exception) == (
+        f"the scheduler {plugin}:Mine failed on 'fork1': it raised ValueError: oh"
+    )
+    assert "Schedulers, the best first" in result.output
+    assert [row["scheduler"] for row in json.loads(file.read_text())["standings"]] == ["rain"]

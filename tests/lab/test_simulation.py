@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rain.base.resources import Resources
+from rain.graph import Graph
 from rain.lab.bounds import bounds
 from rain.lab.families.elementary import ELEMENTARY
 from rain.lab.workload import MIB, Batch, LabError, Overheads, Workload
+from rain.scheduler.api import News, Plan
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
 from tests.lab.running import ByHand, Lazy, cluster, digest_of, run, run_unchecked
@@ -221,3 +223,38 @@ def test_the_same_run_has_the_same_events_in_every_process() -> None:
     # then
     assert len(digests) == 1
     assert digest_of("merge_neighbours", 3) not in digests
+
+
+class Restless:
+    """Moves every task in every run, for ever."""
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        governors = list(graph.governors.values())
+        for task in list(graph.tasks.values()):
+            place = task.scheduled
+            if place is not None:
+                plan.take_back(task)
+            plan.assign(task, governors[0 if place is governors[1] else 1])
+        plan.run_again()
+
+
+def test_a_scheduler_that_moves_tasks_for_ever_is_ended_by_name() -> None:
+    with pytest.raises(LabError, match="the scheduler of a test makes no progress on 'bag': no"):
+        run_unchecked(bag(10), cluster(1, 1), Restless())
+
+
+@pytest.mark.parametrize("seconds", [1e9, 1e15])
+def test_a_turn_is_not_taken_for_every_second_of_years(seconds: float) -> None:
+    outcome = run(bag(seconds, 1), cluster(2))
+    assert outcome.makespan == pytest.approx(seconds)
+    assert outcome.turns < 2000
+
+
+def test_what_takes_many_turns_to_be_read_is_no_standstill() -> None:
+    # given: more tasks and inputs than the server reads in fifty turns
+    workload = Workload("wide")
+    shared = [workload.add_object(1) for _ in range(90)]
+    for _ in range(3000):
+        workload.add_task("work", 0.001, inputs=shared)
+    # when / then
+    assert run_unchecked(workload, cluster(64), RoundRobinScheduler()).makespan > 0
