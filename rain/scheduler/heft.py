@@ -80,13 +80,14 @@ class HeftScheduler:
             self._calendars.setdefault(governor, Calendar(max(governor.cpus, 1)))
         for tasks in (news.submitted, news.unplanned):
             self._waiting.add(task for task in tasks if needs_plan(task))
-        held = [task for task in self._waiting.take() if not self._place(task, plan)]
+        there = list(graph.governors.values())
+        held = [task for task in self._waiting.take() if not self._place(task, there, plan)]
         self._waiting.add(held)
 
-    def _place(self, task: Task, plan: Plan) -> bool:
+    def _place(self, task: Task, there: list[Governor], plan: Plan) -> bool:
         """Plans a task where it will end first, if that can be said already."""
         governors = plan.graph.governors.values()
-        fitting = [governor for governor in governors if allows(task, governor, governors)]
+        fitting = [governor for governor in there if allows(task, governor, governors)]
         if not fitting or not has_place(task):
             return False
         seconds = mark_of(task).seconds

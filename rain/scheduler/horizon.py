@@ -63,7 +63,7 @@ class HorizonScheduler:
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Plans what can start soon."""
-        changed = bool(news.joined or news.left)
+        changed = bool(news.joined or news.left) or len(graph.governors) != len(self._sites)
         self._sites.begin_run(graph.governors.values(), changed=changed)
         sights = Sights(plan.estimates)
         early = bool(news.finished) and self._hear_of_ends(news.finished, plan)
@@ -312,7 +312,8 @@ class HorizonScheduler:
 
     def _nearest(self, weights: dict[Governor, float], cpus: int) -> list[Site]:
         """The sites of the governors with the largest weights, of those that are large enough."""
-        fitting = [governor for governor in weights if cpus <= governor.cpus]
+        sites = self._sites  # data may be on others, which this scheduler was not shown
+        fitting = [found for found in weights if cpus <= found.cpus and sites.get(found)]
         if len(fitting) > NEAREST:
             fitting.sort(key=lambda governor: (-weights[governor], governor.number))
         return [self._sites[governor] for governor in fitting[:NEAREST]]

@@ -37,7 +37,8 @@ class StealingScheduler:
     def _nearest(self, task: Task, governors: list[Governor], plan: Plan) -> Governor | None:
         """The governor that has most of the inputs; those that are equal take turns."""
         local = bytes_by_governor(task, plan.estimates)
-        near = [governor for governor in local if allows(task, governor, governors)]
+        there = dict.fromkeys(governors)
+        near = [found for found in local if found in there and allows(task, found, governors)]
         if near:
             return max(near, key=lambda found: (local[found], -found.number))
         for _ in governors:

@@ -107,6 +107,7 @@ class Loads:
         self.governors = governors
         self._heap: list[Entry] = []
         self._asked = False
+        self._there: dict[Governor, None] = {}  # the governors, to be asked for
 
     def choose(self, task: Task) -> Governor | None:
         """Where its inputs are, unless there is too much to do; None if it has no place yet."""
@@ -117,11 +118,15 @@ class Loads:
             return self.least(task)
         if len(local) == 1 and task.missing:  # as nearly always
             (only,) = local
-            if allows(task, only, self.governors):
+            there = self._there = self._there or dict.fromkeys(self.governors)
+            if only in there and allows(task, only, self.governors):
                 return only
-        fitting = [found for found in local if allows(task, found, self.governors)]
+        there = self._there = self._there or dict.fromkeys(self.governors)
+        fitting = [
+            found for found in local if found in there and allows(task, found, self.governors)
+        ]
         if fitting and task.missing:  # it follows its inputs, and so a chain stays together
-            most = max(local.values())
+            most = max(map(local.__getitem__, fitting))
             nearest = [found for found in fitting if local[found] == most] or fitting
             if len(nearest) == 1:
                 return nearest[0]
