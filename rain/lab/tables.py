@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -21,7 +21,8 @@ def print_results(results: Sequence[Result], console: Console) -> None:
     """Makespans of every instance, if they are few, and then the schedulers."""
     instances = list(dict.fromkeys(result.entry.instance for result in results))
     if len(instances) <= SHOWN:
-        console.print(_makespans(instances, results))
+        for table in _that_fit(instances, results, console):
+            console.print(table)
     console.print(_standings(results))
 
 
@@ -29,9 +30,30 @@ def _table(title: str) -> Table:
     return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
-def _makespans(instances: Sequence[Instance], results: Sequence[Result]) -> Table:
+def _that_fit(
+    instances: Sequence[Instance], results: Sequence[Result], console: Console
+) -> Iterator[Table]:
+    """As many schedulers in a table as the console is wide, and the others below."""
+    left = list(dict.fromkeys(result.entry.scheduler for result in results))
+    unbound = console.options.update(width=10_000)
+    while left:
+        count = len(left)
+        table = _makespans(instances, results, left)
+        while count > 1 and console.measure(table, options=unbound).maximum > console.width:
+            count -= 1
+            table = _makespans(instances, results, left[:count])
+        yield table
+        del left[:count]
+
+
+def _makespans(
+    instances: Sequence[Instance], results: Sequence[Result], schedulers: Sequence[str]
+) -> Table:
     found = {(result.entry.instance, result.entry.scheduler): result for result in results}
-    schedulers = list(dict.fromkeys(result.entry.scheduler for result in results))
+    best: dict[Instance, float] = {}
+    for result in results:
+        instance, span = result.entry.instance, result.outcome.makespan
+        best[instance] = min(best.get(instance, span), span)
     first = {result.entry.instance: result for result in reversed(results)}
     alike = {"seed": 1, "cluster": 1, "estimates": 1}
     for what in alike:
@@ -61,7 +83,7 @@ def _makespans(instances: Sequence[Instance], results: Sequence[Result]) -> Tabl
             spell_seconds(result.bounds.critical_path),
             spell_seconds(result.bounds.work),
             *(
-                Text(spell_seconds(span), style="bold" if span == min(spans) else "")
+                Text(spell_seconds(span), style="bold" if span == best[instance] else "")
                 for span in spans
             ),
         )

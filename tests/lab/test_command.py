@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from rain.base.errors import RainError
 from rain.cli import cli
+from rain.scheduler.shipped import SCHEDULERS
 
 RUNNER = CliRunner()
 
@@ -147,3 +148,14 @@ def test_a_scheduler_that_fails_is_named_and_the_others_have_their_results(tmp_p
     )
     assert "Schedulers, the best first" in result.output
     assert [row["scheduler"] for row in json.loads(file.read_text())["standings"]] == ["rain"]
+
+
+def test_eight_schedulers_fit_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = [word for name in SCHEDULERS for word in ("-s", name)]
+    result = lab("fork1", "--cluster", "2x2", *words)
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert max(map(len, lines)) <= 80
+    heads = " ".join(line for line in lines if line.startswith(" graph"))
+    assert all(f" {name}" in heads for name in SCHEDULERS)
