@@ -25,7 +25,7 @@ from rain.client.shapes import (
 )
 from rain.client.stack import here
 from rain.client.task import PYTHON_TASK, Task, quick_task
-from rain.client.told import told_function
+from rain.client.told import ToldFunction
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
@@ -113,7 +113,10 @@ class Remote(Wrapper):
         if session is None:
             session = get_active_session()
         created_at = here(1)
-        function = told_function(session, self, self.fn, self.__name__)
+        told = session.functions.get(self)
+        if told is None or not told.still_holds(session):
+            told = session.functions[self] = ToldFunction(session, self.fn, self.__name__)
+        function = told.inputs
         fits = not words and self._required <= len(args) <= self._most
         named: dict[str, bytes] = {}
         collector: InputCollector | None

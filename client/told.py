@@ -57,15 +57,5 @@ class ToldFunction:
         return _digest(_pickle_function(self._fn, PROTOCOL)) == self._digest
 
 
-def told_function(
-    session: "Session", key: Any, fn: Callable[..., Any], name: str
-) -> tuple[DataObject]:
-    """The function as the first input of a task."""
-    told = session.functions.get(key)
-    if told is None or not told.still_holds(session):
-        told = session.functions[key] = ToldFunction(session, fn, name)
-    return told.inputs
-
-
 def _digest(pickled: bytes) -> bytes:
     return blake2b(pickled, digest_size=16).digest()
