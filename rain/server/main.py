@@ -33,6 +33,7 @@ from rain.stream.machine import machine_id
 def run_server(settings: ServerSettings) -> int:
     """Runs a server until it is told to end; the exit status."""
     make_scheduler = maker_of(settings.scheduler)
+    os.umask(0o077)  # for the event log and the data of clients; no program of a user runs here
     folder = make_folder(settings.log_folder or default_log_folder("server"), "log folder")
     log = logs.configure("server", folder, settings.log_level)
 

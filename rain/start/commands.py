@@ -76,7 +76,7 @@ GRACE = click.option(
 @click.option(
     "--logdir",
     type=click.Path(path_type=Path),
-    help="Folder of all logs.  [default: rain-logs/rain-HOST-PID in the temporary folder]",
+    help="Folder of all logs.  [default: rain-UID/logs/rain-HOST-PID in the temporary folder]",
 )
 @click.option(
     "--workdir",

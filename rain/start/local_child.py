@@ -8,6 +8,7 @@ import subprocess
 from attrs import define
 
 from rain.base.errors import StartError
+from rain.daemon.private import ONLY_OWNER
 from rain.start import processes
 from rain.start.children import Child, end_status, how_ended, log_end, popen
 from rain.start.plan import Daemon
@@ -38,7 +39,7 @@ class LocalChild(Child):
 def make_work_root(daemon: Daemon) -> None:
     """The folder that gets its work folder, and those of the others."""
     if daemon.work_folder is not None:
-        daemon.work_folder.mkdir(parents=True, exist_ok=True)
+        daemon.work_folder.mkdir(mode=ONLY_OWNER, parents=True, exist_ok=True)
 
 
 def spawn_local(daemon: Daemon) -> LocalChild:

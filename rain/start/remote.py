@@ -188,13 +188,14 @@ def _arrive(access: RemoteAccess) -> list[str]:
 
 
 def _make_folder(path: Path) -> str:
-    return f"mkdir -p -- {_quote(path)} || {_fail(f'the folder {path} cannot be made')}"
+    made = f"( umask 077 && mkdir -p -- {_quote(path)} )"
+    return f"{made} || {_fail(f'the folder {path} cannot be made')}"
 
 
 def _make_log(daemon: Daemon) -> str:
     failure = _fail(f"the log {daemon.errors} cannot be written")
     # In a subshell: a redirection that fails may end the shell that it is made in.
-    return f"( : >{_quote(daemon.errors)} ) || {failure}"
+    return f"( umask 077; : >{_quote(daemon.errors)} ) || {failure}"
 
 
 def _fail(reason: str) -> str:
