@@ -25,6 +25,7 @@ from rain.client.session import Session
 from rain.client.task import Task
 from rain.common.errors import RainException, SessionException
 from rain.common.secret_file import read_secret, secret_from_environment
+from rain.daemon.exposure import or_user_key
 
 DEFAULT_PORT = 7210
 
@@ -36,7 +37,9 @@ class Client:
     """A connection to the server at an address. May be used by several threads.
 
     A server that asks for the secret of its cluster gets it from `secret`, from the file
-    `secret_file`, or from the file that RAIN_SECRET_FILE names.
+    `secret_file`, or from the file that RAIN_SECRET_FILE names. A server of the same user that
+    listens on this machine alone needs none of them; one that was started with --insecure is
+    reached with `insecure=True`.
 
     Without an address the client starts a server and governors of its own on this machine, with
     `cpus` each (all of the machine's, shared out, unless said), and stops them when it is closed
@@ -59,6 +62,7 @@ class Client:
         secret: str | bytes | None = None,
         secret_file: str | PathLike[str] | None = None,
         server_timeout: float = SILENCE_LIMIT,
+        insecure: bool = False,
     ) -> None:
         if address:
             if cpus is not None or governors != 1:
@@ -66,7 +70,7 @@ class Client:
                     "cpus and governors describe the embedded cluster; a server that runs already"
                     " has its own"
                 )
-            key = _read_secret(secret, secret_file)
+            key = _read_secret(address, secret, secret_file, insecure=insecure)
             connection = connect(address, _checked_port(port), key, server_timeout)
             self._take_over(connection, None)
             return
@@ -221,8 +225,16 @@ class Client:
 
 
 def _read_secret(
-    secret: str | bytes | None, secret_file: str | PathLike[str] | None
+    address: str,
+    secret: str | bytes | None,
+    secret_file: str | PathLike[str] | None,
+    *,
+    insecure: bool,
 ) -> Secret | None:
+    if insecure:
+        if secret is not None or secret_file is not None:
+            raise RainException("insecure=True means that there is no secret: leave it out")
+        return None
     if secret is not None and secret_file is not None:
         raise RainException("secret and secret_file say the same thing: give one of them")
     try:
@@ -230,7 +242,7 @@ def _read_secret(
             return Secret.of(secret)
         if secret_file is not None:
             return read_secret(Path(secret_file))
-        return secret_from_environment(os.environ)
+        return or_user_key(secret_from_environment(os.environ), address)
     except (ValueError, StartError) as error:
         raise RainException(str(error)) from None
 

@@ -27,6 +27,14 @@ settings.load_profile("default")
 os.environ["RAIN_DEBUG_MODE"] = "1"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The key and the clusters of the tests are not those of the user who runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture
 def no_collections() -> Iterator[None]:
     """For tests in which code is interrupted at any instruction.

@@ -35,6 +35,8 @@ PROOF = 32
 HELLO = 2 + NONCE  # behind the magic: the role, whether there is a secret, and the nonce
 LONGEST_REASON = 500
 SHORTEST_SECRET = 16
+OF_USER = b"this-machine:"
+"""How the key of a user begins (rain/daemon/user_key.py)."""
 
 _OPEN, _ASK, _WELCOME, _REFUSED, _FULL = b"o", b"?", b"w", b"x", b"f"
 _DIALLER, _ACCEPTOR = b"dialler", b"acceptor"
@@ -74,14 +76,35 @@ class Secret:
             )
         return Secret(key)
 
+    @property
+    def of_user(self) -> bool:
+        """Whether it is the key of a user, which serves all clusters on loopback of that user."""
+        return self.key.startswith(OF_USER)
+
+    def at(self, host: str, port: int) -> Secret:
+        """What is proved where the dialler calls this address, and the acceptor is called at it.
+
+        With the key of a user it is another secret for each address. A rogue that listens where no
+        server of the user does could otherwise pass all words on to one elsewhere, and go on in the
+        name of the user when it was let in. Addresses may be translated on the way between
+        machines, so the secret of a cluster is the same everywhere.
+        """
+        if not self.of_user:
+            return self
+        return Secret(self.sign(b"address", host.encode(), str(port).encode()))
+
     def sign(self, *parts: bytes) -> bytes:
         """The HMAC of some parts, each with its length, so that no two lists look the same."""
         message = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
         return hmac.digest(self.key, message, hashlib.sha256)
 
-    def http_token(self) -> str:
-        """What is told over HTTP in the place of the secret; the secret cannot be found from it."""
-        return self.sign(b"http").hex()
+    def http_token(self, port: int = 0) -> str:
+        """What is told over HTTP in the place of the secret; the secret cannot be found from it.
+
+        That of the key of a user opens one port alone.
+        """
+        parts = (str(port).encode(),) if self.of_user else ()
+        return self.sign(b"http", *parts).hex()
 
 
 Step: TypeAlias = bytes | int
@@ -168,7 +191,7 @@ def _read_hello(hello: bytes) -> tuple[Role, bool, bytes]:
     return role, hello[1] == 1, hello[2:]
 
 
-def may_read_http(secret: Secret | None, authorization: str) -> bool:
+def may_read_http(secret: Secret | None, authorization: str, port: int = 0) -> bool:
     """Whether a request with this `Authorization` header may be answered.
 
     The token stands as the password of any user name (which browsers ask for), or as a bearer's.
@@ -184,4 +207,4 @@ def may_read_http(secret: Secret | None, authorization: str) -> bool:
             return False
     elif scheme.lower() != "bearer":
         return False
-    return hmac.compare_digest(given.encode(), secret.http_token().encode())
+    return hmac.compare_digest(given.encode(), secret.http_token(port).encode())

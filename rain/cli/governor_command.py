@@ -106,7 +106,7 @@ def governor(
 
     lean.begin()
     from rain.daemon.addresses import parse_address
-    from rain.daemon.exposure import check_exposure
+    from rain.daemon.exposure import check_exposure, or_user_key
     from rain.governor.machine import Machine
     from rain.governor.main import run_governor
     from rain.governor.offer import Share, read_offer
@@ -116,6 +116,7 @@ def governor(
     host, port = parse_address(listen_at, "127.0.0.1", 0)
     secret = daemon.secret()
     check_exposure(host, secret, insecure=daemon.insecure, risk="read the data of all tasks")
+    secret = or_user_key(secret, host, server_host, insecure=daemon.insecure)
     offer = read_offer(_cpus(cpus), memory, gpus, named, Machine.this(), Share.read(share))
     settings = GovernorSettings(
         server_host=server_host,

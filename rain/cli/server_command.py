@@ -111,7 +111,7 @@ def server(
 
     lean.begin()
     from rain.daemon.addresses import parse_address
-    from rain.daemon.exposure import check_exposure
+    from rain.daemon.exposure import check_exposure, or_user_key
     from rain.server.history.retention import Keep
     from rain.server.main import run_server
     from rain.server.plugins import with_options
@@ -124,6 +124,7 @@ def server(
     http = None if no_http else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222))
     if http is not None:
         check_exposure(http.host, secret, insecure=daemon.insecure, risk="read the event log")
+    secret = or_user_key(secret, host, insecure=daemon.insecure)
     settings = ServerSettings(
         host=host,
         port=port,

@@ -52,6 +52,17 @@ def objection_above(found: Found, trusted: frozenset[int]) -> str:
     return ""
 
 
+def objection_to_file(found: Found, user: int) -> str:
+    """Why a file is not the private one of a user; "" if it is. Pure."""
+    if not stat.S_ISREG(found.st_mode):
+        return "is not a file"
+    if found.st_uid != user:
+        return f"belongs to another user (number {found.st_uid})"
+    if found.st_mode & 0o077:
+        return "is open to others"
+    return ""
+
+
 def private_folder(path: Path) -> Path:
     """The folder, made if need be, of this user alone; StartError if it is somebody else's."""
     try:

@@ -292,11 +292,22 @@ async def dial(
             f"{where}: no answer within {timeout:g} seconds; is that the port of a server of Rain?"
         ) from None
     except NotAdmittedError as error:
-        raise NotLetInError(str(error)) from None
+        raise NotLetInError(f"{error}{_advice(secret)}") from None
     except NoRoomError as error:
         raise UnreachableError(f"{where}: {error}") from None
     except OSError as error:
         raise UnreachableError(f"{where}: {error.strerror}") from None
+
+
+def _advice(secret: Secret | None) -> str:
+    """What to do when the key of the user, which nobody has named, is not the right one."""
+    if secret is None or not secret.of_user:
+        return ""
+    return (
+        " (the key of this user was tried: if the server is another user's, ask its owner to start"
+        " it with --secret-file and to give you that file; name it with --secret-file,"
+        " RAIN_SECRET_FILE or secret_file; say --insecure or insecure=True if it was started so)"
+    )
 
 
 async def _introduce(connected: socket.socket, role: Role, secret: Secret | None) -> None:

@@ -21,7 +21,9 @@ LIMIT = 10.0
 async def admit(accepted: socket.socket, secret: Secret | None, limit: float = LIMIT) -> Admitted:
     """Lets a peer in; `NotAdmittedError`, `ProtocolError`, OSError or TimeoutError if not."""
     async with asyncio.timeout(limit):
-        return await _play(admission.accept(secret, os.urandom(NONCE)), accepted)
+        return await _play(
+            admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE)), accepted
+        )
 
 
 async def turn_away(accepted: socket.socket, reason: str, limit: float) -> None:
@@ -33,7 +35,13 @@ async def turn_away(accepted: socket.socket, reason: str, limit: float) -> None:
 
 async def introduce(connected: socket.socket, secret: Secret | None, role: Role) -> None:
     """Asks to be let in; the same errors, and the time is the caller's affair."""
-    await _play(admission.dial(secret, role, os.urandom(NONCE)), connected)
+    await _play(
+        admission.dial(_at(secret, connected.getpeername()), role, os.urandom(NONCE)), connected
+    )
+
+
+def _at(secret: Secret | None, address: tuple[str, int]) -> Secret | None:
+    return None if secret is None else secret.at(*address[:2])
 
 
 async def _play(side: Generator[Step, bytes, T], connected: socket.socket) -> T:

@@ -88,7 +88,10 @@ async def _serve(
             from rain.server.http.listener import serve_http  # noqa: PLC0415
             from rain.server.http.site import Site  # noqa: PLC0415
 
-            site = Site.of(state, reader, clock.now, log, settings.secret)
+            asked = settings.secret
+            if asked is not None and asked.of_user:
+                asked = None  # nobody has chosen a password; only this machine can read here
+            site = Site.of(state, reader, clock.now, log, asked)
             http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
         settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)

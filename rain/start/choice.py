@@ -29,10 +29,8 @@ def find_cluster(index: Index, wanted: str) -> Cluster:
     return running[0]
 
 
-def server_of(index: Index, wanted: str) -> tuple[str, str, str]:
-    """The addresses of the server that is meant and of its HTTP side, and the file of its secret.
-
-    Empty where not known.
+def server_of(index: Index, wanted: str) -> Cluster | None:
+    """The cluster whose server is meant, or None if the user has started no such cluster here.
 
     Any server may be meant, not only one of a cluster of the user.
     """
@@ -40,13 +38,9 @@ def server_of(index: Index, wanted: str) -> tuple[str, str, str]:
     if wanted:
         found = [cluster for cluster in running if is_address_of(cluster.address, wanted)]
         if len(found) != 1:
-            return wanted, "", ""
-        (cluster,) = found
-    elif not running:
-        return "", "", ""
-    else:
-        cluster = find_cluster(index, "")
-    return cluster.address, cluster.http, cluster.secret_file
+            return None
+        return found[0]
+    return find_cluster(index, "") if running else None
 
 
 def describe(cluster: Cluster) -> str:

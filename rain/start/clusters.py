@@ -16,6 +16,7 @@ from typing import Any
 from attrs import frozen
 
 from rain.base.errors import StartError
+from rain.daemon.user_key import state_folder
 from rain.start.processes import ProcessMark, boot, is_running, parse_mark, spell_mark
 from rain.start.remote import RemoteAccess
 
@@ -171,9 +172,7 @@ class Index:
     @staticmethod
     def of_user(environment: Mapping[str, str]) -> Index:
         """Where the user's programs keep what they must remember."""
-        state = environment.get("XDG_STATE_HOME", "")
-        base = Path(state) if state else Path(environment.get("HOME") or "/") / ".local" / "state"
-        return Index(base / "rain" / "clusters")
+        return Index(state_folder(environment) / "clusters")
 
     def add(self, cluster: Cluster) -> None:
         """Raises OSError when it cannot be written."""

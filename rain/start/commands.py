@@ -67,7 +67,7 @@ GRACE = click.option(
     metavar="FILE",
     envvar="RAIN_SECRET_FILE",
     help="The secret of the cluster.  [env: RAIN_SECRET_FILE; default: a new one in the log folder"
-    " if other machines reach the cluster, or else none]",
+    " if other machines reach the cluster, or else the key of this user]",
 )
 @click.option("--insecure", is_flag=True, help="Use no secret, whoever reaches the cluster.")
 @click.option(
@@ -128,6 +128,7 @@ def start(
     with 'rain stop'.
     """
     import rain
+    from rain.common.secret_file import read_secret
     from rain.daemon.addresses import parse_address
     from rain.daemon.folders import default_log_folder
     from rain.start.asked import asked_governors
@@ -181,7 +182,7 @@ def start(
     if cluster.http:
         click.echo(f"  http    http://{cluster.http}")
     click.echo(f"  logs    {cluster.log_folder}")
-    if cluster.secret_file:
+    if cluster.secret_file and not read_secret(Path(cluster.secret_file)).of_user:
         click.echo(f"  secret  export RAIN_SECRET_FILE={shlex.quote(cluster.secret_file)}")
     click.echo(f"  stop    rain stop {shlex.quote(str(cluster.log_folder))}")
     if started.unlisted:
@@ -242,8 +243,9 @@ def _words(text: str, option: str) -> tuple[str, ...]:
     help="The secret of the cluster, if 'rain start' has not started it here."
     "  [env: RAIN_SECRET_FILE]",
 )
+@click.option("--insecure", is_flag=True, help="The server was started so, without a secret.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(which: str, http: str, secret_file: Path | None, as_json: bool) -> int:
+def status(which: str, http: str, secret_file: Path | None, insecure: bool, as_json: bool) -> int:
     """Show the governors and sessions of a server.
 
     Without an address, of the cluster that 'rain start' has started here, or of the usual port.
@@ -251,17 +253,21 @@ def status(which: str, http: str, secret_file: Path | None, as_json: bool) -> in
     from rain.base.address import spell_address
     from rain.common.secret_file import read_secret
     from rain.daemon.addresses import parse_address
+    from rain.daemon.exposure import or_user_key
     from rain.start.choice import server_of
     from rain.start.clusters import user_index
     from rain.start.plan import DEFAULT_HTTP_PORT, DEFAULT_PORT, LOOPBACK
     from rain.start.status import ask
 
-    server, known_http, known_secret = server_of(user_index(), which)
-    if known_secret:
-        secret_file = Path(known_secret)
+    cluster = server_of(user_index(), which)
+    server, known_http = (which, "") if cluster is None else (cluster.address, cluster.http)
+    if cluster is not None and cluster.secret_file:
+        secret_file = Path(cluster.secret_file)
     secret = None if secret_file is None else read_secret(secret_file)
     host, port = parse_address(server, LOOPBACK, DEFAULT_PORT)
     host = host.strip("[]")  # of an IPv6 address
+    if cluster is None:
+        secret = or_user_key(secret, host, insecure=insecure)
     if http:
         known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
     elif not known_http and port == DEFAULT_PORT:

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from rain.base.errors import StartError
 from rain.common.secret_file import make_secret_file, read_secret
 from rain.daemon.folders import make_folder
+from rain.daemon.user_key import user_key
 from rain.start import processes
 from rain.start.children import Child
 from rain.start.clusters import Cluster, Index, Member, read_cluster, write_cluster
@@ -86,7 +87,8 @@ def _with_secret(settings: Settings) -> tuple[Settings, str]:
     if settings.secret_file is not None:
         return settings, read_secret(settings.secret_file).key.decode("utf-8")
     if not needs_secret(settings):
-        return settings, ""
+        key, path = user_key()
+        return evolve(settings, secret_file=path), key.key.decode("utf-8")
     path = settings.log_folder / "secret"
     return evolve(settings, secret_file=path), make_secret_file(path).key.decode("utf-8")
 

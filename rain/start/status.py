@@ -118,7 +118,7 @@ def ask_http(address: str, secret: Secret | None = None) -> Mapping[str, Any]:
     host, port = split_address(address)
     connection = HTTPConnection(host, port, timeout=_HTTP_SECONDS)
     try:
-        headers = {} if secret is None else {"authorization": f"Bearer {secret.http_token()}"}
+        headers = {} if secret is None else {"authorization": f"Bearer {secret.http_token(port)}"}
         connection.request("GET", "/status", headers=headers)
         answer = connection.getresponse()
         body = answer.read()

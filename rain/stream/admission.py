@@ -17,12 +17,19 @@ T = TypeVar("T")
 
 def admit(accepted: socket.socket, secret: Secret | None) -> None:
     """Lets a reader in; `NotAdmittedError`, `ProtocolError` or `BrokenError` if not."""
-    _play(admission.accept(secret, os.urandom(NONCE)), accepted)
+    _play(admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE)), accepted)
 
 
 def introduce(connected: socket.socket, secret: Secret | None) -> None:
     """Asks to be let in as a reader; the same errors."""
-    _play(admission.dial(secret, Role.READER, os.urandom(NONCE)), connected)
+    _play(
+        admission.dial(_at(secret, connected.getpeername()), Role.READER, os.urandom(NONCE)),
+        connected,
+    )
+
+
+def _at(secret: Secret | None, address: tuple[str, int]) -> Secret | None:
+    return None if secret is None else secret.at(*address[:2])
 
 
 def _play(side: Generator[Step, bytes, T], connected: socket.socket) -> None:

@@ -173,13 +173,17 @@ def test_a_server_that_cannot_be_reached_is_named() -> None:
 
 
 def test_the_server_of_the_only_cluster_is_meant_unless_another_is_named(world: World) -> None:
-    assert server_of(world.index, "") == ("", "", "")
+    assert server_of(world.index, "") is None
 
     world.start(1)
 
-    assert server_of(world.index, "") == ("127.0.0.1:7210", "127.0.0.1:7222", "")
-    assert server_of(world.index, "7210") == ("127.0.0.1:7210", "127.0.0.1:7222", "")
-    assert server_of(world.index, "node:7210") == ("node:7210", "", "")
+    meant = server_of(world.index, "")
+    assert meant is not None
+    assert (meant.address, meant.http) == ("127.0.0.1:7210", "127.0.0.1:7222")
+    meant = server_of(world.index, "7210")
+    assert meant is not None
+    assert (meant.address, meant.http) == ("127.0.0.1:7210", "127.0.0.1:7222")
+    assert server_of(world.index, "node:7210") is None
 
 
 def test_a_session_that_is_held_up_says_why() -> None:

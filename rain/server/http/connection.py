@@ -33,7 +33,7 @@ class _TooLargeError(Exception):
 
 async def serve_connection(stream: trio.SocketStream, answer: Answer) -> None:
     """Answers the requests of one connection, one after the other, until it ends."""
-    connection = _Connection(stream)
+    connection = _Connection(stream, stream.socket.getsockname()[1])
     try:
         while await connection.serve_one(answer):
             pass
@@ -47,6 +47,7 @@ async def serve_connection(stream: trio.SocketStream, answer: Answer) -> None:
 @define(eq=False)
 class _Connection:
     stream: trio.SocketStream
+    port: int
     http: h11.Connection = field(
         init=False,
         factory=lambda: h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD),
@@ -62,7 +63,7 @@ class _Connection:
                 path, _, query = head.target.decode("latin-1").partition("?")
                 method = head.method.decode("ascii")
                 body = await self._body()
-                request = Request(method, path, body, query, _authorization(head))
+                request = Request(method, path, body, query, _authorization(head), self.port)
         except h11.RemoteProtocolError as error:
             if self.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
                 raise

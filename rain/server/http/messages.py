@@ -20,6 +20,7 @@ class Request:
     body: bytes = b""
     query: str = ""
     authorization: str = ""  # the header of this name
+    port: int = 0  # at which it came
 
 
 class Pieces(Protocol):

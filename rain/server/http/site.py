@@ -89,7 +89,7 @@ class Site:
                 ("access-control-allow-headers", "authorization, content-type"),
             )
             return Response(HTTPStatus.OK, "text/plain; charset=utf-8", headers=headers)
-        if not may_read_http(self.secret, request.authorization):
+        if not may_read_http(self.secret, request.authorization, request.port):
             return messages.text(
                 HTTPStatus.UNAUTHORIZED,
                 "a password is needed here: 'rain token' prints it; any user name will do",
