@@ -79,6 +79,13 @@ from rain.scheduler import DEFAULT
     "127.0.0.1:7222",
     "Where to serve events and status over HTTP; port 0 picks a free one.",
 )
+@click.option(
+    "--http-host",
+    "http_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="One more name by which browsers reach this machine; may be given several times.",
+)
 @click.option("--no-http", is_flag=True, help="Serve no HTTP.")
 @daemon_options
 def server(
@@ -100,6 +107,7 @@ def server(
     event_log_days: float | None,
     event_log_limit: str,
     http_listen: str,
+    http_hosts: tuple[str, ...],
     no_http: bool,
 ) -> int:
     """Run the server.
@@ -121,7 +129,11 @@ def server(
     host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
     secret = daemon.secret()
     check_exposure(host, secret, insecure=daemon.insecure, risk="run programs here")
-    http = None if no_http else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222))
+    http = (
+        None
+        if no_http
+        else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222), http_hosts)
+    )
     if http is not None:
         check_exposure(http.host, secret, insecure=daemon.insecure, risk="read the event log")
     secret = or_user_key(secret, host, insecure=daemon.insecure)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -92,6 +93,7 @@ async def _serve(
             if asked is not None and asked.of_user:
                 asked = None  # nobody has chosen a password; only this machine can read here
             site = Site.of(state, reader, clock.now, log, asked)
+            site.names = _own_names(settings.http.names)
             http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
         settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)
@@ -101,6 +103,12 @@ async def _serve(
         service.stop(reason)
         await listener.drain(reason)
     return 0
+
+
+def _own_names(more: tuple[str, ...]) -> frozenset[str]:
+    """What browsers may call this machine."""
+    name = socket.gethostname()
+    return frozenset(known.lower() for known in (name, name.partition(".")[0], *more))
 
 
 async def _asked_by_a_client(service: Service) -> str:

@@ -23,6 +23,7 @@ class HttpSettings:
 
     host: str = DEFAULT_HOST
     port: int = DEFAULT_HTTP_PORT
+    names: tuple[str, ...] = ()  # of this machine, besides its own
 
 
 @frozen

@@ -34,7 +34,7 @@ class Served:
         }
         request = urllib.request.Request(f"{self.url}/events", json.dumps(query).encode())
         with closing(urllib.request.urlopen(request)) as answer:
-            assert answer.headers["access-control-allow-origin"] == "*"
+            assert "access-control-allow-origin" not in answer.headers
             found: list[dict[str, Any]] = json.load(answer)
         return found
 

@@ -23,7 +23,7 @@ PATIENCE = 30.0
 
 Answer = Callable[[Request], Awaitable[Response]]
 
-_EVERYWHERE: Headers = (("access-control-allow-origin", "*"), ("cache-control", "no-store"))
+_EVERYWHERE: Headers = (("cache-control", "no-store"),)
 _PIECE = 4 * 1024  # no head is larger than the limit by more than this
 
 
@@ -63,7 +63,16 @@ class _Connection:
                 path, _, query = head.target.decode("latin-1").partition("?")
                 method = head.method.decode("ascii")
                 body = await self._body()
-                request = Request(method, path, body, query, _authorization(head), self.port)
+                request = Request(
+                    method,
+                    path,
+                    body,
+                    query,
+                    _header(head, b"authorization"),
+                    self.port,
+                    _header(head, b"host"),
+                    _header(head, b"origin"),
+                )
         except h11.RemoteProtocolError as error:
             if self.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
                 raise
@@ -134,8 +143,8 @@ class _Connection:
             await self.stream.send_all(data)
 
 
-def _authorization(head: h11.Request) -> str:
+def _header(head: h11.Request, wanted: bytes) -> str:
     for name, value in head.headers:
-        if name == b"authorization":
+        if name == wanted:
             return value.decode("latin-1")
     return ""

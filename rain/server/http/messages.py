@@ -21,6 +21,8 @@ class Request:
     query: str = ""
     authorization: str = ""  # the header of this name
     port: int = 0  # at which it came
+    host: str = ""  # the header of this name
+    origin: str = ""  # the header of this name, which browsers send
 
 
 class Pieces(Protocol):

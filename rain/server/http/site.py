@@ -16,6 +16,7 @@ from rain.server.http.api import Api
 from rain.server.http.events import EventsPage
 from rain.server.http.lite import lite_page
 from rain.server.http.messages import Request, Response
+from rain.server.http.origin import objection
 from rain.server.http.pages import dashboard_files
 from rain.server.http.status import gather_status
 from rain.server.state import State
@@ -37,6 +38,7 @@ class Site:
 
     places: dict[str, _Place]
     secret: Secret | None = None
+    names: frozenset[str] = frozenset()  # of this machine, in lower case
 
     @staticmethod
     def of(
@@ -75,6 +77,9 @@ class Site:
 
     async def answer(self, request: Request) -> Response:
         """The response to one request."""
+        reason = objection(request.host, request.origin, self.names)
+        if reason:
+            return messages.text(HTTPStatus.FORBIDDEN, reason)
         place = self.places.get(request.path)
         if place is None:
             return messages.text(
@@ -82,13 +87,6 @@ class Site:
                 "there is nothing at this path; there are /, /dashboard/, /lite/, /status, /events"
                 " and /api/",
             )
-        if request.method == "OPTIONS":  # a browser asks before it posts JSON from another site
-            allowed = ", ".join(place.methods)
-            headers = (
-                ("access-control-allow-methods", allowed),
-                ("access-control-allow-headers", "authorization, content-type"),
-            )
-            return Response(HTTPStatus.OK, "text/plain; charset=utf-8", headers=headers)
         if not may_read_http(self.secret, request.authorization, request.port):
             return messages.text(
                 HTTPStatus.UNAUTHORIZED,
