@@ -31,9 +31,14 @@ class _TooLargeError(Exception):
     """The body of a request is too large; never leaves this file."""
 
 
-async def serve_connection(stream: trio.SocketStream, answer: Answer) -> None:
-    """Answers the requests of one connection, one after the other, until it ends."""
-    connection = _Connection(stream, stream.socket.getsockname()[1])
+async def serve_connection(
+    stream: trio.SocketStream, answer: Answer, waits: Callable[[bool], object] = bool
+) -> None:
+    """Answers the requests of one connection, one after the other, until it ends.
+
+    `waits` hears whether a request is still to come, or has come whole and is being answered.
+    """
+    connection = _Connection(stream, stream.socket.getsockname()[1], waits)
     try:
         while await connection.serve_one(answer):
             pass
@@ -48,6 +53,7 @@ async def serve_connection(stream: trio.SocketStream, answer: Answer) -> None:
 class _Connection:
     stream: trio.SocketStream
     port: int
+    waits: Callable[[bool], object]
     http: h11.Connection = field(
         init=False,
         factory=lambda: h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD),
@@ -55,6 +61,7 @@ class _Connection:
 
     async def serve_one(self, answer: Answer) -> bool:
         """One request and its response; whether there may be another one."""
+        self.waits(True)
         try:
             with trio.fail_after(PATIENCE):
                 head = await self._event()
@@ -84,6 +91,7 @@ class _Connection:
             status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             await self._respond(text(status, too_large), close=True)
             return False
+        self.waits(False)
         await self._respond(await answer(request), without_body=request.method == "HEAD")
         if self.http.our_state is not h11.DONE or self.http.their_state is not h11.DONE:
             return False

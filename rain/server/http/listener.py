@@ -98,6 +98,7 @@ class _Doorman:
     listeners: list[_Door]
     scope: trio.CancelScope = Factory(trio.CancelScope)
     inside: int = 0
+    waiting: dict[trio.CancelScope, None] = Factory(dict)  # for a request, the oldest first
 
     async def run(self) -> None:
         """Serves until the scope is cancelled; then every connection is closed."""
@@ -105,13 +106,26 @@ class _Doorman:
             await trio.serve_listeners(self.welcome, self.listeners)
 
     async def welcome(self, stream: trio.SocketStream) -> None:
-        if self.inside >= MOST_CONNECTIONS:
+        if self.inside >= MOST_CONNECTIONS and self.waiting:
+            oldest = next(iter(self.waiting))
+            del self.waiting[oldest]
+            oldest.cancel()  # whoever does not finish a request keeps nobody out
+        elif self.inside >= MOST_CONNECTIONS:
             with suppress(trio.BrokenResourceError):
                 await stream.send_all(_FULL)
             await trio.aclose_forcefully(stream)
             return
         self.inside += 1
         try:
-            await serve_connection(stream, self.answer)
+            with trio.CancelScope() as scope:
+
+                def note(waits: bool) -> None:
+                    if waits:
+                        self.waiting[scope] = None
+                    else:
+                        self.waiting.pop(scope, None)
+
+                await serve_connection(stream, self.answer, note)
         finally:
+            self.waiting.pop(scope, None)
             self.inside -= 1

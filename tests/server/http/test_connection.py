@@ -156,18 +156,28 @@ def test_for_a_reader_that_stalls_no_more_is_made_and_at_last_it_is_closed(
     serving(answer, use)
 
 
-def test_more_connections_than_the_limit_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_connections_than_the_limit_are_turned_away_while_all_are_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(listener, "MOST_CONNECTIONS", 1)
+    asked, released = trio.Event(), trio.Event()
+
+    async def slow(request: Request) -> Response:
+        asked.set()
+        await released.wait()
+        return await _echo(request)
 
     async def use(address: str) -> None:
         name, _, port = address.rpartition(":")
         first = await trio.open_tcp_stream(name, int(port))
         async with first:
             await first.send_all(b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n")
-            assert b"GET /a" in await first.receive_some()
+            await asked.wait()
             assert (await _raw(address, b"")).startswith(b"HTTP/1.1 503")
+            released.set()
+            assert b"GET /a" in await first.receive_some()
 
-    serving(_echo, use)
+    serving(slow, use)
 
 
 def test_an_address_that_is_taken_is_refused_by_name() -> None:

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from rain.base.admission import Secret
 from rain.base.ids import unpack
 from rain.server.history.reader import EventReader, Pages
 from rain.server.history.store import FILE, open_store
+from rain.server.http.listener import MOST_CONNECTIONS
 from rain.server.http.site import Site
 from rain.server.state import State
 from tests.server.http.asking import Got, ask, serving, site, write_all
@@ -343,3 +344,16 @@ def test_with_a_secret_every_place_asks_for_the_token(path: str) -> None:
         assert "'rain token' prints it" in got.body.decode()
     right = {"authorization": f"Bearer {SECRET.http_token()}"}
     assert _one(asked, method, path, headers=right).status != 401
+
+
+def test_connections_that_never_finish_a_request_keep_nobody_out() -> None:
+    async def use(address: str) -> None:
+        host, _, port = address.rpartition(":")
+        async with AsyncExitStack() as stack:
+            for _ in range(MOST_CONNECTIONS * 2):
+                stream = await trio.open_tcp_stream(host, int(port))
+                stack.push_async_callback(trio.aclose_forcefully, stream)
+                await stream.send_all(b"GET /status HTTP/1.1\r\n")
+            assert (await ask(address, "GET", "/status")).status == 200
+
+    serving(site(new_world().state).answer, use)
