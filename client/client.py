@@ -12,7 +12,7 @@ from rain.base.admission import Secret
 from rain.base.errors import RainError, StartError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, pack
-from rain.base.patience import SILENCE_LIMIT
+from rain.base.silence import SILENCE_LIMIT
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
 from rain.client.failure import noting_failure

@@ -18,7 +18,7 @@ from rain.base.errors import (
 )
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
-from rain.base.patience import SILENCE_LIMIT, check_limit
+from rain.base.silence import SILENCE_LIMIT, check_limit
 from rain.base.wire import (
     Fetched,
     GovernorReport,

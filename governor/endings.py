@@ -88,7 +88,7 @@ class Endings:
         return content if held_before is None else held_before
 
     def fail(self, task: Task, failure: Failed) -> None:
-        """The task has failed, wherever it stood. If there was no room, nothing lingers any more."""
+        """The task has failed, wherever it stood. Where room was missing, nothing lingers now."""
         if failure.cause is FailureCause.NOT_STARTED:
             self._objects.reclaim()
         if task.row is TaskRow.READY:

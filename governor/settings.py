@@ -7,8 +7,8 @@ from pathlib import Path
 from attrs import Factory, frozen
 
 from rain.base.admission import Secret
-from rain.base.patience import SILENCE_LIMIT
 from rain.base.resources import Resources
+from rain.base.silence import SILENCE_LIMIT
 from rain.daemon.readiness import Readiness
 from rain.governor.reaping import IDLE_SECONDS
 

@@ -15,7 +15,7 @@ import click
 from attrs import frozen
 
 from rain.base.admission import Secret
-from rain.base.patience import check_limit
+from rain.base.silence import check_limit
 from rain.base.sizes import parse_size
 from rain.daemon.readiness import Readiness
 

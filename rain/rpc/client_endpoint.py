@@ -23,7 +23,7 @@ from rain.base.errors import (
 )
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of, spell
-from rain.base.patience import SILENCE_LIMIT
+from rain.base.silence import SILENCE_LIMIT
 from rain.base.wire import (
     CLIENT_VERSION,
     Fetched,

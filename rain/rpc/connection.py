@@ -20,7 +20,7 @@ import capnp
 from rain.base.address import plain_host, spell_address
 from rain.base.admission import NoRoomError, NotAdmittedError, Role, Secret
 from rain.base.errors import InvariantError, ProtocolError
-from rain.base.patience import BEAT
+from rain.base.silence import BEAT
 from rain.rpc.codec.border import (
     NESTING_LIMIT,
     TRAVERSAL_LIMIT,

@@ -8,8 +8,8 @@ from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
 from rain.base.errors import ProtocolError, StartError
 from rain.base.ids import GovernorId
-from rain.base.patience import SILENCE_LIMIT
 from rain.base.resources import Resources
+from rain.base.silence import SILENCE_LIMIT
 from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Update
 from rain.rpc import schema
 from rain.rpc.codec.amounts import write_amounts

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from rain.base.patience import BEAT, Patience
+from rain.base.silence import BEAT, Silence
 
 
 class Heartbeat:
@@ -18,7 +18,7 @@ class Heartbeat:
         give_up: Callable[[float], object],
         beat: float = BEAT,
     ) -> None:
-        self._patience = Patience(limit, beat)
+        self._silence = Silence(limit, beat)
         self._say = say
         self._heard = heard
         self._give_up = give_up  # gets the seconds of silence
@@ -35,7 +35,7 @@ class Heartbeat:
 
     def _wake(self) -> None:
         self._say()
-        if self._patience.is_over(time.monotonic() - self._since, heard=self._heard()):
-            self._give_up(self._patience.silence)
+        if self._silence.is_too_long(time.monotonic() - self._since, heard=self._heard()):
+            self._give_up(self._silence.seconds)
         else:
             self._sleep()

@@ -58,9 +58,7 @@ def listen(
     """
 
     def greet(connection: Connection, peer_host: str, role: Role) -> None:
-        guest = Guest(
-            connection, peer_host, role, handler, pending_limit, client_silence, patience
-        )
+        guest = Guest(connection, peer_host, role, handler, pending_limit, client_silence, patience)
         connection.serve(guest.offered())
         guest.expect(handshake_limit)
 

@@ -72,13 +72,7 @@ class Reactor:
             client_events.apply(state, client_event)
         if now >= self._silence_due:
             self._dismiss_silent()
-        if (
-            state.infeasible
-            or state.hopeless
-            or state.forced
-            or state.postponed
-            or state.resting
-        ):
+        if state.infeasible or state.hopeless or state.forced or state.postponed or state.resting:
             self._look_at_what_is_rare()
         news = state.news
         scheduled = now >= state.throttle.rests_until and (

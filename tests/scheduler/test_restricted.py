@@ -1,4 +1,4 @@
-"""A scheduler of ours may be used for a part of the governors, by another one that shows it these."""
+"""A scheduler may be used for a part of the governors, by another one that shows it these."""
 
 from __future__ import annotations
 

@@ -72,8 +72,8 @@ def a_client_asks_for_everything(serving: Serving, tap: KeepingTap) -> None:
     for mode in ("all", "some"):
         with suppress(TimeoutError):
             client.wait(session, [task, other], [made], mode, timeout=0.01)
-    client.join_session(session, "")
-    client.join_session(SessionId(0), "first")
+    client.join_session(session, "", numbers=True)
+    client.join_session(SessionId(0), "first", numbers=True)
     draft.task(constant, keep=True)
     second = draft.constant(b"hi", keep=True)
     client.submit_and_wait(draft.take(), [second])()

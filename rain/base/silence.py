@@ -37,15 +37,15 @@ def check_limit(seconds: float, name: str) -> float | None:
     return seconds
 
 
-class Patience:
+class Silence:
     """For how long the other side has been silent, and how long it may be. Pure."""
 
     def __init__(self, limit: float | None, beat: float = BEAT) -> None:
-        self.silence = 0.0
+        self.seconds = 0.0
         self._limit = limit
         self._beat = beat
 
-    def is_over(self, passed: float, *, heard: bool) -> bool:
+    def is_too_long(self, passed: float, *, heard: bool) -> bool:
         """After so many seconds in which something was heard, or nothing."""
-        self.silence = 0.0 if heard else self.silence + min(passed, 2 * self._beat)
-        return self._limit is not None and self.silence >= self._limit
+        self.seconds = 0.0 if heard else self.seconds + min(passed, 2 * self._beat)
+        return self._limit is not None and self.seconds >= self._limit

@@ -2,31 +2,31 @@
 
 import pytest
 
-from rain.base.patience import BEAT, Patience, check_limit
+from rain.base.silence import BEAT, Silence, check_limit
 
 
 def test_a_peer_that_is_silent_for_the_limit_is_given_up() -> None:
-    patience = Patience(3 * BEAT)
-    assert [patience.is_over(BEAT, heard=False) for _ in range(3)] == [False, False, True]
-    assert patience.silence == 3 * BEAT
+    silence = Silence(3 * BEAT)
+    assert [silence.is_too_long(BEAT, heard=False) for _ in range(3)] == [False, False, True]
+    assert silence.seconds == 3 * BEAT
 
 
 def test_whatever_is_heard_begins_the_silence_anew() -> None:
-    patience = Patience(3 * BEAT)
+    silence = Silence(3 * BEAT)
     heard = [False, False, True, False, False]
-    assert not any(patience.is_over(BEAT, heard=one) for one in heard)
-    assert patience.is_over(BEAT, heard=False)
+    assert not any(silence.is_too_long(BEAT, heard=one) for one in heard)
+    assert silence.is_too_long(BEAT, heard=False)
 
 
 def test_a_program_that_could_not_listen_for_an_hour_listens_first() -> None:
-    patience = Patience(10 * BEAT)
-    assert not patience.is_over(3600.0, heard=False)
-    assert not patience.is_over(BEAT, heard=True)
+    silence = Silence(10 * BEAT)
+    assert not silence.is_too_long(3600.0, heard=False)
+    assert not silence.is_too_long(BEAT, heard=True)
 
 
 def test_without_a_limit_nobody_is_given_up() -> None:
-    patience = Patience(None)
-    assert not any(patience.is_over(BEAT, heard=False) for _ in range(10_000))
+    silence = Silence(None)
+    assert not any(silence.is_too_long(BEAT, heard=False) for _ in range(10_000))
 
 
 def test_a_limit_that_a_living_peer_could_miss_is_refused_by_name() -> None:
