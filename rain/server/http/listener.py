@@ -115,16 +115,17 @@ class _Doorman:
                 await stream.send_all(_FULL)
             await trio.aclose_forcefully(stream)
             return
+        scope = trio.CancelScope()
+
+        def note(waits: bool) -> None:
+            if waits:
+                self.waiting[scope] = None
+            else:
+                self.waiting.pop(scope, None)
+
         self.inside += 1
         try:
-            with trio.CancelScope() as scope:
-
-                def note(waits: bool) -> None:
-                    if waits:
-                        self.waiting[scope] = None
-                    else:
-                        self.waiting.pop(scope, None)
-
+            with scope:
                 await serve_connection(stream, self.answer, note)
         finally:
             self.waiting.pop(scope, None)
