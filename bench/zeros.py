@@ -10,6 +10,7 @@ import click
 from rain.base.ids import GovernorId
 from rain.base.resources import Resources
 from rain.daemon import lifetime
+from rain.daemon.exposure import or_user_key
 from rain.daemon.readiness import Readiness
 from rain.governor.zero import ZeroService
 from rain.rpc import host
@@ -32,6 +33,7 @@ async def serve(port: int, count: int, ready: Readiness) -> int:
                 incarnation=GovernorId(number + 1),
                 data_address=f"{HOST}:{number + 1}",  # nobody reads what it does not hold
                 resources=resources,
+                secret=or_user_key(None, HOST),
             )
             stack.callback(upstream.close)
             service.open(upstream)

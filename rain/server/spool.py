@@ -74,9 +74,8 @@ class Spool:
                 raise RefusedError(f"the constant {spell(object_id)} was uploaded before")
             path = self._folder / str(next(self._numbers))
             try:
-                descriptor = os.open(
-                    path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o444
-                )
+                descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC)
+                os.fchmod(descriptor, 0o444)  # tasks see the file itself, whatever our umask is
             except OSError as error:
                 raise RefusedError(account.refuse(object_id, self._folder, error)) from None
         try:

@@ -52,9 +52,8 @@ def test_a_call_that_could_see_the_difference_flushes_first(here: World) -> None
         assert all_unkept(here) == ids
 
 
-def test_nothing_is_said_of_handles_that_were_not_kept_or_not_submitted(here: World) -> None:
+def test_nothing_is_said_of_handles_that_were_let_go_by_hand_or_not_submitted(here: World) -> None:
     with here.session as session:
-        dropped(session, keep=False)
         blob("y").keep()
         unkept = blob("z")
         unkept.keep()
@@ -66,6 +65,13 @@ def test_nothing_is_said_of_handles_that_were_not_kept_or_not_submitted(here: Wo
 
         # Only the one that was kept; the one that was unkept by hand is not told twice.
         assert [len(ids) for ids in here.server.unkept] == [1, 1]
+
+
+def test_a_constant_that_is_not_kept_goes_with_its_handle(here: World) -> None:
+    with here.session as session:
+        ids = dropped(session, keep=False)
+        here.client.housekeeper.flush()
+        assert all_unkept(here) == ids
 
 
 def test_nothing_is_said_of_closed_sessions(here: World) -> None:

@@ -98,7 +98,7 @@ def test_what_a_program_prints_is_kept_and_shown_when_it_fails(
     task = tasks.Execute(f"echo printed; echo trouble >&2; exit {status}", shell=True)
     session.submit()
     if status:
-        with pytest.raises(TaskException, match="Its stdout:\nprinted\nIts stderr:\ntrouble"):
+        with pytest.raises(TaskException, match="Its stderr:\ntrouble\nIts stdout:\nprinted"):
             task.wait()
     task.session.wait_some([task])
     assert task.logs() == "printed\n[stderr]\ntrouble\n"

@@ -70,11 +70,11 @@ class Tapped:
 @contextmanager
 def tapped(folder: Path) -> Generator[Tapped]:
     with (
-        server(folder) as real,
+        server(folder, "--insecure") as real,
         Tap(real.address) as of_client,
         Tap(real.address) as of_governor,
-        governor(folder, "governor", of_governor.address, 2, "--monitoring", "0"),
-        Client("127.0.0.1", of_client.port) as client,
+        governor(folder, "governor", of_governor.address, 2, "--monitoring", "0", "--insecure"),
+        Client("127.0.0.1", of_client.port, insecure=True) as client,
     ):
         yield Tapped(client, of_client, of_governor)
 

@@ -380,7 +380,7 @@ def test_a_program_for_which_there_is_no_room_is_handed_back(
         raise OSError(shortage, os.strerror(shortage))
 
     async def scenario(governor: Running) -> None:
-        monkeypatch.setattr("rain.governor.builtin_run.subprocess.Popen", no_room)
+        monkeypatch.setattr("rain.governor.programs.subprocess.Popen", no_room)
         number = governor.builtin("run", program("true"))
         assert os.strerror(shortage) in await governor.failure(number)
         assert governor.server.failed[task_id(number)].cause is FailureCause.NOT_STARTED

@@ -246,7 +246,9 @@ def test_a_zero_governor_answers_orders_with_one_update() -> None:
 
 
 def test_a_governor_that_hears_nothing_of_its_server_stops_its_work(tmp_path: Path) -> None:
-    server = Program(tmp_path / "server", "server", "--listen", "127.0.0.1:0", "--no-http")
+    server = Program(
+        tmp_path / "server", "server", "--listen", "127.0.0.1:0", "--no-http", "--insecure"
+    )
     host_name, _, port = server.address.rpartition(":")
     work = tmp_path / "work"
     try:
@@ -254,7 +256,7 @@ def test_a_governor_that_hears_nothing_of_its_server_stops_its_work(tmp_path: Pa
             governor = Program(
                 tmp_path / "governor",
                 *("governor", link.address, "--cpus", "1", "--workdir", str(work)),
-                *("--server-timeout", "3"),
+                *("--server-timeout", "3", "--insecure"),
             )
 
             @remote()
@@ -264,7 +266,10 @@ def test_a_governor_that_hears_nothing_of_its_server_stops_its_work(tmp_path: Pa
                 return ""
 
             mark = tmp_path / "mark"
-            with Client(host_name, int(port)) as client, client.new_session("cut") as session:
+            with (
+                Client(host_name, int(port), insecure=True) as client,
+                client.new_session("cut") as session,
+            ):
                 held(str(mark))
                 session.submit()
                 until_now(lambda: mark.exists() and mark.read_text() != "")

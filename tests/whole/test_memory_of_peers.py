@@ -42,7 +42,7 @@ def a_registration(port: int) -> Said:
 def test_messages_that_never_came_to_their_end_go_with_their_peers(
     tmp_path: Path, head: bytes
 ) -> None:
-    with server(tmp_path) as running:
+    with server(tmp_path, "--insecure") as running:
         said = a_registration(running.port)
         before = resident(running.process.pid)
         for _ in range(2):
@@ -57,7 +57,7 @@ def test_messages_that_never_came_to_their_end_go_with_their_peers(
 
 @pytest.mark.parametrize("head", [Kind.MESSAGE.value + ANNOUNCED, CALL])
 def test_who_is_not_registered_is_not_listened_to_for_long(tmp_path: Path, head: bytes) -> None:
-    with server(tmp_path) as running:
+    with server(tmp_path, "--insecure") as running:
         before = resident(running.process.pid)
         with ExitStack() as peers:
             for _ in range(PEERS):

@@ -17,6 +17,7 @@ import pytest
 
 from rain.client import Client, Output, Program, TaskException, blob, remote, tasks
 from rain.client.rpc.common import TaskState
+from rain.daemon.exposure import or_user_key
 from rain.start.status import ask
 from tests.support.waiting import until_now
 from tests.whole.daemons import governor, server
@@ -93,9 +94,8 @@ def test_it_runs_when_a_governor_that_fits_joins_in_time(tmp_path: Path) -> None
         session.submit()
         # Those who look are told why it does not run.
         http_at = http_address(tmp_path)
-        (held,) = [
-            line for line in ask(serving.address, http_at).sessions or () if line.name == "wide"
-        ]
+        seen = ask(serving.address, http_at, or_user_key(None, "127.0.0.1"))
+        (held,) = [line for line in seen.sessions or () if line.name == "wide"]
         assert "needs cpus=4" in held.held_up
         assert "unless such a governor joins" in held.held_up
         with governor(tmp_path, "large", serving.address, 4):
