@@ -38,6 +38,9 @@ SHORTEST_SECRET = 16
 OF_USER = b"this-machine:"
 """How the key of a user begins (rain/daemon/user_key.py)."""
 
+HTTP_USER = "rain"
+"""Any name will do; URLs need one."""
+
 _OPEN, _ASK, _WELCOME, _REFUSED, _FULL = b"o", b"?", b"w", b"x", b"f"
 _DIALLER, _ACCEPTOR = b"dialler", b"acceptor"
 
@@ -189,6 +192,14 @@ def _read_hello(hello: bytes) -> tuple[Role, bool, bytes]:
     except ValueError:
         raise ProtocolError(f"there is no role {hello[:1]!r}") from None
     return role, hello[1] == 1, hello[2:]
+
+
+def http_url(secret: Secret | None, address: str) -> str:
+    """With which a browser opens what is served at this address, without asking its user."""
+    if secret is None:
+        return f"http://{address}/"
+    token = secret.http_token(int(address.rpartition(":")[2]))
+    return f"http://{HTTP_USER}:{token}@{address}/"
 
 
 def may_read_http(secret: Secret | None, authorization: str, port: int = 0) -> bool:

@@ -11,16 +11,40 @@ from rain.cli import options
 
 
 @click.command()
+@click.argument("which", metavar="[ADDRESS]", default="")
 @options.secret_file("The secret of the cluster.")
-def token(secret_file: Path | None) -> int:
+@click.option("--url", is_flag=True, help="Print what to open in a browser.")
+def token(which: str, secret_file: Path | None, url: bool) -> int:
     """Print the password of a server's HTTP side.
 
     It goes with any user name, or as 'Authorization: Bearer TOKEN'. It is made from the secret,
-    which cannot be found from it, and opens nothing else.
+    which cannot be found from it, and opens nothing else. ADDRESS is where the server serves HTTP;
+    without one, that of the cluster that 'rain start' has started here, or the usual port.
     """
+    from rain.base.address import spell_address
+    from rain.base.admission import http_url
     from rain.common.secret_file import read_secret
+    from rain.daemon.addresses import parse_address
+    from rain.daemon.exposure import or_user_key
+    from rain.start.choice import serves_http
+    from rain.start.clusters import user_index
+    from rain.start.plan import DEFAULT_HTTP_PORT, LOOPBACK
 
-    if secret_file is None:
-        raise StartError("which secret? name its file with --secret-file or RAIN_SECRET_FILE")
-    click.echo(read_secret(secret_file).http_token())
+    secret = None if secret_file is None else read_secret(secret_file)
+    cluster = serves_http(user_index(), which) if url or secret is None else None
+    host, port = parse_address(
+        which if cluster is None else cluster.http, LOOPBACK, DEFAULT_HTTP_PORT
+    )
+    if secret is None and cluster is not None:
+        secret = read_secret(Path(cluster.secret_file)) if cluster.secret_file else None
+        if secret is None and not url:
+            raise StartError(f"the cluster at {cluster.address} has no secret: no token is needed")
+    elif secret is None:
+        secret = or_user_key(None, host)
+        if secret is None:
+            raise StartError("which secret? name its file with --secret-file or RAIN_SECRET_FILE")
+    if url:
+        click.echo(http_url(secret, spell_address(host.strip("[]"), port)))
+    elif secret is not None:
+        click.echo(secret.http_token(port))
     return 0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.admission import http_url
 from rain.daemon import garbage, lifetime, logs, memory, sampling
 from rain.daemon.folders import (
     default_log_folder,
@@ -89,14 +90,13 @@ async def _serve(
             from rain.server.http.listener import serve_http  # noqa: PLC0415
             from rain.server.http.site import Site  # noqa: PLC0415
 
-            asked = settings.secret
-            if asked is not None and asked.of_user:
-                asked = None  # nobody has chosen a password; only this machine can read here
-            site = Site.of(state, reader, clock.now, log, asked)
+            site = Site.of(state, reader, clock.now, log, settings.secret)
             site.names = _own_names(settings.http.names)
             http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
         settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)
+        if http is not None:
+            log.info("the dashboard can be opened", url=http_url(settings.secret, http))
         cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service))
         log.info("server stops", cause=cause)
         reason = f"the server stops: {cause}"

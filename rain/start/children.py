@@ -12,7 +12,7 @@ import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, BinaryIO, Protocol
 
 from attrs import define, field
 
@@ -90,6 +90,13 @@ class Child(ABC):
     @abstractmethod
     def why_silent(self) -> str:
         """What there is to say of one that is still not ready."""
+
+
+def open_log(path: Path) -> BinaryIO:
+    """A new file for what a daemon says; that of the server has the password of its pages."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    os.fchmod(descriptor, 0o600)  # it may be there from an earlier start
+    return os.fdopen(descriptor, "wb")
 
 
 def popen(

@@ -43,6 +43,21 @@ def server_of(index: Index, wanted: str) -> Cluster | None:
     return find_cluster(index, "") if running else None
 
 
+def serves_http(index: Index, wanted: str) -> Cluster | None:
+    """The cluster of the user that serves HTTP at an address, or the only one, if there is one."""
+    found = [
+        cluster
+        for cluster in index.look()[0]
+        if cluster.http and (not wanted or is_address_of(cluster.http, wanted))
+    ]
+    if len(found) > 1:
+        raise StartError(
+            "several clusters of yours run on this machine; say which one:"
+            + "".join(f"\n  {cluster.http}  {cluster.log_folder}" for cluster in found)
+        )
+    return found[0] if found else None
+
+
 def describe(cluster: Cluster) -> str:
     """One line about a cluster."""
     count = len(cluster.members) - 1

@@ -128,6 +128,7 @@ def start(
     with 'rain stop'.
     """
     import rain
+    from rain.base.admission import http_url
     from rain.common.secret_file import read_secret
     from rain.daemon.addresses import parse_address
     from rain.daemon.folders import default_log_folder
@@ -179,10 +180,11 @@ def start(
     count = len(cluster.members) - 1
     click.echo(f"Rain is ready: a server and {count} governor{'s' if count > 1 else ''}.")
     click.echo(f"  server  {cluster.address}")
+    secret = read_secret(Path(cluster.secret_file)) if cluster.secret_file else None
     if cluster.http:
-        click.echo(f"  http    http://{cluster.http}")
+        click.echo(f"  http    {http_url(secret, cluster.http)}")
     click.echo(f"  logs    {cluster.log_folder}")
-    if cluster.secret_file and not read_secret(Path(cluster.secret_file)).of_user:
+    if secret is not None and not secret.of_user:
         click.echo(f"  secret  export RAIN_SECRET_FILE={shlex.quote(cluster.secret_file)}")
     click.echo(f"  stop    rain stop {shlex.quote(str(cluster.log_folder))}")
     if started.unlisted:

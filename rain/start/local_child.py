@@ -10,7 +10,7 @@ from attrs import define
 from rain.base.errors import StartError
 from rain.daemon.private import ONLY_OWNER
 from rain.start import processes
-from rain.start.children import Child, end_status, how_ended, log_end, popen
+from rain.start.children import Child, end_status, how_ended, log_end, open_log, popen
 from rain.start.plan import Daemon
 from rain.start.remote import Ready, Report
 
@@ -47,7 +47,7 @@ def spawn_local(daemon: Daemon) -> LocalChild:
     reports, ready = os.pipe()
     try:
         make_work_root(daemon)
-        with daemon.output.open("wb") as output, daemon.errors.open("wb") as errors:
+        with open_log(daemon.output) as output, open_log(daemon.errors) as errors:
             process = popen(
                 daemon,
                 [*daemon.command, "--ready-fd", str(ready)],

@@ -10,7 +10,7 @@ from typing import Any, cast
 from attrs import asdict, frozen
 
 from rain.base.address import split_address
-from rain.base.admission import Secret
+from rain.base.admission import Secret, http_url
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.resources import CPUS
 from rain.base.wire import GovernorReport
@@ -51,9 +51,12 @@ class ClusterStatus:
     governors: tuple[GovernorLine, ...]
     sessions: tuple[SessionLine, ...] | None = None
     sessions_unknown: str = ""  # why
+    dashboard: str = ""  # what to open in a browser
 
     def as_json(self) -> str:
-        return json.dumps(asdict(self), indent=2)
+        shown = asdict(self)
+        del shown["dashboard"]  # has a password, which has no place in what programs keep
+        return json.dumps(shown, indent=2)
 
 
 def ask(address: str, http: str, secret: Secret | None = None) -> ClusterStatus:
@@ -67,7 +70,7 @@ def ask(address: str, http: str, secret: Secret | None = None) -> ClusterStatus:
         sessions = read_sessions(ask_http(http, secret))
     except StartError as error:
         return ClusterStatus(address, governors, None, str(error))
-    return ClusterStatus(address, governors, sessions)
+    return ClusterStatus(address, governors, sessions, dashboard=http_url(secret, http))
 
 
 def read_governors(reports: Sequence[GovernorReport]) -> tuple[GovernorLine, ...]:

@@ -13,6 +13,8 @@ from rain.start.status import ClusterStatus, GovernorLine, SessionLine
 def print_status(status: ClusterStatus, console: Console) -> None:
     """Shows how a cluster stands, for people."""
     console.print(Text(f"Server {status.address}"))
+    if status.dashboard:
+        console.print(Text(f"Dashboard {status.dashboard}"), soft_wrap=True)
     if status.governors:
         console.print(_governors(status.governors))
     else:

@@ -9,7 +9,7 @@ from attrs import define, field
 from rain.base.errors import StartError
 from rain.daemon.template import Template
 from rain.start import processes
-from rain.start.children import Child, end_status, how_ended, log_end
+from rain.start.children import Child, end_status, how_ended, log_end, open_log
 from rain.start.local_child import LocalChild, make_work_root
 from rain.start.plan import Daemon
 from rain.start.remote import Report
@@ -47,7 +47,7 @@ class TemplateChild(Child):
         self._copies.append((daemon, reports))
         try:
             make_work_root(daemon)
-            with daemon.output.open("wb") as output, daemon.errors.open("wb") as errors:
+            with open_log(daemon.output) as output, open_log(daemon.errors) as errors:
                 options = {"--ready-fd": ready}
                 self.template.order(daemon.name, daemon.arguments, output, errors, options)
         except OSError as error:
@@ -77,7 +77,7 @@ class TemplateChild(Child):
 def spawn_template(daemon: Daemon) -> TemplateChild:
     """Starts it. It imports while others start."""
     try:
-        with daemon.output.open("wb") as output, daemon.errors.open("wb") as errors:
+        with open_log(daemon.output) as output, open_log(daemon.errors) as errors:
             template = Template(daemon.command, output, errors, new_session=True)
     except OSError as error:
         raise StartError(f"{daemon.name} cannot be started: {error}") from error

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from rain.client import Client, RainException, blob, remote, tasks
 from rain.common import ID
-from tests.whole.daemons import governor, server
+from tests.whole.daemons import governor, http_password, server
 
 pytestmark = pytest.mark.whole
 
@@ -25,6 +25,11 @@ class Served:
     client: Client
     url: str
     governor: str
+    password: dict[str, str]
+
+    def ask(self, path: str, body: bytes | None = None) -> urllib.request.Request:
+        """A request of the user whom the server belongs to."""
+        return urllib.request.Request(self.url + path, body, self.password)
 
     def events(self, session: int, *types: str) -> list[dict[str, Any]]:
         """The events of a session, of these types."""
@@ -32,7 +37,7 @@ class Served:
             "session": {"value": session, "mode": "="},
             "event_types": [{"value": name, "mode": "="} for name in types],
         }
-        request = urllib.request.Request(f"{self.url}/events", json.dumps(query).encode())
+        request = self.ask("/events", json.dumps(query).encode())
         with closing(urllib.request.urlopen(request)) as answer:
             assert "access-control-allow-origin" not in answer.headers
             found: list[dict[str, Any]] = json.load(answer)
@@ -47,7 +52,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
         governor(folder, "one", serving.address, 2) as working,
         Client("127.0.0.1", str(serving.port)) as client,
     ):
-        yield Served(client, f"http://{serving.http}", working.address)
+        yield Served(client, f"http://{serving.http}", working.address, http_password(serving.http))
 
 
 @remote()
@@ -100,13 +105,13 @@ def test_a_failed_task_is_in_the_log_with_its_error(served: Served) -> None:
 
 def test_the_lite_page_names_the_governors(served: Served) -> None:
     for path in ("/lite", "/lite/"):
-        with closing(urllib.request.urlopen(served.url + path)) as answer:
+        with closing(urllib.request.urlopen(served.ask(path))) as answer:
             assert served.governor in answer.read().decode()
 
 
 def test_bad_questions_are_refused(served: Served) -> None:
-    bad = urllib.request.Request(f"{served.url}/events", b'{"id": 3}')
-    for question, status in ((bad, 400), (f"{served.url}/nothing", 404)):
+    bad = served.ask("/events", b'{"id": 3}')
+    for question, status in ((bad, 400), (served.ask("/nothing"), 404)):
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(question)
         assert caught.value.code == status

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from rain.base.admission import http_url
+from rain.daemon.user_key import user_key
 from tests.start.world import LOCAL_SSH, ROOT, World, run_prefix
 
 
@@ -46,10 +48,16 @@ def test_a_start_says_where_all_is_and_how_it_ends(world: World) -> None:
     assert started.stdout.splitlines() == [
         "Rain is ready: a server and 2 governors.",
         "  server  127.0.0.1:7210",
-        "  http    http://127.0.0.1:7222",
+        f"  http    {http_url(user_key(environment(world))[0], '127.0.0.1:7222')}",
         f"  logs    {world.logs}",
         f"  stop    rain stop {shlex.quote(str(world.logs))}",
     ]
+    url = rain(world, "token", "--url")
+    assert url.stdout.strip() in started.stdout
+    token = rain(world, "token")
+    assert f":{token.stdout.strip()}@" in url.stdout
+    # The log of the server has it, too, and is for its owner alone, whatever the folder is.
+    assert (world.logs / "server.err").stat().st_mode & 0o077 == 0
 
 
 def test_a_stop_ends_what_a_start_has_started(world: World) -> None:

@@ -89,6 +89,15 @@ def test_governors_are_shown_by_address_with_what_they_have_and_do() -> None:
     assert lines[-1] == "No sessions."
 
 
+def test_what_to_open_in_a_browser_is_shown_uncut_and_kept_out_of_json() -> None:
+    url = f"http://rain:{'0' * 64}@very-long-name-of-a-machine.example.org:7222/" + "x" * 40
+
+    status = ClusterStatus("a:7210", (), (), dashboard=url)
+
+    assert f"Dashboard {url}" in shown(status)
+    assert url not in status.as_json()
+
+
 def test_sessions_are_shown_with_their_progress_and_their_failure() -> None:
     sessions = read_sessions({"sessions": [SESSION, FAILED]})
 

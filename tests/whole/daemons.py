@@ -13,6 +13,8 @@ from pathlib import Path
 
 from attrs import define
 
+from rain.daemon.user_key import user_key
+
 READY_SECONDS = 30.0
 END_SECONDS = 15.0
 
@@ -42,6 +44,12 @@ class Daemon:
         """Ends in order; the exit status."""
         self.process.terminate()
         return self.process.wait(END_SECONDS)
+
+
+def http_password(address: str) -> dict[str, str]:
+    """The header with which the user of the tests reads from a server that has no other secret."""
+    token = user_key()[0].http_token(int(address.rpartition(":")[2]))
+    return {"authorization": f"Bearer {token}"}
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from rain.server.plugins import maker_of
 from rain.server.reactor import TurnOutput
 from rain.server.recording import Recording, replay
 from tests.support.waiting import until_now
-from tests.whole.daemons import END_SECONDS, Daemon, governor, server
+from tests.whole.daemons import END_SECONDS, Daemon, governor, http_password, server
 
 pytestmark = pytest.mark.whole
 
@@ -88,7 +88,9 @@ def ask(serving: Daemon, method: str, path: str, query: object = None) -> Any:
     host, _, port = serving.http.rpartition(":")
     asked = HTTPConnection(host.rpartition("/")[2], int(port), timeout=END_SECONDS)
     try:
-        asked.request(method, path, None if query is None else json.dumps(query))
+        asked.request(
+            method, path, None if query is None else json.dumps(query), http_password(serving.http)
+        )
         return json.loads(asked.getresponse().read())
     finally:
         asked.close()

@@ -30,7 +30,7 @@ from rain.client.rpc.common import TaskState
 from tests.support.chained import Node, described
 from tests.support.chained_graphs import graphs
 from tests.support.waiting import until_now
-from tests.whole.daemons import governor, server
+from tests.whole.daemons import governor, http_password, server
 
 pytestmark = pytest.mark.whole
 
@@ -331,7 +331,12 @@ def test_many_short_chains_learn_how_short_they_are(session: Session) -> None:
 
 def events_of(http: str, kind: str) -> list[dict[str, Any]]:
     asked = HTTPConnection(http, timeout=20)
-    asked.request("POST", "/events", json.dumps({"event_types": [{"value": kind, "mode": "="}]}))
+    asked.request(
+        "POST",
+        "/events",
+        json.dumps({"event_types": [{"value": kind, "mode": "="}]}),
+        http_password(http),
+    )
     rows = json.loads(asked.getresponse().read())
     asked.close()
     return [row["event"] for row in rows]

@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import urllib.error
+import urllib.request
+from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
 
 from rain.client import Client
 from rain.daemon.user_key import user_key
-from tests.whole.daemons import daemon
+from tests.whole.daemons import daemon, server
 
 _OTHER = """
 import os, sys
@@ -51,3 +57,33 @@ def test_the_same_user_gets_in_unasked_and_another_one_is_told_what_to_do(tmp_pa
             assert user_key()[0].key.decode() not in serving.errors.read_text()
     finally:
         subprocess.run(["rm", "-rf", str(other)], check=True)
+
+
+def test_http_on_loopback_asks_for_what_its_owner_is_told(tmp_path: Path) -> None:
+    with server(tmp_path) as serving:
+        # nobody reads without the token
+        for path in ("/", "/status", "/dashboard/", "/lite/", "/api/sessions"):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(f"http://{serving.http}{path}")
+            assert refused.value.code == 401
+            refused.value.close()
+
+        # who follows the URL as browsers do reaches the dashboard
+        url = told("--url", serving.http)
+        where = urlsplit(url)
+        assert where.password == told(serving.http)
+        passwords = urllib.request.HTTPPasswordMgrWithDefaultRealm()
+        base = f"http://{where.hostname}:{where.port}/"
+        passwords.add_password(None, base, where.username or "", where.password or "")
+        browser = urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(passwords))
+        with closing(browser.open(base)) as page:
+            assert page.url == f"{base}dashboard/"
+            assert b"<html" in page.read()
+
+        # and the server has said the same
+        assert url in serving.errors.read_text()
+
+
+def told(*arguments: str) -> str:
+    command = [sys.executable, "-m", "rain", "token", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

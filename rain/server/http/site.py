@@ -90,7 +90,8 @@ class Site:
         if not may_read_http(self.secret, request.authorization, request.port):
             return messages.text(
                 HTTPStatus.UNAUTHORIZED,
-                "a password is needed here: 'rain token' prints it; any user name will do",
+                "a password is needed here: 'rain token' prints it, and 'rain token --url' what to"
+                " open in a browser; any user name will do",
                 (("www-authenticate", 'Basic realm="Rain", charset="UTF-8"'),),
             )
         if request.method not in place.methods:
@@ -102,9 +103,13 @@ class Site:
         return await place.serve(request)
 
 
-async def _to_the_dashboard(_: Request) -> Response:
+async def _to_the_dashboard(request: Request) -> Response:
     await trio.lowlevel.checkpoint()
-    return messages.text(HTTPStatus.FOUND, "see /dashboard/", (("location", "/dashboard/"),))
+    # With the host, so that the password of `http://rain:TOKEN@HOST/` does not stay in the address
+    # of the page: scripts may not ask for what is beside such a one.
+    host = f"//{request.host}" if request.host else ""
+    place = f"{host}/dashboard/"
+    return messages.text(HTTPStatus.FOUND, "see /dashboard/", (("location", place),))
 
 
 def _always(response: Response) -> Callable[[Request], Awaitable[Response]]:

@@ -251,7 +251,10 @@ def test_the_page_shows_why_a_session_failed() -> None:
 def test_the_root_leads_to_the_dashboard_and_any_other_path_is_unknown() -> None:
     root, other = _one(site(State()), "GET", "/"), _one(site(State()), "GET", "/nothing?a=b")
 
-    assert (root.status, root.headers["location"]) == (302, "/dashboard/")
+    location = root.headers["location"]
+    assert root.status == 302
+    assert location.startswith("//127.0.0.1:")
+    assert location.endswith("/dashboard/")
     assert other.status == 404
     assert other.body == (
         b"there is nothing at this path; there are /, /dashboard/, /lite/, /status, /events"
@@ -344,6 +347,17 @@ def test_with_a_secret_every_place_asks_for_the_token(path: str) -> None:
         assert "'rain token' prints it" in got.body.decode()
     right = {"authorization": f"Bearer {SECRET.http_token()}"}
     assert _one(asked, method, path, headers=right).status != 401
+
+
+def test_the_start_leads_to_a_page_whose_address_has_no_password() -> None:
+    """Scripts of a page may not fetch what is beside `http://name:password@host/`."""
+    asked = evolve(site(new_world().state, None), secret=SECRET)
+    right = {"authorization": f"Bearer {SECRET.http_token()}", "host": "localhost:7222"}
+
+    got = _one(asked, "GET", "/", headers=right)
+
+    assert got.status == 302
+    assert got.headers["location"] == "//localhost:7222/dashboard/"
 
 
 def test_connections_that_never_finish_a_request_keep_nobody_out() -> None:

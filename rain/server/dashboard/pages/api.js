@@ -10,7 +10,8 @@ export async function ask(path, body = undefined) {
   }
   let response;
   try {
-    response = await fetch(path, request);
+    // Not relative to the page, whose own address may have a password.
+    response = await fetch(new URL(path, window.location.origin), request);
   } catch {
     throw new Error("the server does not answer");
   }
