@@ -20,6 +20,9 @@ LARGEST_HEAD = 16 * 1024
 LARGEST_BODY = 64 * 1024
 PATIENCE = 30.0
 """Seconds that a peer may take for a request, for a piece of a response, or between the two."""
+HEAD_PATIENCE = 5.0
+"""Seconds until the request line and the headers are there; for later requests, from their first
+byte."""
 
 Answer = Callable[[Request], Awaitable[Response]]
 
@@ -58,13 +61,14 @@ class _Connection:
         init=False,
         factory=lambda: h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD),
     )
+    begun: bool = True  # a request, or the connection itself
 
     async def serve_one(self, answer: Answer) -> bool:
         """One request and its response; whether there may be another one."""
         self.waits(True)
         try:
             with trio.fail_after(PATIENCE):
-                head = await self._event()
+                head = await self._head()
                 if not isinstance(head, h11.Request):
                     return False  # the peer has closed
                 path, _, query = head.target.decode("latin-1").partition("?")
@@ -96,6 +100,7 @@ class _Connection:
         if self.http.our_state is not h11.DONE or self.http.their_state is not h11.DONE:
             return False
         self.http.start_next_cycle()
+        self.begun = bool(self.http.trailing_data[0])
         return True
 
     async def close(self) -> None:
@@ -104,6 +109,12 @@ class _Connection:
             await self.stream.send_eof()
             while await self.stream.receive_some():
                 pass
+
+    async def _head(self) -> h11.Event:
+        if not self.begun:
+            self.http.receive_data(await self.stream.receive_some(_PIECE))
+        with trio.fail_after(HEAD_PATIENCE):
+            return await self._event()
 
     async def _event(self) -> h11.Event:
         while True:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
@@ -9,6 +11,7 @@ import trio
 from attrs import Factory, define
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.address import plain_host
 from rain.base.errors import StartError
 from rain.server.beside import beside
 from rain.server.http.connection import Answer, serve_connection
@@ -16,7 +19,8 @@ from rain.server.settings import HttpSettings
 from rain.stream.reserve import OUT_OF_DESCRIPTORS, Reserve, why_full
 
 MOST_CONNECTIONS = 64
-
+MOST_WAITING = 16
+"""Connections of one address without a whole request."""
 
 TURN_AWAY_LIMIT = 1.0
 """Seconds for one answer of a server that has no descriptor left."""
@@ -92,13 +96,17 @@ class _Door(trio.abc.Listener[trio.SocketStream]):
 
 @define(eq=False)
 class _Doorman:
-    """Lets connections in as long as there are not too many."""
+    """Lets connections in as long as there are not too many.
+
+    Those for which a whole request has not come give way: those of an address that has too many,
+    or else of the one that has most, so that a flood pushes out the slow ones of nobody else.
+    """
 
     answer: Answer
     listeners: list[_Door]
     scope: trio.CancelScope = Factory(trio.CancelScope)
     inside: int = 0
-    waiting: dict[trio.CancelScope, None] = Factory(dict)  # for a request, the oldest first
+    waiting: dict[trio.CancelScope, str] = Factory(dict)  # for a request of whom, the oldest first
 
     async def run(self) -> None:
         """Serves until the scope is cancelled; then every connection is closed."""
@@ -106,10 +114,11 @@ class _Doorman:
             await trio.serve_listeners(self.welcome, self.listeners)
 
     async def welcome(self, stream: trio.SocketStream) -> None:
-        if self.inside >= MOST_CONNECTIONS and self.waiting:
-            oldest = next(iter(self.waiting))
+        peer = _peer(stream)
+        oldest = self._who_gives_way(peer)
+        if oldest is not None:
             del self.waiting[oldest]
-            oldest.cancel()  # whoever does not finish a request keeps nobody out
+            oldest.cancel()
         elif self.inside >= MOST_CONNECTIONS:
             with suppress(trio.BrokenResourceError):
                 await stream.send_all(_FULL)
@@ -119,7 +128,7 @@ class _Doorman:
 
         def note(waits: bool) -> None:
             if waits:
-                self.waiting[scope] = None
+                self.waiting[scope] = peer
             else:
                 self.waiting.pop(scope, None)
 
@@ -130,3 +139,24 @@ class _Doorman:
         finally:
             self.waiting.pop(scope, None)
             self.inside -= 1
+
+    def _who_gives_way(self, peer: str) -> trio.CancelScope | None:
+        own = [scope for scope, whose in self.waiting.items() if whose == peer]
+        if len(own) >= MOST_WAITING:
+            return own[0]
+        if self.inside < MOST_CONNECTIONS or not self.waiting:
+            return None
+        ((most, _),) = Counter(self.waiting.values()).most_common(1)
+        return next(scope for scope, whose in self.waiting.items() if whose == most)
+
+
+def _peer(stream: trio.SocketStream) -> str:
+    """Whose connection it is. Of IPv6, one user has a whole network."""
+    try:
+        host = plain_host(stream.socket.getpeername()[0])
+    except OSError:
+        return ""  # it has gone already
+    address = ipaddress.ip_address(host)
+    if address.version == 6:
+        return str(ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+    return host

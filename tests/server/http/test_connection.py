@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from http import HTTPStatus
 from pathlib import Path
 
@@ -114,6 +114,84 @@ def test_a_silent_peer_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def use(address: str) -> None:
         assert await _raw(address, b"GET / HTTP/1.1\r\n") == b""
+
+    serving(_echo, use)
+
+
+def test_the_head_of_a_request_must_come_sooner_than_its_body(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    head = b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\n"
+
+    async def answer(request: Request) -> Response:
+        # From now on, so that no first request has to hurry.
+        monkeypatch.setattr("rain.server.http.connection.HEAD_PATIENCE", 0.05)
+        return await _echo(request)
+
+    async def use(address: str) -> None:
+        name, _, port = address.rpartition(":")
+        idle = await trio.open_tcp_stream(name, int(port))
+        slow = await trio.open_tcp_stream(name, int(port))
+        late = await trio.open_tcp_stream(name, int(port))
+        async with idle, slow, late:
+            for stream in (idle, slow, late):
+                await stream.send_all(head + b"first")
+                assert b"POST /a first" in await stream.receive_some()
+            await slow.send_all(head)
+            # what has only begun is closed, as the first request of a connection and as the second
+            assert await _raw(address, head[:-2]) == b""
+            await late.send_all(head[:-2])
+            assert await late.receive_some() == b""
+            # and the limit, which has passed, is none for the body, nor between two requests
+            await slow.send_all(b"hello")
+            assert b"POST /a hello" in await slow.receive_some()
+            await idle.send_all(head + b"again")
+            assert b"POST /a again" in await idle.receive_some()
+
+    serving(answer, use)
+
+
+async def _from(source: str, address: str) -> trio.SocketStream:
+    name, _, port = address.rpartition(":")
+    return await trio.open_tcp_stream(name, int(port), local_address=source)
+
+
+@pytest.mark.parametrize("sources", [1, 8])
+def test_a_flood_of_some_addresses_pushes_out_no_slow_one_of_another(
+    sources: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rain.server.http.connection.HEAD_PATIENCE", 60.0)  # not what closes them
+
+    async def use(address: str) -> None:
+        async with AsyncExitStack() as stack:
+            slow = await _from("127.0.0.2", address)
+            stack.push_async_callback(trio.aclose_forcefully, slow)
+            await slow.send_all(b"GET /slow HTTP/1.1\r\n")
+            for number in range(160):
+                flooding = await _from(f"127.0.0.{3 + number % sources}", address)
+                stack.push_async_callback(trio.aclose_forcefully, flooding)
+            assert (await ask(address, "GET", "/other")).status == 200
+            await slow.send_all(b"host: x\r\n\r\n")
+            assert b"GET /slow" in await slow.receive_some()
+
+    serving(_echo, use)
+
+
+def test_an_address_keeps_few_connections_without_a_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rain.server.http.connection.HEAD_PATIENCE", 60.0)  # not what closes them
+
+    async def use(address: str) -> None:
+        async with AsyncExitStack() as stack:
+            opened: list[trio.SocketStream] = []
+            for _ in range(listener.MOST_WAITING + 1):
+                opened.append(await _from("127.0.0.1", address))
+                stack.push_async_callback(trio.aclose_forcefully, opened[-1])
+            assert await opened[0].receive_some() == b""
+            await opened[-1].send_all(b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert b"GET /a" in await opened[-1].receive_some()
 
     serving(_echo, use)
 
