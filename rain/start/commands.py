@@ -56,6 +56,13 @@ GRACE = click.option(
     "--http-listen", metavar="ADDRESS", default="", help="Where it serves HTTP (its --http-listen)."
 )
 @click.option(
+    "--http-host",
+    "http_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="One more name by which browsers reach this machine (its --http-host).",
+)
+@click.option(
     "--governor-config",
     type=click.Path(path_type=Path, resolve_path=True),
     metavar="FILE",
@@ -112,6 +119,7 @@ def start(
     reserve_cpu: bool,
     listen: str,
     http_listen: str,
+    http_hosts: tuple[str, ...],
     governor_config: Path | None,
     secret_file: Path | None,
     insecure: bool,
@@ -158,6 +166,7 @@ def start(
         listen_host=host,
         listen_port=port,
         http_listen=http_listen,
+        http_hosts=http_hosts,
         governor_config=governor_config,
         work_folder=workdir,
         run_prefix=_words(runprefix, "--runprefix"),

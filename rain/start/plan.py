@@ -29,6 +29,7 @@ class Settings:
     listen_host: str = ""  # "" is loopback, or everywhere if governors are on other machines
     listen_port: int = DEFAULT_PORT
     http_listen: str = ""
+    http_hosts: tuple[str, ...] = ()  # more names of this machine
     governor_config: Path | None = None
     work_folder: Path | None = None
     run_prefix: tuple[str, ...] = ()
@@ -79,6 +80,8 @@ def plan_server(settings: Settings) -> Daemon:
     arguments = ["server", "--listen", f"{host}:{settings.listen_port}"]
     if settings.http_listen:
         arguments += ["--http-listen", settings.http_listen]
+    for name in settings.http_hosts:
+        arguments += ["--http-host", name]
     if settings.work_folder is not None:
         arguments += ["--workdir", str(settings.work_folder / "server")]
     return _daemon(settings, "server", arguments, work_folder=settings.work_folder)

@@ -60,6 +60,14 @@ def test_a_start_says_where_all_is_and_how_it_ends(world: World) -> None:
     assert (world.logs / "server.err").stat().st_mode & 0o077 == 0
 
 
+def test_more_names_of_the_machine_are_handed_to_the_server(world: World) -> None:
+    names = ["--http-host", "login.example", "--http-host", "rain"]
+
+    assert rain(world, *start(world, "--simple", *names)).returncode == 0
+
+    assert " ".join(names) in " ".join(world.notes("server")["arguments"])
+
+
 def test_a_stop_ends_what_a_start_has_started(world: World) -> None:
     rain(world, *start(world, "--simple"))
 

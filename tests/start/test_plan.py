@@ -78,11 +78,13 @@ def test_addresses_and_configuration_are_handed_on() -> None:
         listen_host="node",
         listen_port=0,
         http_listen="8080",
+        http_hosts=("login.example", "rain"),
         governor_config=Path("/etc/rain.toml"),
     )
 
     assert " ".join(plan_server(settings).command) == (
-        "python -m rain server --listen node:0 --http-listen 8080 --logdir /logs/server"
+        "python -m rain server --listen node:0 --http-listen 8080 --http-host login.example"
+        " --http-host rain --logdir /logs/server"
     )
     assert commands(settings) == [
         "python -m rain governor 127.0.0.1:7210 --config /etc/rain.toml --logdir /logs/governor-0"
