@@ -17,11 +17,7 @@ import pytest
 
 from rain.client import Client, Output, Program, TaskException, blob, remote, tasks
 from rain.client.rpc.common import TaskState
-<<<<<<< HEAD
-from rain.daemon.exposure import or_user_key
-=======
 from rain.daemon.user_key import user_key
->>>>>>> 5f7e602 (Ask for a token over HTTP on loopback, too, and print the URL that has it)
 from rain.start.status import ask
 from tests.support.waiting import until_now
 from tests.whole.daemons import governor, http_password, server
@@ -98,16 +94,11 @@ def test_it_runs_when_a_governor_that_fits_joins_in_time(tmp_path: Path) -> None
         session.submit()
         # Those who look are told why it does not run.
         http_at = http_address(tmp_path)
-<<<<<<< HEAD
-        seen = ask(serving.address, http_at, or_user_key(None, "127.0.0.1"))
-        (held,) = [line for line in seen.sessions or () if line.name == "wide"]
-=======
         (held,) = [
             line
             for line in ask(serving.address, http_at, user_key()[0]).sessions or ()
             if line.name == "wide"
         ]
->>>>>>> 5f7e602 (Ask for a token over HTTP on loopback, too, and print the URL that has it)
         assert "needs cpus=4" in held.held_up
         assert "unless such a governor joins" in held.held_up
         with governor(tmp_path, "large", serving.address, 4):
