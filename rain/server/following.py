@@ -1,8 +1,8 @@
 """Following a session: a client hears which tasks are done, in that order, each of them once.
 
-The session keeps a list of them from the first client on that follows. A client says how many
-entries it knows and is told the others: so a question costs the same whatever the client waits
-for, and a client that asks again after a lost answer misses nothing.
+The session keeps a list of them as soon as the first client follows. A client says how many entries
+it knows and is told the others. So a question costs the same whatever the client waits for, and a
+client that asks again after a lost answer misses nothing.
 """
 
 from __future__ import annotations
