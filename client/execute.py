@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rain.client.command_files import check_files
 from rain.client.commands import (
     checked_env,
     checked_timeout,
@@ -75,6 +76,9 @@ class Execute(Task):
             raise RainException("Execute: the program is missing, args is empty")
         if shell:
             words = ["/bin/sh", "-c", " ".join(words)]
+        else:
+            own = [*(entry["path"] for entry in folder.in_paths), *folder.out_paths]
+            check_files("Execute", words, own)
         config: dict[str, Any] = {
             "args": words,
             "in_paths": folder.in_paths,

@@ -1,0 +1,46 @@
+"""Files that a command names: it runs in a folder of its own, which holds nothing but its inputs.
+
+So a relative path never leads to a file of the program's folder. Said of the program itself it
+cannot work, and is refused. Said in another word it may be a mere word, and is warned of.
+"""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+
+from rain.common.errors import RainException, RainWarning
+
+WORDS_AT_MOST = 100
+"""In a longer command nobody has written all words by hand."""
+
+
+def check_files(what: str, words: Sequence[str], own: Iterable[str]) -> None:
+    """`own` are the paths of the task's inputs and outputs, which are in its folder."""
+    there = [PurePosixPath(path) for path in own]
+    program, *rest = words
+    if "/" in program and _leads_outside(program, there):
+        raise RainException(
+            f"{what}: the program {program!r} would be looked for in the folder of the task, which"
+            f" has only its inputs; write {str(Path(program).absolute())!r}, or make it an input"
+        )
+    for word in rest[:WORDS_AT_MOST]:
+        if _leads_outside(word, there) and _is_file(word):
+            warnings.warn(
+                f"{what}: {word!r} is a file of your folder, and the command runs in another; if"
+                f" the file is meant, write {str(Path(word).absolute())!r}, or make it an input",
+                RainWarning,
+                stacklevel=3,
+            )
+
+
+def _leads_outside(word: str, there: Sequence[PurePosixPath]) -> bool:
+    """Whether a relative path is none of these, nor below one of them."""
+    path = PurePosixPath(word)
+    return not path.is_absolute() and not any(path.is_relative_to(one) for one in there)
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except (OSError, ValueError):  # it is too long to be a path, or has a NUL
+        return False
