@@ -1,20 +1,23 @@
 """What programs print: files that have no name, unless the task has asked for its stdout.
 
-To make a file and to remove it takes longer than to start a small program, and most print nothing.
-So a file that is still empty is used again by the next program.
+Each program has files of its own. A child that outlives its program may still hold them, so they
+are never used again.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 from pathlib import Path
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from rain.common.printed import as_logs, excerpt
 
 _WANTED = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+_NAMELESS = os.O_RDWR | os.O_TMPFILE | os.O_APPEND | os.O_CLOEXEC
 
 
 @frozen
@@ -24,43 +27,29 @@ class Said:
     stdout: int
     stderr: int
 
-
-@define(eq=False)
-class Spares:
-    """Hands out files in a folder, where they cannot be seen."""
-
-    folder: Path
-    _empty: list[int] = field(init=False, factory=list)
-
-    def take(self, stdout: str) -> Said:
-        """Files for a program; its stdout goes to this path if there is one."""
-        printed = os.open(stdout, _WANTED, 0o666) if stdout else self._one()
+    @classmethod
+    def open_in(cls, folder: Path, stdout: str = "") -> Said:
+        """New files in a folder, where they cannot be seen; stdout goes to a path if one is given."""
+        printed = os.open(stdout, _WANTED, 0o666) if stdout else _nameless(folder)
         try:
-            return Said(printed, self._one())
+            return cls(printed, _nameless(folder))
         except OSError:
             os.close(printed)
             raise
 
-    def _one(self) -> int:
-        return self._empty.pop() if self._empty else _nameless(self.folder)
-
-    def give_back(self, said: Said) -> None:
-        """The program has ended, and nobody will ask any more what it has printed."""
-        for descriptor in (said.stdout, said.stderr):
-            found = os.fstat(descriptor)
-            if found.st_size or found.st_nlink:
-                os.close(descriptor)
-            else:
-                self._empty.append(descriptor)
-
     def close(self) -> None:
-        """Lets go of them."""
-        while self._empty:
-            os.close(self._empty.pop())
+        """Nobody will ask any more what the program has printed."""
+        os.close(self.stdout)
+        os.close(self.stderr)
 
 
 def _nameless(folder: Path) -> int:
-    path = folder / ".printed"
+    try:
+        return os.open(folder, _NAMELESS, 0o600)
+    except OSError as error:
+        if error.errno not in {errno.EOPNOTSUPP, errno.EISDIR}:
+            raise
+    path = folder / f".printed-{secrets.token_hex(8)}"  # this filesystem has no nameless files
     descriptor = os.open(path, _NEW, 0o600)
     path.unlink()
     return descriptor

@@ -22,7 +22,7 @@ from attrs import define
 from rain.base.ids import session_of
 from rain.governor.builtin_files import Job
 from rain.governor.messages import BuiltinDone, Event, Failed, Outputs, RunBuiltin
-from rain.governor.printed import Said, Spares, logs_of
+from rain.governor.printed import Said, logs_of
 from rain.governor.program import Program
 from rain.governor.program_folder import (
     STDIN,
@@ -83,7 +83,6 @@ class Programs:
         self._nursery = nursery
         self._tell = tell
         self._runs: dict[int, Run] = {}
-        self._spares = Spares(folder)
         self._environment = dict(os.environ)
         in_trio(nursery.start_soon, self._end_with_the_governor)
 
@@ -115,9 +114,8 @@ class Programs:
             self._finish(run, failed)
 
     def _spawn(self, run: Run) -> None:
-        said = run.said = self._spares.take(
-            str(run.job.folder / STDOUT) if STDOUT in run.program.out_paths else ""
-        )
+        wanted = str(run.job.folder / STDOUT) if STDOUT in run.program.out_paths else ""
+        said = run.said = Said.open_in(self._folder, wanted)
         environment = marked(self._environment, *self._words(run))
         process = run.process = _spawned(run, said, environment)
         self._warden.watch(process.pid)
@@ -184,7 +182,7 @@ class Programs:
         if run.said is not None:
             hides_stdout = STDOUT in run.program.out_paths and not isinstance(result, Failed)
             logs = logs_of(run.said, hides_stdout=hides_stdout)
-            self._spares.give_back(run.said)
+            run.said.close()
         del self._runs[effect.run]
         self._tell(BuiltinDone(effect.run, time.monotonic() - run.began, result, logs))
 
@@ -196,7 +194,6 @@ class Programs:
                 run.stopped = True
                 if run.process is not None and run.process.returncode is None:
                     self._let_go(run, run.process)
-            self._spares.close()
 
 
 def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Popen[bytes]:
