@@ -2,7 +2,7 @@
 
 Most of it can be compared by identity, which costs next to nothing: names that stand for atoms, for
 functions and for classes. What can change without a new identity (a list, a model) is only noted:
-whoever wants to know compares the pickle of the function.
+to know, the caller compares the pickle of the function.
 """
 
 import dis

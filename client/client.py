@@ -30,7 +30,7 @@ from rain.daemon.exposure import or_user_key
 DEFAULT_PORT = 7210
 
 NUMBERS_AT_MOST = 256
-"""Of so many joined sessions a client remembers which numbers are left for it."""
+"""Joined sessions of which a client remembers the numbers that it has left."""
 
 
 class Client:
@@ -45,7 +45,7 @@ class Client:
     `cpus` each (all of the machine's, shared out, unless said), and stops them when it is closed
     or collected, or when the program ends.
 
-    When the server has given no sign of life for `server_timeout` seconds, whoever waits for it
+    When the server has given no sign of life for `server_timeout` seconds, a call that waits for it
     gets a `ConnectionException`; 0 is for never.
     """
 

@@ -132,7 +132,7 @@ class Daemon:
         return status
 
     def wait(self, seconds: float) -> int | None:
-        """How it has ended, if it does within so many seconds."""
+        """How it has ended, if it does within these seconds."""
         try:
             return self._started().wait(seconds)
         except subprocess.TimeoutExpired:

@@ -17,7 +17,7 @@ from rain.client.local_daemon import Daemon, spell_end
 _log = logging.getLogger("rain.client")
 
 IN_A_ROW = 5
-"""So many governors may die, each of them soon after its start, until the cluster is given up."""
+"""After this many deaths in a row, each soon after a start, the cluster is given up."""
 
 CALM = 60.0
 """Seconds: a governor that has lived for longer begins a new row."""
@@ -35,7 +35,7 @@ class Row:
         self._calm = calm
 
     def is_too_long(self, lived: float) -> bool:
-        """One more has died, after so many seconds."""
+        """One more has died, this many seconds after its start."""
         self.deaths = 1 if lived > self._calm else self.deaths + 1
         return self.deaths >= self._longest
 

@@ -16,7 +16,7 @@ class SharedNumbers:
 
     def __call__(self) -> int:
         while True:
-            number = next(self._left, None)  # a single step, whoever interrupts it
+            number = next(self._left, None)  # a single step, so that nothing interrupts it
             if number is not None:
                 return number
             used_up = self._left

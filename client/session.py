@@ -382,7 +382,7 @@ class Session:
     def _cancel(
         self, tasks: Sequence[Task], objects: Sequence[DataObject], *, whole: bool = False
     ) -> None:
-        """Whoever waited for this was interrupted: unless the session stops, nobody wants it."""
+        """A wait for this was interrupted: unless the session stops, nobody wants it."""
         if self.active and self.client is not None and self._owned:
             with suppress(RainError):  # an interruption is what the user is told
                 wanted = asked_ids(tasks, objects)

@@ -58,7 +58,7 @@ def as_text(stack: Stack) -> str:
         _, _, source = text.partition("\n")
         entries.append(f"  {cell}, line {line}, in {code.co_name}\n{source}")
         if code.co_name == "<module>":
-            break  # whoever has called the cell is not the user
+            break  # the caller of the cell is not the user
     return "".join(reversed(entries)).rstrip("\n")
 
 

@@ -24,7 +24,7 @@ from rain.client.task import Task
 from rain.common.errors import TimeoutException
 
 NAMED_AT_MOST = 16
-"""Who waits for some of more than so many follows the session instead of naming them again."""
+"""A wait for some of more than these follows the session instead of naming them again."""
 
 Connect = Callable[[], Connection]
 """Gives the connection, or raises if the session is closed: not before somebody has to be asked."""
@@ -39,7 +39,7 @@ class News:
         self._done: set[int] = set()
 
     def add(self, known: int, answer: WaitAnswer) -> None:
-        """An answer to a question after so many; several threads may ask at once."""
+        """An answer to a question that has named `known`; several threads may ask at once."""
         self._done.update(answer.tasks)
         self._done.update(answer.objects)
         self.failed.update(answer.failed)

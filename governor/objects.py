@@ -306,7 +306,7 @@ class Objects:
             self.forget(target)
 
     def heed(self, free: float) -> None:
-        """The disk has so many bytes left: what lingers makes room before that is too little."""
+        """The disk has `free` bytes left: what lingers makes room before that is too little."""
         self.lingering.free = free
         for target in self.lingering.surplus():
             self.forget(target)

@@ -29,7 +29,7 @@ class Said:
 
     @classmethod
     def open_in(cls, folder: Path, stdout: str = "") -> Said:
-        """New files in a folder, where they cannot be seen; stdout goes to a path if one is given."""
+        """New files that nobody sees in a folder; stdout goes to a path if one is given."""
         printed = os.open(stdout, _WANTED, 0o666) if stdout else _nameless(folder)
         try:
             return cls(printed, _nameless(folder))

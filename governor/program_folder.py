@@ -24,11 +24,11 @@ STDIN = "+in"
 STDOUT = "+out"
 
 FEW = 16
-"""So many files are few."""
+"""Files up to this number are few."""
 
 STDERR_TAIL = 1024 * 1024
 STDOUT_TAIL = 16 * 1024
-"""So many bytes of what a program has printed are told when it fails."""
+"""Bytes of what a program has printed that are told when it fails."""
 
 
 def is_quick_to_lay_out(job: Job, program: Program) -> bool:

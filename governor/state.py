@@ -196,7 +196,7 @@ class State:
             self._endings.fail(task, failed)
 
     def on_not_stored(self, fetch: int, reason: str) -> None:
-        """There is no room for an object, whoever gives it: who waits for it is handed back."""
+        """There is no room for an object: the tasks that wait for it are handed back."""
         self.objects.reclaim()  # also where nobody waits for it yet
         target = self.objects.shut_out(fetch)
         if target is None or target.waiting is None:

@@ -24,10 +24,6 @@ from rain.stream.sockets import receive_file
 MEMORY_LIMIT = 256 * 1024
 """Objects from this size on are stored as files."""
 
-LIGHT_ENTRIES = 100
-LIGHT_BYTES = 64 * 1024 * 1024
-"""What is not more than this is removed in a moment."""
-
 _WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -253,25 +249,6 @@ def _link_tree(source: Path, target: Path) -> None:
             _link_tree(entry, target / entry.name)
         else:
             (target / entry.name).hardlink_to(entry)
-
-
-def is_light(folder: Path) -> bool:
-    """Whether to remove a folder takes no longer than a look at a few files."""
-    entries = size = 0
-    waiting: list[str | Path] = [folder]
-    try:
-        while waiting:
-            with os.scandir(waiting.pop()) as found:
-                for entry in found:
-                    entries += 1
-                    size += entry.stat(follow_symlinks=False).st_size
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    if entries > LIGHT_ENTRIES or size > LIGHT_BYTES:
-                        return False
-    except OSError:  # nobody may look into it, or it was never made
-        return False
-    return True
 
 
 def remove(path: Path) -> None:

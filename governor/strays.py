@@ -4,7 +4,8 @@ Whatever a task starts is in the process group of its executor, and is killed wi
 that has begun a session of its own (`setsid`) is not, and a daemon is not even a child any more.
 What both keep is their environment. So everything that tasks start finds there by what it was
 started: words of the form TOKEN/e5 (an executor), TOKEN/r7 (a run of a program) and TOKEN/s3 (a
-session), with a token for each governor. When one of these is over, whoever has its word is killed.
+session), with a token for each governor. When one of these is over, the processes with its word are
+killed.
 
 A process that has cleared its environment is still found as long as it is below its executor.
 """
@@ -82,7 +83,7 @@ class Strays:
         self._busy = False
 
     def end(self, word: str) -> None:
-        """Whoever has this word is to be killed soon. Called in the host."""
+        """The processes with this word are to be killed soon. Called in the host."""
         self._over.append(word)
         self._plan(PAUSE)
 

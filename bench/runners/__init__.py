@@ -44,7 +44,7 @@ class ProgramRunner(Runner, Protocol):
     """One that runs external programs, too."""
 
     def run_programs(self, count: int) -> float:
-        """The seconds from submit to the end of so many programs that do nothing."""
+        """Runs `count` programs that do nothing; the seconds from submit to end."""
         ...
 
 

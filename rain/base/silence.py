@@ -2,7 +2,7 @@
 
 The end of a connection is usually heard of. It is not when the link between two hosts is cut, when
 something in between swallows what is said, or when the other program was stopped: then everybody
-would wait for ever. So both sides say that they live once in a `BEAT`, and whoever has heard
+would wait for ever. So both sides say that they live once in a `BEAT`, and a side that has heard
 nothing at all for its limit gives the connection up.
 
 Silence is counted in beats during which this side could listen, and is not the difference of two
@@ -46,6 +46,6 @@ class Silence:
         self._beat = beat
 
     def is_too_long(self, passed: float, *, heard: bool) -> bool:
-        """After so many seconds in which something was heard, or nothing."""
+        """After `passed` seconds in which something was heard, or nothing."""
         self.seconds = 0.0 if heard else self.seconds + min(passed, 2 * self._beat)
         return self._limit is not None and self.seconds >= self._limit

@@ -18,7 +18,7 @@ THREAD_VARIABLES = (
 
 
 def thread_limits(cpus: int, *said: Container[str]) -> dict[str, str]:
-    """The variables for a task with so many cpus; none if somebody has said one of them already.
+    """The variables for a task with these cpus; none if somebody has said one of them already.
 
     Most libraries read several of them and prefer their own. So a single one that the user has set
     would be overruled by the others.

@@ -19,7 +19,7 @@ PREFIXES = ("text-", "user/", "mime/", "protobuf/")
 PICKLE_PROTOCOL = 5
 
 _MAIN = b"__main__"
-"""In a pickle: something of the program itself, which is another one for whoever reads it."""
+"""In a pickle: something of the program itself, which is another one for its reader."""
 
 
 def check_content_type(name: str | None) -> None:

@@ -11,7 +11,7 @@ SHOWN = 4096
 
 
 def excerpt(descriptor: int, size: int) -> str:
-    """What stands in a file of so many bytes; of a large one how it begins and how it ends."""
+    """What stands in a file of `size` bytes; of a large one how it begins and how it ends."""
     if size <= HEAD + TAIL:
         data = os.pread(descriptor, size, 0)
     else:

@@ -42,7 +42,7 @@ def objection(found: Found, user: int) -> str:
 def objection_above(found: Found, trusted: frozenset[int]) -> str:
     """Why a folder above a private one makes that one worthless; "" if it does not. Pure.
 
-    Whoever may rename what is in it could put a folder of their own in the place of ours. The
+    A user who may rename what is in it could put a folder of their own in the place of ours. The
     sticky bit prevents that, but for the owner.
     """
     if found.st_uid not in trusted:

@@ -19,7 +19,7 @@ class Threads:
         self._is_ours = bool(thread_limits(1, os.environ))
 
     def limit(self, cpus: int) -> None:
-        """From now on the libraries use so many threads."""
+        """From now on the libraries use as many threads as the task has cpus."""
         before, self.cpus = self.cpus, cpus
         if not self._is_ours:
             return

@@ -86,7 +86,7 @@ def _end_lineage(
 ) -> None:
     """Nobody will ever ask for a removed object: perhaps its task need not be able to run again.
 
-    The inputs of that one are looked at next, in this turn or, beyond so many, in a later one.
+    The inputs of that one are looked at next, in this turn or, beyond `most`, in a later one.
     """
     task = data_object.producer
     if task is None or not task.may_run_again:

@@ -49,7 +49,7 @@ PATIENCE = 50
 """So many turns of the server in a row may pass for nothing when only it could go on."""
 
 FRUITLESS = 2_000
-"""So many turns may pass without the end of a task, and five more for each task and object."""
+"""Turns that may pass without the end of a task, and five more for each task and object."""
 
 EACH_SECOND = 60.0
 """Seconds without any news in which the server takes a turn every second, as a real one does."""

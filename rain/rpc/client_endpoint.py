@@ -237,7 +237,7 @@ class ClientConnection:
     ) -> WaitAnswer:
         """Waits for "all" or "some" of these, for the whole "session", or for "news" of it.
 
-        News are the tasks that are done, without those of which so many were told before, and what
+        News are the tasks that are done, without the first `since` of them, and what
         they have made; with "glance" they are told at once, even if there are none.
 
         Raises `TimeoutError` after so many seconds; the wait then ends on the server too.

@@ -52,7 +52,7 @@ KEEPALIVE = {
 }
 """The kernel notices a host that has vanished after 90 seconds, whether something was said or not.
 
-Whoever listens notices it before (`rain.rpc.heartbeat`).
+A side that listens notices it before (`rain.rpc.heartbeat`).
 """
 
 
@@ -68,7 +68,7 @@ class Connection:
     ) -> None:
         self.cause: str | None = None  # why it ended, or is about to
         self.farewell: str | None = None  # why the other side has ended it, if it said so
-        self.silence = 0.0  # so many seconds of it were the cause of the end
+        self.silence = 0.0  # seconds of it that were the cause of the end
         self._socket = connected
         self._transport = transport
         self._heartbeat: Heartbeat | None = None
@@ -83,7 +83,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
 
     def allow(self, longest: int, altogether: int = UNLIMITED) -> None:
-        """From now on the other side may say no longer messages, and no more bytes than so many."""
+        """From now on the other side may say no longer messages, and no more bytes than these."""
         self._transport.allow(longest, altogether)
 
     def check_reasons(self) -> None:

@@ -83,7 +83,7 @@ class Host:
         """Judges what asyncio could give to nobody else.
 
         A complaint about a socket (a peer that vanished, no descriptor left to accept with) is
-        logged: the connection's end is reported to whoever owns it. A call whose caller was closed
+        logged: the connection's end is reported to its owner. A call whose caller was closed
         for it, before it was told why, has nobody to tell it any more. All the rest is ours.
         """
         error = context.get("exception")

@@ -53,7 +53,7 @@ class Stream(asyncio.Transport):
         self.on_fault: Callable[[str], object] = self._break
         self._sorter = Sorter()
         self._leaving = Sorter(UNLIMITED)  # looks where the calls that leave end
-        self._allowed = UNLIMITED  # so many bytes may come
+        self._allowed = UNLIMITED  # bytes that may still come
         self._deaf = False
         self._inspect: Callable[[bytes], object] | None = None
         self._arriving: list[bytes] = []  # of a call that is inspected when it is whole
@@ -74,7 +74,7 @@ class Stream(asyncio.Transport):
         self._watch()
 
     def allow(self, longest: int, altogether: int = UNLIMITED) -> None:
-        """Refuses longer messages from now on, and more bytes than so many."""
+        """Refuses longer messages from now on, and more bytes than these."""
         self._sorter.limit, self._allowed = longest, altogether
 
     def inspect(self, look: Callable[[bytes], object]) -> None:

@@ -41,7 +41,7 @@ class Patience:
         self._timer: asyncio.TimerHandle | None = None  # while there is too much
 
     def judge(self, behind: int) -> bool:
-        """So many bytes wait for the peer; whether it shall wait, too."""
+        """`behind` bytes wait for the peer; whether it shall wait, too."""
         if behind > self._most:
             self.end()
             self._give_up(

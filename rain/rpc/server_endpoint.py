@@ -53,7 +53,7 @@ def listen(
 ) -> Listener:
     """Listens for clients and governors, at any free port if it is 0; `StartError` if it cannot.
 
-    Whoever is on the same `machine` reads what the server stores by itself. A client that is silent
+    A peer on the same `machine` reads what the server stores by itself. A client that is silent
     for longer than `client_silence` is closed.
     """
 

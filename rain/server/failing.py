@@ -20,7 +20,7 @@ from rain.server import following, tries, waiting
 from rain.server.sessions import fail_session
 from rain.server.state import State
 
-CANCELLED = "it was cancelled: whoever waited for it was interrupted"
+CANCELLED = "it was cancelled: the call that waited for it was interrupted"
 
 
 def attempt_failed(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:

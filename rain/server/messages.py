@@ -306,7 +306,7 @@ class Notice:
 
 @frozen
 class GovernorRests:
-    """A governor could not start a task, and gets no more for so many seconds."""
+    """A governor could not start a task, and gets no more for some seconds."""
 
     governor: str  # its address
     seconds: float

@@ -8,7 +8,7 @@ _CANNOT = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
 
 
 def copy_bytes(source: int, target: int, length: int) -> None:
-    """Copies so many bytes from where one open file stands to where another one does."""
+    """Copies `length` bytes from where one open file stands to where another one does."""
     left = length
     can_clone = True
     while left:

@@ -12,7 +12,7 @@ import pytest
 from rain.base.ids import SessionId
 from rain.base.wire import Orders
 from rain.governor.messages import Stored
-from rain.governor.store import Store, is_light
+from rain.governor.store import Store
 from tests.governor.running import FOLDER, Running, governed, is_alive
 from tests.support.waiting import until
 
@@ -108,15 +108,3 @@ def test_a_link_is_not_adopted_at_once_because_what_it_leads_to_may_be_large(
     assert not store.adopts_at_once(tmp_path / "link")
     assert not store.adopts_at_once(tmp_path / "folder")
     assert isinstance(store.adopt(tmp_path / "link"), Stored)
-
-
-def test_a_folder_of_many_or_large_files_is_not_removed_in_passing(tmp_path: Path) -> None:
-    for name in ("few", "many", "large"):
-        (tmp_path / name / "below").mkdir(parents=True)
-    assert is_light(tmp_path / "few")
-    for number in range(200):
-        (tmp_path / "many" / "below" / str(number)).touch()
-    assert not is_light(tmp_path / "many")
-    with (tmp_path / "large" / "below" / "file").open("wb") as file:
-        file.truncate(1 << 40)
-    assert not is_light(tmp_path / "large")

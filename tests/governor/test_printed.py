@@ -1,5 +1,6 @@
 """Where the words of a program go: to its own task and to no other."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def test_what_is_printed_leaves_no_file_in_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_nameless_files: bool
 ) -> None:
     if not has_nameless_files:  # as on some network filesystems
-        monkeypatch.setattr(printed, "_NAMELESS", printed.os.O_RDWR)  # a folder refuses that
+        monkeypatch.setattr(printed, "_NAMELESS", os.O_RDWR)  # a folder refuses that
     said = Said.open_in(tmp_path)
     subprocess.run(
         ["/bin/sh", "-c", "echo out; echo err >&2; echo more"],

@@ -1,6 +1,6 @@
 """Why the other side's calls have failed, looked at before pycapnp does.
 
-pycapnp ends the process when it is given a reason that is not UTF-8. Whoever calls somebody whom it
+pycapnp ends the process when it is given a reason that is not UTF-8. A caller of somebody whom it
 does not trust looks at each message first.
 """
 
