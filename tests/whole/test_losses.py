@@ -153,6 +153,7 @@ def test_small_inputs_that_were_lent_to_a_killed_governor_come_again(
     holding.output.keep()
     cluster.session.submit()
     victim = gate.next_start()
+    cluster.session.wait(made)  # a governor may start a task before the server hears of its inputs
     # when
     cluster.kill(victim)
     # then: it reads them elsewhere, and so does somebody who comes later
