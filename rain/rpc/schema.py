@@ -27,9 +27,16 @@ def _load(name: str) -> ModuleType:
     return capnp.load(str(path), imports=[str(FOLDER)])
 
 
+def _load_rpc() -> ModuleType:
+    """Cap'n Proto's own messages, from the wheel of pycapnp."""
+    folder = Path(capnp.__file__).parent
+    return capnp.load(str(folder / "rpc.capnp"), imports=[str(folder.parent)])
+
+
 common = _load("common")
 governor = _load("governor")
 client = _load("client")
 request = _load("request")
 server = _load("server")
 reasons = _load("reasons")
+rpc = _load_rpc()

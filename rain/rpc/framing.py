@@ -1,0 +1,74 @@
+"""Cuts a stream of bytes into messages of Cap'n Proto. Pure.
+
+A message begins with its segment table: how many segments follow the first one, how many words
+each of them has, four bytes for each number, filled up to a whole word. The segments follow.
+"""
+
+from __future__ import annotations
+
+from struct import Struct, unpack_from
+
+from rain.base.errors import ProtocolError
+from rain.base.sizes import spell_size
+
+WORD = 8
+_COUNT = Struct("<I")
+
+SEGMENTS_LIMIT = 512
+"""More segments than these are not read; pycapnp itself refuses as many."""
+
+
+class Framer:
+    """Takes what comes, wherever it was cut, and gives the messages that are complete."""
+
+    def __init__(self, longest: int) -> None:
+        self.longest = longest
+        """Bytes of one message; a longer one is refused as soon as its beginning is here."""
+        self._rest = bytearray()  # of a message that is not complete
+        self._needed = WORD  # bytes of `rest` before it makes sense to look again
+
+    @property
+    def inside_message(self) -> bool:
+        """Whether the stream would end in the middle of a message."""
+        return bool(self._rest)
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The messages that are complete with this chunk."""
+        if self._rest:
+            self._rest += chunk
+            if len(self._rest) < self._needed:
+                return []
+            chunk = bytes(self._rest)
+            self._rest.clear()
+        messages: list[bytes] = []
+        start = 0
+        while True:
+            length = self._length(chunk, start)
+            if len(chunk) - start < length:
+                break
+            messages.append(chunk[start : start + length])
+            start += length
+        self._needed = length
+        if start < len(chunk):
+            self._rest += memoryview(chunk)[start:]
+        return messages
+
+    def _length(self, chunk: bytes, start: int) -> int:
+        """Bytes of the message that begins here, or as many as are needed to know that."""
+        available = len(chunk) - start
+        if available < WORD:
+            return WORD
+        segments: int = _COUNT.unpack_from(chunk, start)[0] + 1
+        if segments > SEGMENTS_LIMIT:
+            raise ProtocolError(
+                f"a message of {segments} segments; is the other side a Rain program?"
+            )
+        table = (4 + 4 * segments + WORD - 1) // WORD * WORD
+        if available < table:
+            return table
+        length: int = table + WORD * sum(unpack_from(f"<{segments}I", chunk, start + 4))
+        if length > self.longest:
+            raise ProtocolError(
+                f"a message of {spell_size(length)}; the limit is {spell_size(self.longest)}"
+            )
+        return length

@@ -1,0 +1,285 @@
+"""A connection of a daemon: a socket and the peer that speaks on it, driven by trio tasks.
+
+One task receives, one sends. What is said while another task runs is sent as one piece, when the
+sending task gets its turn. `run` lasts as long as the connection and closes the socket.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+
+import trio
+from attrs import frozen
+
+from rain.base.address import plain_host
+from rain.base.errors import ProtocolError
+from rain.base.silence import BEAT, Silence
+from rain.base.sizes import spell_size
+from rain.rpc.offered import Offered
+from rain.rpc.peer import Peer
+
+READ_SIZE = 64 * 1024
+"""More than that comes from the system page by page, each time anew."""
+
+LINGER = 0.1
+"""Seconds that a peer is given to read why it is closed."""
+
+KEEPALIVE = {
+    "TCP_KEEPIDLE": 30,
+    "TCP_KEEPINTVL": 10,
+    "TCP_KEEPCNT": 6,
+    "TCP_USER_TIMEOUT": 90_000,  # milliseconds; else what was said is repeated for long
+}
+"""The kernel notices a host that has vanished after 90 seconds, whether something was said or not.
+
+A side that listens notices it before (`Link.beat`).
+"""
+
+UNREAD = 64 * 1024 * 1024
+"""Bytes that may wait for a peer before it has to wait, too."""
+
+MOST_UNREAD = 512 * 1024 * 1024
+"""Bytes that are kept for a peer at most."""
+
+UNREAD_SECONDS = 30.0
+"""For so long a peer with more than may wait for it may take nothing."""
+
+
+@frozen
+class Patience:
+    """What may wait for a peer that does not read what it is told."""
+
+    makes_wait: bool = False
+    """Nothing more is heard of it while too much waits: it would only get more answers."""
+    unread: int = UNREAD
+    most: int = MOST_UNREAD
+    seconds: float = UNREAD_SECONDS
+
+
+UNREGISTERED = Patience(makes_wait=True)
+
+
+class Link:
+    """One connection. All of it belongs to the thread of trio."""
+
+    def __init__(self, connected: socket.socket, bootstrap: Offered | None, longest: int) -> None:
+        self.peer = Peer(self._say, bootstrap, longest)
+        self.cause: str | None = None  # why it ended, or is about to
+        self.silence = 0.0  # seconds of it that were the cause of the end
+        self.on_end: Callable[[str], object] | None = None  # told once, in `run`
+        self.pieces = 0  # that were sent until now
+        self._socket = connected
+        self._unsent: list[bytes] = []
+        self._sending = b""
+        self._unsent_bytes = 0
+        self._said = trio.Event()
+        self._room = trio.Event()
+        self._over = trio.Event()
+        self._patience = UNREGISTERED
+        self._allowed: float = float("inf")
+        self._heard = True  # something, since it was asked for last
+        self._aborts = False  # the other side is told why
+
+    @property
+    def is_open(self) -> bool:
+        return self.cause is None
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes were said and not taken by the socket yet."""
+        return self._unsent_bytes
+
+    def allow(self, longest: int, altogether: float = float("inf")) -> None:
+        """From now on the other side may say no longer messages, and no more bytes than these."""
+        self.peer.allow(longest)
+        self._allowed = altogether
+
+    def bear(self, patience: Patience) -> None:
+        """Keeps so much for the other side from now on."""
+        self._patience = patience
+
+    def end(self, cause: str) -> None:
+        """Ends the connection; the cause that was given first stays."""
+        if self.cause is None:
+            self.cause = cause
+            self.peer.stop_hearing()
+            self._over.set()
+
+    def end_with_reason(self, cause: str) -> None:
+        """Like `end`, but what was said may still arrive, and the reason behind it."""
+        if self.cause is None:
+            self.peer.abort(cause)
+            self._aborts = True
+            self.end(cause)
+
+    async def run(self) -> None:
+        """Drives the connection until its end, and closes the socket."""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._receive)
+                nursery.start_soon(self._send)
+                await self._over.wait()
+                self.peer.end(self.cause or "")
+                if self.on_end is not None:
+                    self.on_end(self.cause or "")
+                if self._aborts:
+                    await self._linger()
+                nursery.cancel_scope.cancel()
+        finally:
+            self.end("the program ends")
+            self.peer.end(self.cause or "")
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            self._socket.close()
+
+    async def sent(self) -> None:
+        """Returns when the socket has taken all that was said, or the connection has ended."""
+        while self._unsent_bytes and self.cause is None:
+            await self._room.wait()
+
+    async def ended(self) -> None:
+        """Returns when the connection has ended, or is about to."""
+        await self._over.wait()
+
+    async def expect(
+        self, limit: float | None, say: Callable[[], object] | None = None, beat: float = BEAT
+    ) -> None:
+        """Until the end: gives up another side that is silent for longer than the limit.
+
+        With `say` this side gives signs of life itself, once in each beat.
+        """
+        silence = Silence(limit, beat)
+        while self.cause is None:
+            since = trio.current_time()
+            with trio.move_on_after(beat):
+                await self._over.wait()
+                return
+            if say is not None:
+                say()
+            if silence.is_too_long(trio.current_time() - since, heard=self._take_heard()):
+                self.silence = silence.seconds
+                self.end_with_reason(
+                    f"nothing was heard of the other side for {silence.seconds:.0f} seconds"
+                )
+
+    def _take_heard(self) -> bool:
+        """Whether anything has come since the last time; while nobody listens, it may have."""
+        heard, self._heard = self._heard, False
+        return heard or self._must_wait()
+
+    def _must_wait(self) -> bool:
+        return self._patience.makes_wait and self._unsent_bytes > self._patience.unread
+
+    def _say(self, message: bytes) -> None:
+        if self.cause is not None:
+            return
+        self._unsent.append(message)
+        self._unsent_bytes += len(message)
+        self._said.set()
+        if self._unsent_bytes > self._patience.most:
+            self._unsent.clear()
+            self.end(
+                f"{spell_size(self._unsent_bytes)} wait for it, and no more than"
+                f" {spell_size(self._patience.most)} are kept for one that does not read"
+            )
+
+    async def _receive(self) -> None:
+        connected, receive = self._socket, self.peer.receive
+        while True:
+            await trio.lowlevel.wait_readable(connected)
+            try:
+                chunk = connected.recv(READ_SIZE)
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                self.end(error.strerror or "the connection broke")
+                return
+            if not chunk:
+                self.end(self.peer.farewell or "the other side closed the connection")
+                return
+            if self.cause is not None:  # it lingers
+                continue
+            self._heard = True
+            try:
+                self._allowed -= len(chunk)
+                if self._allowed < 0:
+                    raise ProtocolError("it says too much before it has registered")
+                receive(chunk)
+            except ProtocolError as error:
+                self.end_with_reason(str(error))
+                continue
+            if self.peer.farewell is not None:
+                self.end(self.peer.farewell)
+                return
+            while self._must_wait():
+                await self._room.wait()
+
+    async def _send(self) -> None:
+        connected = self._socket
+        while True:
+            await self._said.wait()
+            self._said = trio.Event()
+            while self._unsent:
+                piece = self._unsent[0] if len(self._unsent) == 1 else b"".join(self._unsent)
+                self._unsent.clear()
+                self.pieces += 1
+                if not await self._send_all(connected, piece):
+                    return
+
+    async def _send_all(self, connected: socket.socket, piece: bytes) -> bool:
+        """False when the connection has ended; the task that receives says why."""
+        rest: bytes | memoryview = piece
+        while True:
+            try:
+                taken = connected.send(rest)
+            except BlockingIOError:
+                taken = 0
+            except OSError:  # what the other side said last may still be unread
+                return False
+            self._unsent_bytes -= taken
+            room, self._room = self._room, trio.Event()
+            room.set()
+            if taken == len(rest):
+                return True
+            rest = memoryview(rest)[taken:]
+            if not await self._writable(connected):
+                return False
+
+    async def _writable(self, connected: socket.socket) -> bool:
+        """Waits for room in the socket; False when the other side has taken nothing for long."""
+        while True:
+            with trio.move_on_after(self._patience.seconds):
+                await trio.lowlevel.wait_writable(connected)
+                return True
+            if self._unsent_bytes > self._patience.unread:
+                self.end(
+                    f"it has read nothing for {self._patience.seconds:g} seconds,"
+                    f" and {spell_size(self._unsent_bytes)} wait for it"
+                )
+                return False
+
+    async def _linger(self) -> None:
+        """Lets what was said leave, and the other side read it: a reset would overtake it."""
+        with trio.move_on_after(LINGER):
+            while self._unsent_bytes:
+                await self._room.wait()
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_WR)
+            await trio.sleep_forever()
+
+
+def prepare(connected: socket.socket) -> None:
+    """Sets the options of a socket that carries a connection."""
+    connected.setblocking(False)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in KEEPALIVE.items():
+        if hasattr(socket, option):  # their names differ from system to system
+            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+
+
+def peer_host(connected: socket.socket) -> str:
+    """The host at the other end of a socket; OSError when it has gone already."""
+    return plain_host(connected.getpeername()[0])
