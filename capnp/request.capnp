@@ -12,8 +12,9 @@ struct Request {
   #     5 for the next task of the session to be done, 6 the same without waiting,
   #     7 nothing: nobody waits for the answer to this number any more, 8 a new session, 9 the end
   #     of one, 10 that objects need not be kept any more, 11 that tasks and objects are not wanted
-  #     any more (there is no answer), 12 as 1, and what fails of it does not end its session.
-  # The session, except for 7, 8 and 10.
+  #     any more (there is no answer), 12 as 1, and what fails of it does not end its session,
+  #     13 that the client has no handles of tasks and objects any more (there is no answer).
+  # The session, except for 7, 8, 10 and 13.
   #
   # Of a submission, how many: objects that are wanted (it is answered as a wait for all of them),
   #     tasks, inputs of all tasks, outputs of all tasks, constants, uploaded and kept objects.
@@ -28,6 +29,7 @@ struct Request {
   #     of its user's notes (JSON).
   # Of what need not be kept: ids.
   # Of what is not wanted: whether that is all of the session, how many tasks and objects. Their ids.
+  # Of handles that have gone: how many tasks and objects. Their ids.
   data @1 :Data;
   # The configs of the tasks, the data of the constants, the kinds; or the name and the notes of a
   # new session.

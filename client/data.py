@@ -45,7 +45,6 @@ class DataObject:
     known_state: DataObjectState | None
     known_info: "ObjectInfo | Seen | None"
     given_spec: ObjectSpec | None  # made when somebody looks at it
-    held: bool = False  # a submitted constant that is not kept: the server has it for this handle
     unit: Unit | None = None  # inside of which it is; not a slot, as for tasks
 
     __slots__ = (
@@ -79,7 +78,7 @@ class DataObject:
     def __del__(self) -> None:
         # Nothing may block here, or take a lock: this runs wherever the collector happens to.
         try:
-            if (self.kept or self.held) and self.submission:
+            if self.submission and self.unit is None:  # what is inside of one is unknown there
                 self.session.drop(self.packed_id)
         except AttributeError:  # a handle that was never finished
             pass

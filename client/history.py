@@ -1,6 +1,6 @@
 """What is remembered of the tasks that were submitted: messages about their failure name them."""
 
-from array import array
+from collections import deque
 from collections.abc import Sequence
 
 from rain.base.ids import TaskId
@@ -9,22 +9,36 @@ from rain.client.stack import Stack
 from rain.client.task import Task
 from rain.client.unit import Unit
 
+REMEMBERED = 100_000
+"""Tasks without handles that are remembered, in case that one of them fails."""
+
 
 class History:
-    """The tasks of one session: three columns, which hold no handle."""
+    """The tasks of one session; it holds no handle."""
 
     def __init__(self) -> None:
-        self._ids = array("q")
-        self._shapes: list[TaskShape] = []
-        self._stacks: list[Stack] = []
+        self._tasks: dict[int, tuple[TaskShape, Stack]] = {}
+        self._left: deque[TaskId] = deque()  # those without handles, not known to be finished
         self._units: dict[int, Unit] = {}  # by the task that stands for it
 
     def note(self, tasks: Sequence[Task]) -> None:
-        """Remembers tasks. An id comes after the rest: what an interruption left is overwritten."""
-        known = len(self._ids)
-        self._shapes[known:] = [task.wire_shape for task in tasks]
-        self._stacks[known:] = [task.created_at for task in tasks]
-        self._ids.extend([task.packed_id for task in tasks])
+        """Remembers tasks. Those of a loop share what is known of them."""
+        last: tuple[TaskShape, Stack] | None = None
+        for task in tasks:
+            shape, stack = task.wire_shape, task.created_at
+            if last is None or last[0] is not shape or last[1] is not stack:
+                last = shape, stack
+            self._tasks[task.packed_id] = last
+
+    def leave(self, packed_id: TaskId, *, finished: bool) -> None:
+        """The handle of a task was collected. Called by finalizers: takes no lock."""
+        if finished:
+            self._tasks.pop(packed_id, None)
+            return
+        left = self._left
+        left.append(packed_id)
+        if len(left) > REMEMBERED:
+            self._tasks.pop(left.popleft(), None)
 
     def note_unit(self, unit: Unit) -> None:
         """Remembers which tasks are one; each of them is noted as others are."""
@@ -36,15 +50,10 @@ class History:
 
     def find(self, packed_id: TaskId) -> tuple[TaskShape, Stack] | None:
         """The shape of a task, and where it was created."""
-        try:
-            place = self._ids.index(packed_id)
-        except ValueError:
-            return None
-        return self._shapes[place], self._stacks[place]
+        return self._tasks.get(packed_id)
 
     def clear(self) -> None:
         """Forgets all of them."""
-        del self._ids[:]
-        self._shapes.clear()
-        self._stacks.clear()
+        self._tasks.clear()
+        self._left.clear()
         self._units.clear()

@@ -1,4 +1,4 @@
-"""What a client does beside its user's calls: it lets collected objects go, and it cleans up.
+"""What a client does beside its user's calls: it tells of collected handles, and it cleans up.
 
 A finalizer runs wherever the garbage collector happens to, so it may neither block nor take a
 lock. It leaves a note; a thread of the client reads the notes, some of them at a time.
@@ -11,11 +11,13 @@ import weakref
 from collections import deque
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from rain.base.errors import RainError
-from rain.base.ids import ObjectId, session_of
+from rain.base.ids import ObjectId, TaskId, session_of
 from rain.client.connection import Connection
+
+T = TypeVar("T")
 
 GATHERING = 0.1
 """Seconds for which collected handles are gathered before the server is told.
@@ -42,6 +44,7 @@ class Housekeeper:
         self.open_sessions: set[int] = set()
         self.cluster = cluster
         self._collected: deque[ObjectId] = deque()
+        self._collected_tasks: deque[TaskId] = deque()
         self._noted = False
         self._notes: SimpleQueue[bool] = SimpleQueue()  # True: look; False: stop
         self._flushing = threading.RLock()  # a signal handler may come in the middle
@@ -55,8 +58,16 @@ class Housekeeper:
         _living.add(self)
 
     def drop(self, packed_id: ObjectId) -> None:
-        """The last handle of a kept object was collected. Called by finalizers."""
+        """The handle of a submitted object was collected. Called by finalizers."""
         self._collected.append(packed_id)
+        self._note()
+
+    def drop_task(self, packed_id: TaskId) -> None:
+        """The same of a task."""
+        self._collected_tasks.append(packed_id)
+        self._note()
+
+    def _note(self) -> None:
         if not self._noted:
             self._noted = True
             self._notes.put(True)
@@ -66,18 +77,16 @@ class Housekeeper:
         self._notes.put(False)
 
     def flush(self) -> None:
-        """Tells the server of all objects that were collected until now."""
+        """Tells the server of all handles that were collected until now."""
         with self._flushing:
             self._noted = False  # before the look, so that no note is missed
-            by_session: dict[int, list[ObjectId]] = {}
-            while self._collected:
-                packed_id = self._collected.popleft()
-                by_session.setdefault(session_of(packed_id), []).append(packed_id)
-            for session_id, ids in by_session.items():
-                if session_id in self.open_sessions:
-                    # A session that has failed or a server that has gone needs no such news.
-                    with suppress(RainError):
-                        self.connection.unkeep(ids)
+            tasks, objects = _taken(self._collected_tasks), _taken(self._collected)
+            open_sessions = self.open_sessions  # a session that was closed needs no such news
+            tasks = [one for one in tasks if session_of(one) in open_sessions]
+            objects = [one for one in objects if session_of(one) in open_sessions]
+            if tasks or objects:
+                with suppress(RainError):  # nor does a server that has gone
+                    self.connection.handles_gone(tasks, objects)
 
     def close(self) -> None:
         """Ends everything, and returns when it has ended; twice is once.
@@ -114,6 +123,11 @@ class Housekeeper:
                     break
             self.flush()
         self.close()
+
+
+def _taken(collected: deque[T]) -> list[T]:
+    """All that is there now; finalizers may add more meanwhile."""
+    return [collected.popleft() for _ in range(len(collected))]
 
 
 _living: "weakref.WeakSet[Housekeeper]" = weakref.WeakSet()

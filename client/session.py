@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import FIRST_NUMBER, ObjectId, SessionId, pack
+from rain.base.ids import FIRST_NUMBER, ObjectId, SessionId, TaskId, pack
 from rain.base.wire import Submission
 from rain.client import active
 from rain.client.active import get_active_session
@@ -30,7 +30,7 @@ from rain.client.items import (
 from rain.client.numbers import SharedNumbers
 from rain.client.outgoing import Outgoing
 from rain.client.results import ResultStore
-from rain.client.rpc.common import DataObjectState
+from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
 from rain.client.task import Task
 from rain.client.told import ToldFunction
@@ -146,11 +146,22 @@ class Session:
         self._outgoing.pending.add_object(obj)
 
     def drop(self, packed_id: ObjectId) -> None:
-        """The last handle of a kept object was collected. Called by a finalizer."""
+        """The handle of a submitted object was collected. Called by a finalizer."""
+        if not self.active:
+            return
         self._results.drop(packed_id)
         self._lent.discard(packed_id)
-        if self.active and self.client is not None and packed_id not in self._borrowed:
+        if self.client is not None and packed_id not in self._borrowed:
             self.client.housekeeper.drop(packed_id)
+
+    def drop_task(self, packed_id: TaskId, state: TaskState | None) -> None:
+        """The same of a submitted task."""
+        if not self.active:
+            return
+        self._outgoing.history.leave(packed_id, finished=state is TaskState.finished)
+        self._waiting.forget(packed_id)
+        if self.client is not None:
+            self.client.housekeeper.drop_task(packed_id)
 
     # Building and submitting.
 

@@ -153,7 +153,6 @@ def _constant_columns(batch: Batch, kinds: KindTable, kept: list[ObjectId]) -> C
             columns.data.append(obj.constant)
             # Later submits may read it as long as somebody has the handle.
             kept.append(obj.packed_id)
-            obj.held = not obj.kept
             continue
         if made is None:
             made = {o.packed_id for task in batch.tasks for o in task.output_objects}

@@ -129,6 +129,14 @@ class Task(metaclass=TaskMeta):
         _fill(self, session, shape, _encoded(task_type, config), objects, made, here())
         session.add_task(self)
 
+    def __del__(self) -> None:
+        # As of data objects. A unit stays until its session ends: it stands for several handles.
+        try:
+            if self.submission and self.unit is None:
+                self.session.drop_task(self.packed_id, self.known_state)
+        except AttributeError:  # a handle that was never finished, or is none of anybody's
+            pass
+
     @property
     def id(self) -> ID:
         return unpack(self.packed_id)

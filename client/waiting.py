@@ -45,6 +45,11 @@ class News:
         self.failed.update(answer.failed)
         self.count = max(self.count, known + len(answer.tasks))
 
+    def forget(self, packed_id: int) -> None:
+        """Nobody will ask for it."""
+        self._done.discard(packed_id)
+        self.failed.discard(packed_id)
+
     def done_among(
         self, tasks: Sequence[Task], objects: Sequence[DataObject]
     ) -> tuple[list[Task], list[DataObject]]:
@@ -78,6 +83,10 @@ class Waiting:
         self._results = results
         self._asking = asking
         self._news = News()
+
+    def forget(self, packed_id: TaskId) -> None:
+        """Nobody has a handle of this task any more. Called by finalizers: takes no lock."""
+        self._news.forget(packed_id)
 
     def for_all(
         self,

@@ -18,7 +18,7 @@ from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 7
+CLIENT_VERSION = 8
 GOVERNOR_VERSION = 7
 
 INLINE_LIMIT = 16 * 1024

@@ -16,6 +16,7 @@ from rain.graph import planning
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
+from rain.graph.leaving import may_go
 from rain.graph.session import Session
 from rain.graph.task import Task
 
@@ -23,12 +24,15 @@ from rain.graph.task import Task
 def check(graph: Graph) -> None:
     """Raises `InvariantError` with everything that contradicts itself."""
     found: list[str] = []
-    unneeded = frozenset(graph.unneeded)
+    unneeded, leaving = frozenset(graph.unneeded), frozenset(graph.leaving)
     for task in graph.tasks.values():
         _check_task(graph, task, found)
         _check_lineage(task, unneeded, found)
+        stays = not may_go(task) or not leaving.isdisjoint((task, *task.outputs))
+        _Claims(task, found)(stays, "nobody needs it or has a handle of it, and it does not leave")
     for data_object in graph.objects.values():
         _check_object(graph, data_object, unneeded, found)
+        _check_readers(graph, data_object, leaving, found)
     for governor in graph.governors.values():
         _check_governor(graph, governor, found)
     for session in graph.sessions.values():
@@ -72,10 +76,14 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
     claim(task.is_done or missing == task.missing, f"{missing} inputs are unfinished")
     for data_object in task.inputs:
         claim(data_object.session is task.session, f"{data_object} is of another session")
+        if not data_object.is_known:
+            claim(task.is_done and not task.may_run_again, f"its input {data_object} has gone")
+            continue
         claim(task in data_object.consumers, f"{data_object} does not list it as a consumer")
         claim(task.is_done or data_object.state is not ObjectState.REMOVED, f"{data_object} needed")
     for data_object in task.outputs:
         claim(data_object.producer is task, f"{data_object} names another producer")
+        claim(data_object.is_known, f"its output {data_object} has gone before it")
     if task.row is TaskRow.AHEAD and governor is not None:
         claim(planning.can_go_ahead(task, governor), f"its inputs are not made on {governor}")
     if task.row is TaskRow.FINISHED:
@@ -133,6 +141,22 @@ def _check_object(
         "finished and not needed, but neither removed nor about to be",
     )
     _OBJECT_RULES[data_object.state](data_object, claim)
+
+
+def _check_readers(
+    graph: Graph,
+    data_object: DataObject,
+    leaving: Collection[Task | DataObject],
+    found: list[str],
+) -> None:
+    claim = _Claims(data_object, found)
+    gone = sum(not task.is_known for task in data_object.consumers)
+    noted = graph.former_readers.get(data_object, 0)
+    claim(gone == noted, f"{noted} of its readers are said to have gone, counted {gone}")
+    producer = data_object.producer
+    claim(producer is None or producer.is_known, f"{producer} has gone before it")
+    if producer is None and may_go(data_object):
+        claim(data_object in leaving, "nobody needs it or has a handle of it, and it stays")
 
 
 def _check_unfinished(data_object: DataObject, claim: _Claims) -> None:

@@ -51,6 +51,7 @@ class DataObject:
     content_type: str = ""  # as found when it was made
     user: str = ""  # JSON, set by the task that made it
     waits: list[Wait] | None = None
+    claims: int = 1  # handles that clients have of it
     sched: object = None  # the scheduler's own
 
     def __repr__(self) -> str:
@@ -58,7 +59,7 @@ class DataObject:
 
     @property
     def is_known(self) -> bool:
-        """Whether the graph has it: it goes with the end of its session."""
+        """Whether the graph has it: else it has gone, alone or with its session."""
         return self.session.objects.get(self.id) is self
 
     @property

@@ -39,7 +39,9 @@ class Graph:
     last_order: int = 0  # of tasks
     unspooled: list[ObjectId] = Factory(list)  # constants whose files nobody needs any more
     unneeded: deque[DataObject] = Factory(deque)  # nobody needs these, and they are let go in parts
-    remains: list[Task | DataObject] = Factory(list)  # of ended sessions, to be taken apart
+    leaving: deque[Task | DataObject] = Factory(deque)  # perhaps nobody will ask for these
+    former_readers: dict[DataObject, int] = Factory(dict)  # among its consumers: they have gone
+    remains: list[Task | DataObject] = Factory(list)  # have gone, and are to be taken apart
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:

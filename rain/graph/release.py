@@ -17,6 +17,7 @@ from rain.graph import planning, rules
 from rain.graph.data_object import DataObject, forget_copies
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
+from rain.graph.leaving import OVER
 from rain.graph.session import Session
 from rain.graph.task import DONE, Task
 
@@ -58,9 +59,11 @@ def release(
                 continue
             gone.append(data_object)
         elif data_object.state is not _REMOVED:
+            _leave_if_over(graph, data_object)
             continue
         if not data_object.remade_by:
             _end_lineage(graph, data_object, looked_at, most)
+            _leave_if_over(graph, data_object)
     drops = forget_copies(gone)
     for data_object in revived:
         # Its producer runs again for another output: it comes along, and goes when it is made.
@@ -68,6 +71,12 @@ def release(
         for governor in planning.expect(data_object):
             drops.setdefault(governor, []).append(data_object.id)
     return drops, size
+
+
+def _leave_if_over(graph: Graph, data_object: DataObject) -> None:
+    """Nobody needs it; perhaps nobody has a handle of it either."""
+    if not data_object.claims and data_object.state in OVER:
+        graph.leaving.append(data_object)
 
 
 def _remove(graph: Graph, data_object: DataObject) -> None:
@@ -130,12 +139,19 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     _forget_kinds(graph, session, concerned)
     if graph.unneeded:
         graph.unneeded = deque(one for one in graph.unneeded if one.session is not session)
+    if graph.leaving:
+        graph.leaving = deque(one for one in graph.leaving if one.session is not session)
+    if graph.former_readers:
+        graph.former_readers = {
+            one: gone for one, gone in graph.former_readers.items() if one.session is not session
+        }
     graph.linked -= len(session.tasks) + len(session.objects)
     graph.remains += session.tasks.values()
     graph.remains += session.objects.values()
     session.tasks, session.objects = {}, {}
     session.undelivered, session.waits = {}, {}
     session.idle_waits, session.followers, session.done = [], [], None
+    session.done_count = 0
     session.unfinished = 0
     _give_tables_back(graph)
     in_order = sorted(concerned, key=lambda governor: governor.number)
@@ -172,7 +188,7 @@ def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, 
 
 
 def take_apart(graph: Graph, most: int = maxsize) -> None:
-    """Takes apart so many nodes of sessions that have ended.
+    """Takes apart so many nodes that have gone, mostly of sessions that have ended.
 
     They refer to each other in circles, and nobody else would find those: so the memory comes back.
     """

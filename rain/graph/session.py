@@ -70,6 +70,8 @@ class Session:
     object_kinds: dict[KindId, ObjectKind] = Factory(dict)
     learned: dict[KindId, Learned] = Factory(dict)
     unfinished: int = 0  # tasks that are not done
+    gone_tasks: int = 0  # were done, and nobody had a handle of them any more
+    gone_objects: int = 0
     on_failure: OnFailure = OnFailure.STOP
     members: dict[ClientId, None] = Factory(dict)  # other clients that have joined it
     ranges: int = 0  # of numbers that were given to those who joined
@@ -78,7 +80,9 @@ class Session:
     untold: SessionFailure | None = None  # the first since then that nobody was told of
     waits: dict[Wait, None] = Factory(dict)  # all that wait for something of this session
     idle_waits: list[Wait] = Factory(list)  # those of them that wait for every task
-    done: list[TaskId] | None = None  # in this order; kept from the first client on that follows
+    # Which one in the order of their ends; kept from the first client on that follows.
+    done: dict[TaskId, int] | None = None
+    done_count: int = 0  # with those that have gone
     followers: list[Wait] = Factory(list)  # the waits for more of them
     undelivered: dict[DataObject, None] = Factory(dict)  # small kept results not yet sent
     logs: dict[TaskId, str] = Factory(dict)  # what tasks have printed, those that ended last

@@ -47,6 +47,7 @@ class Task:
     failures: tuple[FailedAttempt, ...] = ()  # since it was last finished
     failure: SessionFailure | None = None  # why it has failed for good, or was skipped
     waits: list[Wait] | None = None
+    claims: int = 1  # handles that clients have of it
     fails_alone: bool = False  # its failure does not end its session, whatever that's rule is
     sched: object = None  # the scheduler's own
 
@@ -65,7 +66,7 @@ class Task:
 
     @property
     def is_known(self) -> bool:
-        """Whether the graph has it: it goes with the end of its session."""
+        """Whether the graph has it: else it has gone, alone or with its session."""
         return self.session.tasks.get(self.id) is self
 
     @property

@@ -43,6 +43,7 @@ from rain.rpc.client_submit import Upload, encode_submission
 from rain.rpc.codec.requests import (
     Cancel,
     CloseSession,
+    HandlesGone,
     OpenSession,
     Request,
     Unkeep,
@@ -64,6 +65,7 @@ __all__ = [
 
 CONNECT_TIMEOUT = 10.0
 FETCH_ATTEMPTS = 3
+HANDLES_AT_ONCE = 10_000
 
 
 async def _connect(
@@ -260,6 +262,14 @@ class ClientConnection:
         number = next(self._numbers)
         message = write_request(number, Cancel(session, tasks, objects, whole))
         self._calls.requests.tell(number, message, behind=True)
+
+    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
+        """Nobody here has handles of these any more. Is not told what comes of it."""
+        for start in range(0, max(len(tasks), len(objects)), HANDLES_AT_ONCE):
+            end = start + HANDLES_AT_ONCE
+            number = next(self._numbers)
+            message = write_request(number, HandlesGone(tasks[start:end], objects[start:end]))
+            self._calls.requests.tell(number, message, behind=True)
 
     def _request(self, request: Request, heir: Put | None = None) -> Answer:
         """Asks, and waits for the answer. When that is interrupted, the heir gets it."""

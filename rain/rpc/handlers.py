@@ -101,6 +101,10 @@ class ClientHandler(Protocol):
         """Who waited for these, or for the whole session, was interrupted. There is no answer."""
         ...
 
+    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
+        """The client has no handles of these any more. There is no answer."""
+        ...
+
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None: ...
 
     def update(

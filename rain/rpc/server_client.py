@@ -33,6 +33,7 @@ from rain.rpc.codec.requests import (
     Abandon,
     Cancel,
     CloseSession,
+    HandlesGone,
     OpenSession,
     Request,
     SubmitPart,
@@ -130,6 +131,8 @@ class ServedClient:
                     self._handler.abandoned(waiting)
             case Cancel(session, tasks, objects, whole):
                 self._handler.cancel(session, tasks, objects, whole=whole)
+            case HandlesGone(tasks, objects):
+                self._handler.handles_gone(tasks, objects)
             case OpenSession(name, user, on_failure):
                 opened = PlainReply(self._connection, number, write_opened)
                 self._handler.open_session(name, user, on_failure, opened)

@@ -60,6 +60,8 @@ class News:
     joined: list[Governor] = Factory(list)
     left: list[Governor] = Factory(list)
     cleared: list[Session] = Factory(list)  # closed or failed; their nodes are gone
+    # These have gone, done and needed by nobody. Their slots are emptied after this run.
+    gone: list[Task | DataObject] = Factory(list)
 
     @property
     def has_work(self) -> bool:
@@ -70,7 +72,13 @@ class News:
     def has_updates(self) -> bool:
         """Whether anything else has changed."""
         return bool(
-            self.ready or self.finished or self.located or self.joined or self.left or self.cleared
+            self.ready
+            or self.finished
+            or self.located
+            or self.joined
+            or self.left
+            or self.cleared
+            or self.gone
         )
 
 

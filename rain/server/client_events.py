@@ -25,7 +25,7 @@ from rain.base.states import ObjectState
 from rain.base.wire import JoinedSession, ObjectReport, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.wait import WAIT_MODES
-from rain.server import failing, following, happenings, logs, submitting, waiting
+from rain.server import failing, following, handles, happenings, logs, submitting, waiting
 from rain.server.messages import (
     AnswerDone,
     AnswerJoined,
@@ -37,6 +37,7 @@ from rain.server.messages import (
     ClientLeft,
     FetchAsked,
     GatherReports,
+    HandlesGone,
     Refuse,
     ReportsAsked,
     Request,
@@ -79,13 +80,15 @@ def apply(state: State, event: ClientEvent) -> None:
                     following.add(state, event, session, mode)
                 else:
                     _wait(state, event, session, event.tasks, event.objects, mode)
+            case HandlesGone():
+                handles.gone(state, event)
             case ClientJoined() | ClientLeft() | RequestAbandoned() | ReportsAsked() | Cancelled():
                 _note(state, event)
             case _:
                 _grant(state, event)
     except (RefusedError, SessionFailedError) as error:
         # These ask for nothing.
-        assert not isinstance(event, ClientJoined | ClientLeft | Cancelled)
+        assert not isinstance(event, ClientJoined | ClientLeft | Cancelled | HandlesGone)
         _refuse(state, event, error)
 
 
@@ -256,9 +259,10 @@ def _take_range(session: Session) -> int:
 
 
 def _task(state: State, client_id: ClientId, task_id: TaskId) -> Task:
-    task = living_session(state, client_id, session_of(task_id)).tasks.get(task_id)
+    session = living_session(state, client_id, session_of(task_id))
+    task = session.tasks.get(task_id)
     if task is None:
-        raise RefusedError(f"the task {spell(task_id)} is unknown: it was never submitted")
+        raise RefusedError(f"the task {spell(task_id)} is unknown: {_why_unknown(session)}")
     return task
 
 
@@ -266,8 +270,16 @@ def _object(state: State, client_id: ClientId, object_id: ObjectId) -> DataObjec
     session = living_session(state, client_id, session_of(object_id))
     data_object = session.objects.get(object_id)
     if data_object is None:
-        raise RefusedError(f"the data object {spell(object_id)} is unknown: it was never submitted")
+        raise RefusedError(
+            f"the data object {spell(object_id)} is unknown: {_why_unknown(session)}"
+        )
     return data_object
+
+
+def _why_unknown(session: Session) -> str:
+    if not (session.gone_tasks or session.gone_objects):
+        return "it was never submitted"
+    return "it was never submitted, or it has gone since nobody had a handle of it any more"
 
 
 def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...]) -> None:

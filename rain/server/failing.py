@@ -153,6 +153,8 @@ def pass_on(state: State, fallout: failing.Fallout) -> None:
     for node in nodes:
         if node.waits:
             waiting.failed(state, node, failure)
+        if not node.claims:
+            state.graph.leaving.append(node)
     for session in dict.fromkeys(task.session for task in fallout.tasks):
         if not session.unfinished:
             waiting.idle(state, session)

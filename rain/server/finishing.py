@@ -106,6 +106,8 @@ def _finish_batch(
         if task.inputs:
             readers.append(task)
         session = task.session
+        if not task.outputs and not task.claims:
+            state.graph.leaving.append(task)
         if task.waits or session.idle_waits or session.done is not None:
             waited.append(task)
     state.news.finished += tasks

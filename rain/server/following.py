@@ -1,6 +1,6 @@
 """Following a session: a client hears which tasks are done, in that order, each of them once.
 
-The session keeps a list of them as soon as the first client follows. A client says how many entries
+The session notes their order as soon as the first client follows. A client says how many entries
 it knows and is told the others. So a question costs the same whatever the client waits for, and a
 client that asks again after a lost answer misses nothing.
 """
@@ -19,15 +19,20 @@ from rain.server.state import State
 
 MODES = (WaitMode.NEWS, WaitMode.GLANCE)
 
+NOBODY = TaskId(0)
+"""Stands in an answer for a task that has gone, so that the client counts right."""
+
 
 def add(state: State, event: WaitAsked, session: Session, mode: WaitMode) -> None:
     """Answers at once if there is news, or if the client does not wait for any."""
     if session.done is None:
-        session.done = [task.id for task in session.tasks.values() if task.is_done]
+        ended = (task.id for task in session.tasks.values() if task.is_done)
+        session.done = {task_id: place for place, task_id in enumerate(ended)}
+        session.done_count = len(session.done)
     by_owner = session.client.id == event.client
     wait = Wait(event.request, mode, session, since=event.since, by_owner=by_owner)
-    if mode is WaitMode.GLANCE or len(session.done) > wait.since:
-        _answer(state, wait, session.done)
+    if mode is WaitMode.GLANCE or session.done_count > wait.since:
+        _answer(state, wait)
     else:
         state.waits[wait.request] = wait
         session.waits[wait] = None
@@ -36,25 +41,40 @@ def add(state: State, event: WaitAsked, session: Session, mode: WaitMode) -> Non
 
 def done(state: State, tasks: Sequence[Task]) -> None:
     """Tasks are done, in whatever way: notes them, and tells those who wait for news."""
-    waited: dict[Session, list[TaskId]] = {}
+    waited: dict[Session, None] = {}
     for task in tasks:
         session = task.session
         if session.done is not None:
-            session.done.append(task.id)
+            session.done.pop(task.id, None)  # it may have run again
+            session.done[task.id] = session.done_count
+            session.done_count += 1
             if session.followers:
-                waited[session] = session.done
-    for session, noted in waited.items():
+                waited[session] = None
+    for session in waited:
         followers, session.followers = session.followers, []
         for wait in followers:
             del state.waits[wait.request]
             del session.waits[wait]
-            _answer(state, wait, noted)
+            _answer(state, wait)
 
 
-def _answer(state: State, wait: Wait, noted: list[TaskId]) -> None:
+def _ended_since(session: Session, since: int) -> list[TaskId]:
+    """Those that ended after so many; places of tasks that have gone are counted, too."""
+    found: list[TaskId] = []
+    for task_id, place in reversed((session.done or {}).items()):
+        if place < since:
+            break
+        found.append(task_id)
+    found.reverse()
+    return found
+
+
+def _answer(state: State, wait: Wait) -> None:
     session = wait.session
-    answer = WaitAnswer(tasks=noted[wait.since :])
-    for task_id in answer.tasks:
+    ended = _ended_since(session, wait.since)
+    missing = max(session.done_count - wait.since, 0) - len(ended)
+    answer = WaitAnswer(tasks=[*[NOBODY] * missing, *ended])
+    for task_id in ended:
         task = session.tasks[task_id]
         if task.failure is not None:
             answer.failed.append(task_id)

@@ -41,6 +41,7 @@ from rain.server.messages import (
     GovernorLeft,
     GovernorRests,
     GovernorUpdated,
+    HandlesGone,
     Notice,
     OrderGovernor,
     Refuse,
@@ -248,6 +249,9 @@ class ConnectedClient:
     ) -> None:
         event = Cancelled(self.id, session, tuple(tasks), tuple(objects), whole)
         self.links.inbox.from_client(event)
+
+    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
+        self.links.inbox.from_client(HandlesGone(self.id, tuple(tasks), tuple(objects)))
 
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:
         request = self.links.request(reply)

@@ -133,6 +133,15 @@ class Cancelled:
 
 
 @frozen
+class HandlesGone:
+    """A client has no handles of these any more; never answered."""
+
+    client: ClientId
+    tasks: tuple[TaskId, ...]
+    objects: tuple[ObjectId, ...]
+
+
+@frozen
 class WaitAsked:
     """A client waits: for all of these, for some of them, for the whole session, or for news."""
 
@@ -192,7 +201,9 @@ Request = (
     | FetchAsked
     | StatesAsked
 )
-ClientEvent = ClientJoined | ClientLeft | Request | ReportsAsked | RequestAbandoned | Cancelled
+ClientEvent = (
+    ClientJoined | ClientLeft | Request | ReportsAsked | RequestAbandoned | Cancelled | HandlesGone
+)
 
 
 @define

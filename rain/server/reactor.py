@@ -74,6 +74,7 @@ class Reactor:
             self._dismiss_silent()
         if state.infeasible or state.hopeless or state.forced or state.postponed or state.resting:
             self._look_at_what_is_rare()
+        self._take_leave()
         news = state.news
         scheduled = now >= state.throttle.rests_until and (
             bool(news.submitted or news.unplanned) or now >= self._scheduler_due()
@@ -87,6 +88,10 @@ class Reactor:
         if state.settings.debug:
             check(state.graph)
         return TurnOutput(effects, scheduled, interrupted)
+
+    def _take_leave(self) -> None:
+        if self.state.graph.leaving:
+            self.state.take_leave()
 
     def _look_at_what_is_rare(self) -> None:
         """Tasks that no governor fits, rests, copies to be offered again, and what a test wants."""
@@ -110,7 +115,8 @@ class Reactor:
     def next_time(self) -> float:
         """When the next turn should come if nothing happens before."""
         state = self.state
-        if state.growing or state.graph.unneeded or state.graph.remains:
+        graph = state.graph
+        if state.growing or graph.unneeded or graph.leaving or graph.remains:
             return state.now  # at once, with whatever has come meanwhile
         due = min(self._scheduler_due(), state.later_due)
         if self._silence_due < due and state.graph.governors:

@@ -39,7 +39,7 @@ from rain.server.state import ReactorSettings, State
 PATIENCE = 3
 """A scheduler may take so many times as long in a replay as in the server."""
 
-MAGIC = b"rain recording 6\n"
+MAGIC = b"rain recording 7\n"
 _FRAME = struct.Struct(">II")
 _LONGEST_NUMBER = 9
 """Bytes in msgpack; no turn is so short."""

@@ -73,6 +73,12 @@ class Scheduling:
         news, state.news = state.news, News()
         if state.lessons:
             finishing.learn(state)
+        gone = news.gone
+        interrupted = self._run(state, news, interrupted_after)
+        state.graph.remains += gone  # everybody has heard of them
+        return interrupted
+
+    def _run(self, state: State, news: News, interrupted_after: int | None) -> int | None:
         state.status.runs += 1
         state.throttle.run(state.now)
         if self.stand_in is not None and state.now < self.rest.until:

@@ -19,6 +19,7 @@ from rain.base.ids import (
 )
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
+from rain.graph.leaving import take_leave
 from rain.graph.release import release, take_apart, take_unneeded
 from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
@@ -28,6 +29,9 @@ from rain.server.growing import Growing
 from rain.server.happenings import Happening
 from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
 from rain.server.resting import Rest
+
+LOG_COST = 200
+"""Bytes of what one task has printed beside its letters."""
 
 
 @frozen
@@ -191,6 +195,23 @@ class State:
             self.release_soon(take_unneeded(graph, most))
         if graph.remains:
             take_apart(graph, most)
+
+    def take_leave(self) -> None:
+        """What nobody needs, and nobody has a handle of, goes; the scheduler hears of it."""
+        gone = take_leave(self.graph, self.settings.let_go_at_once)
+        self.news.gone += gone
+        for node in gone:
+            session = node.session
+            if isinstance(node, Task):
+                if session.done is not None:
+                    session.done.pop(node.id, None)
+                log = session.logs.pop(node.id, None)
+                if log is not None:
+                    session.logs_size -= len(log) + LOG_COST
+                self.not_started.pop(node, None)
+        if self.unfetched or self.remade or self.postponed:
+            objects = set(gone)
+            self.forget_fetches(lambda data_object, _: data_object in objects)
 
     def forget_session(self, governor: Governor, session: Session, held: float) -> None:
         """Tells a governor to forget a session, and with it whatever it should drop of it.

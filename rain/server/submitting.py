@@ -14,7 +14,7 @@ from rain.graph.growth import grow, grow_in_parts
 from rain.graph.release import release
 from rain.server import failing, feasibility, test_mode
 from rain.server.growing import Growing
-from rain.server.messages import Cancelled, ClientJoined, ClientLeft, Submitted
+from rain.server.messages import Cancelled, ClientJoined, ClientLeft, HandlesGone, Submitted
 from rain.server.sessions import living_session
 from rain.server.state import State
 
@@ -59,7 +59,7 @@ def give_up(state: State, client_id: ClientId) -> None:
     if growing is not None:
         growing.parts.close()
         for event in (growing.event, *growing.held):
-            if not isinstance(event, ClientJoined | ClientLeft | Cancelled):
+            if not isinstance(event, ClientJoined | ClientLeft | Cancelled | HandlesGone):
                 state.refuse(event.request, "the client has gone")
 
 

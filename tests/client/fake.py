@@ -48,6 +48,7 @@ class FakeConnection:
         self.notes: dict[int, str] = {}
         self.kept: set[int] = set()
         self.unkept: list[list[int]] = []
+        self.gone_tasks: list[int] = []
         self.waits: list[tuple[list[int], list[int], str, float | None]] = []
         self.unfinished: set[int] = set()
         self.told = 0
@@ -163,6 +164,13 @@ class FakeConnection:
     ) -> None:
         self._called("cancel")
         self.cancelled.append((list(tasks), list(objects), whole))
+
+    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
+        self._called("handles_gone")
+        self.gone_tasks += tasks
+        self.unkept.append(list(objects))
+        self.kept.difference_update(objects)
+        self.on_unkeep()
 
     def _data_of(self, obj: int) -> bytes:
         return self.outputs.get(obj, self.data.get(obj, b""))

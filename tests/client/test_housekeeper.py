@@ -4,9 +4,9 @@ import gc
 import threading
 
 from rain.base.errors import RefusedError
-from rain.base.ids import ObjectId
+from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import Delivery
-from rain.client import Session, blob
+from rain.client import Session, blob, tasks
 from rain.client.results import ResultStore
 from rain.client.session import Session as PlainSession
 from tests.client.fake import World
@@ -52,19 +52,19 @@ def test_a_call_that_could_see_the_difference_flushes_first(here: World) -> None
         assert all_unkept(here) == ids
 
 
-def test_nothing_is_said_of_handles_that_were_let_go_by_hand_or_not_submitted(here: World) -> None:
+def test_each_handle_is_told_of_once_and_none_that_was_not_submitted(here: World) -> None:
     with here.session as session:
-        blob("y").keep()
-        unkept = blob("z")
-        unkept.keep()
+        kept = blob("y")
+        kept.keep()
+        ids = [kept.packed_id]
         session.submit()
-        unkept.unkeep()
-        del unkept
+        kept.unkeep()
+        del kept
+        blob("z").keep()  # the session has it until it is submitted
         gc.collect()
         here.client.housekeeper.flush()
 
-        # Only the one that was kept; the one that was unkept by hand is not told twice.
-        assert [len(ids) for ids in here.server.unkept] == [1, 1]
+        assert here.server.unkept == [ids, ids], "once by hand, once with the handle"
 
 
 def test_a_constant_that_is_not_kept_goes_with_its_handle(here: World) -> None:
@@ -88,7 +88,7 @@ def test_nothing_is_said_of_closed_sessions(here: World) -> None:
 
 
 def test_refusals_of_such_news_are_nobody_s_trouble(here: World) -> None:
-    here.server.errors["unkeep"] = RefusedError("unknown object")
+    here.server.errors["handles_gone"] = RefusedError("unknown object")
     with here.session as session:
         dropped(session)
         gc.collect()
@@ -100,6 +100,25 @@ def test_refusals_of_such_news_are_nobody_s_trouble(here: World) -> None:
         here.client.housekeeper.flush()
 
         assert all_unkept(here) == ids
+
+
+def test_the_server_is_told_of_tasks_and_what_is_remembered_of_them_goes(here: World) -> None:
+    with here.session as session:
+        task = tasks.Concat([])
+        output = task.output
+        session.submit()
+        task.wait()
+        history, ids = session._outgoing.history, [task.packed_id]  # pyright: ignore[reportPrivateUsage]
+        assert history.find(task.packed_id) is not None
+
+        del task
+        gc.collect()
+        here.client.housekeeper.flush()
+
+        assert here.server.gone_tasks == ids
+        assert all_unkept(here) == [], "its output has a handle"
+        assert output.kept is False
+        assert history.find(TaskId(ids[0])) is None
 
 
 def test_a_session_without_a_client_may_drop_objects() -> None:

@@ -198,6 +198,9 @@ class Path:
     ) -> None:
         raise AssertionError("nobody is interrupted here")
 
+    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
+        """Left to the end of the session: a thread tells it, some time, which cannot be counted."""
+
     def fetch(self, object_id: ObjectId, into: pathlib.Path | None = None) -> Fetched:
         assert into is None, "nothing large is counted here"
         return self.fetch_many([object_id])[0]

@@ -98,6 +98,9 @@ class FakeClient:
         answer = WaitAnswer(list(tasks), list(objects))
         self._tell("wait", reply, answer, session, list(tasks), list(objects), mode)
 
+    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
+        self.server.journal.write("handles_gone", list(tasks), list(objects))
+
     def cancel(
         self,
         session: SessionId,

@@ -86,6 +86,17 @@ class RandomRuns(ComingAndGoing):
             session.kept = [o for o in session.kept if o not in objects]
 
     @precondition(ComingAndGoing.has_sessions)
+    @rule(number=which, tasks=some, objects=some)
+    def drop_handles(self, number: int, tasks: list[int], objects: list[int]) -> None:
+        session = self.session(number)
+        ids = {session.tasks[i % len(session.tasks)] for i in tasks if session.tasks}
+        data = {session.objects[i % len(session.objects)] for i in objects if session.objects}
+        session.tasks = [task for task in session.tasks if task not in ids]
+        session.objects = [one for one in session.objects if one not in data]
+        session.kept = [one for one in session.kept if one not in data]
+        session.client.drop(*sorted(ids), objects=tuple(sorted(data)))
+
+    @precondition(ComingAndGoing.has_sessions)
     @rule(number=which, tasks=some, objects=some, mode=st.sampled_from(["all", "some", "session"]))
     def wait(self, number: int, tasks: list[int], objects: list[int], mode: str) -> None:
         session = self.session(number)

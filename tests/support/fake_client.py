@@ -20,6 +20,7 @@ from rain.server.messages import (
     ClientLeft,
     FetchAsked,
     GatherReports,
+    HandlesGone,
     Refuse,
     RequestAbandoned,
     SessionClosed,
@@ -121,6 +122,10 @@ class FakeClient:
     ) -> None:
         """Is interrupted while it waits."""
         self.world.turn(Cancelled(self.id, session, tasks, objects, whole))
+
+    def drop(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> None:
+        """Has no handles of these any more."""
+        self.world.turn(HandlesGone(self.id, tasks, objects))
 
     def leave(self) -> None:
         self.world.clients.remove(self)

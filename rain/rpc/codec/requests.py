@@ -26,10 +26,13 @@ _ABANDON = _WAIT + len(WAIT_MODES)
 _OPEN, _CLOSE, _UNKEEP = _ABANDON + 1, _ABANDON + 2, _ABANDON + 3
 _CANCEL, _LAST_ALONE = _UNKEEP + 1, _UNKEEP + 2  # the last part of one whose tasks fail alone
 
+_GONE = _LAST_ALONE + 1
+
 _HEADS = 2  # the request's number, and what it is
 _WAIT_HEADS = 4
 _OPEN_HEADS = 3
 _CANCEL_HEADS = 4
+_GONE_HEADS = 2
 
 
 @frozen
@@ -69,6 +72,14 @@ class Cancel:
 
 
 @frozen
+class HandlesGone:
+    """The client has no handles of these any more. Never answered."""
+
+    tasks: Sequence[TaskId]
+    objects: Sequence[ObjectId]
+
+
+@frozen
 class OpenSession:
     """Answered with the new session."""
 
@@ -91,7 +102,9 @@ class Unkeep:
     objects: Sequence[ObjectId]
 
 
-Request: TypeAlias = SubmitPart | Wait | Abandon | Cancel | OpenSession | CloseSession | Unkeep
+Request: TypeAlias = (
+    SubmitPart | Wait | Abandon | Cancel | OpenSession | CloseSession | Unkeep | HandlesGone
+)
 
 
 def write_request(number: int, request: Request) -> bytes:
@@ -113,6 +126,8 @@ def write_request(number: int, request: Request) -> bytes:
             numbers = [number, _CLOSE, session]
         case Unkeep(objects):
             numbers = [number, _UNKEEP, *objects]
+        case HandlesGone(tasks, objects):
+            numbers = [number, _GONE, len(tasks), len(objects), *tasks, *objects]
         case _:
             assert_never(request)
     return check_size("a request", write_words(write_numbers(numbers), ()))
@@ -169,6 +184,8 @@ def read_request(content: bytes) -> tuple[int, Request]:
         return number, CloseSession(SessionId(numbers[_HEADS]))
     if asked == _CANCEL:
         return number, _read_cancel(numbers)
+    if asked == _GONE:
+        return number, _read_gone(numbers)
     if asked == _UNKEEP:
         return number, Unkeep([ObjectId(one) for one in numbers[_HEADS:]])
     raise ProtocolError(f"a request: nobody can ask for number {asked}")
@@ -196,6 +213,14 @@ def _read_cancel(numbers: list[Any]) -> Cancel:
     session, whole, tasks, objects = numbers[_HEADS:start]
     named = cut_columns("what is cancelled", numbers, start, (tasks, objects))
     return Cancel(session, named[0], named[1], bool(whole))
+
+
+def _read_gone(numbers: list[Any]) -> HandlesGone:
+    start = _HEADS + _GONE_HEADS
+    if len(numbers) < start:
+        raise no_lengths("handles that have gone")
+    tasks, objects = cut_columns("handles that have gone", numbers, start, numbers[_HEADS:start])
+    return HandlesGone(tasks, objects)
 
 
 def _read_open(numbers: list[Any], content: bytes, start: int, end: int) -> OpenSession:

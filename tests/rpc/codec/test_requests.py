@@ -13,6 +13,7 @@ from rain.rpc.codec.requests import (
     Abandon,
     Cancel,
     CloseSession,
+    HandlesGone,
     OpenSession,
     Request,
     SubmitPart,
@@ -60,8 +61,11 @@ cancels = st.builds(
 openings = st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure))
 closings = st.builds(CloseSession, sessions)
 unkeeps = st.builds(Unkeep, st.lists(object_ids, max_size=FEW))
+handles = st.builds(
+    HandlesGone, st.lists(task_ids, max_size=FEW), st.lists(object_ids, max_size=FEW)
+)
 requests: st.SearchStrategy[Request] = (
-    parts | waits | cancels | st.just(Abandon()) | openings | closings | unkeeps
+    parts | waits | cancels | st.just(Abandon()) | openings | closings | unkeeps | handles
 )
 
 

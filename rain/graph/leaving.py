@@ -1,0 +1,98 @@
+"""Nodes that go while their session goes on: nobody has a handle of them, and nothing needs them.
+
+A client's handle is a claim on its task or object. A task goes together with all that it has made,
+when it is done, need not be able to run again, and nobody claims any of it; a constant goes alone.
+Whatever may be the last step to that puts the node among those that are `leaving`, and here they
+are looked at, some of them at a time.
+"""
+
+from __future__ import annotations
+
+from sys import maxsize
+
+from rain.base.states import ObjectState
+from rain.graph.data_object import DataObject
+from rain.graph.graph import Graph
+from rain.graph.task import DONE, Task
+
+OVER = frozenset({ObjectState.REMOVED, ObjectState.FAILED})
+
+
+def may_go(node: Task | DataObject) -> bool:
+    """Whether nobody will ever ask for it: for a task and its outputs together, or a constant."""
+    if isinstance(node, DataObject):
+        if node.producer is None:
+            return _is_over(node)
+        node = node.producer
+    if node.claims or node.may_run_again or node.row not in DONE:
+        return False
+    for output in node.outputs:  # noqa: SIM110 # a generator for each task costs more than this
+        if not _is_over(output):
+            return False
+    return True
+
+
+def _is_over(data_object: DataObject) -> bool:
+    """Whether nobody reads it, or makes it, ever again."""
+    return (
+        not data_object.claims
+        and data_object.state in OVER
+        and not data_object.kept
+        and not data_object.needed_by
+        and not data_object.remade_by
+    )
+
+
+def take_leave(graph: Graph, most: int = maxsize) -> list[Task | DataObject]:
+    """Takes those out of the graph that may go, of so many that are leaving.
+
+    Returns them whole: they are taken apart when all have heard that they have gone.
+    """
+    gone: list[Task | DataObject] = []
+    leaving = graph.leaving
+    for _ in range(min(most, len(leaving))):
+        node = leaving.popleft()
+        if not may_go(node) or not node.is_known:
+            continue  # somebody has it still, or it was taken out together with another one
+        task = node if isinstance(node, Task) else node.producer
+        if task is not None:
+            _take_task(graph, task, gone)
+        elif isinstance(node, DataObject):
+            _take_object(graph, node, gone)
+    return gone
+
+
+def _take_task(graph: Graph, task: Task, gone: list[Task | DataObject]) -> None:
+    session = task.session
+    del session.tasks[task.id]
+    session.gone_tasks += 1
+    graph.linked -= 1
+    gone.append(task)
+    for data_object in task.unique_inputs():
+        _stop_reading(graph, data_object)
+    for output in task.outputs:
+        _take_object(graph, output, gone)
+
+
+def _take_object(graph: Graph, data_object: DataObject, gone: list[Task | DataObject]) -> None:
+    session = data_object.session
+    del session.objects[data_object.id]
+    session.gone_objects += 1
+    graph.linked -= 1
+    graph.former_readers.pop(data_object, None)
+    gone.append(data_object)
+
+
+def _stop_reading(graph: Graph, data_object: DataObject) -> None:
+    """One reader has gone. When half of them have, the others are written down anew.
+
+    A function may have a hundred thousand readers: to look for one among them would take too long.
+    """
+    if not data_object.is_known:
+        return
+    gone = graph.former_readers.get(data_object, 0) + 1
+    if 2 * gone <= len(data_object.consumers):
+        graph.former_readers[data_object] = gone
+        return
+    graph.former_readers.pop(data_object, None)
+    data_object.consumers = [task for task in data_object.consumers if task.is_known] or ()
