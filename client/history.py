@@ -40,6 +40,11 @@ class History:
         if len(left) > REMEMBERED:
             self._tasks.pop(left.popleft(), None)
 
+    def forget_left(self) -> None:
+        """All tasks have finished that were submitted until now."""
+        while self._left:
+            self._tasks.pop(self._left.popleft(), None)
+
     def note_unit(self, unit: Unit) -> None:
         """Remembers which tasks are one; each of them is noted as others are."""
         self._units[unit.task_id] = unit

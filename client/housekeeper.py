@@ -60,17 +60,18 @@ class Housekeeper:
     def drop(self, packed_id: ObjectId) -> None:
         """The handle of a submitted object was collected. Called by finalizers."""
         self._collected.append(packed_id)
-        self._note()
+        if not self._noted:
+            self._note()
 
     def drop_task(self, packed_id: TaskId) -> None:
         """The same of a task."""
         self._collected_tasks.append(packed_id)
-        self._note()
+        if not self._noted:
+            self._note()
 
     def _note(self) -> None:
-        if not self._noted:
-            self._noted = True
-            self._notes.put(True)
+        self._noted = True
+        self._notes.put(True)
 
     def stop_soon(self) -> None:
         """The client was collected: the thread closes everything. Called by a finalizer."""

@@ -145,12 +145,13 @@ class Session:
         self._expect_active()
         self._outgoing.pending.add_object(obj)
 
-    def drop(self, packed_id: ObjectId) -> None:
+    def drop(self, packed_id: ObjectId, *, kept: bool) -> None:
         """The handle of a submitted object was collected. Called by a finalizer."""
         if not self.active:
             return
-        self._results.drop(packed_id)
-        self._lent.discard(packed_id)
+        if kept:
+            self._results.drop(packed_id)
+            self._lent.discard(packed_id)
         if self.client is not None and packed_id not in self._borrowed:
             self.client.housekeeper.drop(packed_id)
 
@@ -159,7 +160,8 @@ class Session:
         if not self.active:
             return
         self._outgoing.history.leave(packed_id, finished=state is TaskState.finished)
-        self._waiting.forget(packed_id)
+        if self._waiting.follows:
+            self._waiting.forget(packed_id)
         if self.client is not None:
             self.client.housekeeper.drop_task(packed_id)
 
@@ -279,6 +281,8 @@ class Session:
                 raise
             if not answer.failed:  # else some are done that are not finished
                 self.finished_submissions = max(self.finished_submissions, submits)
+                if submits == self._outgoing.submits:
+                    self._outgoing.history.forget_left()
 
     # Results.
 

@@ -84,6 +84,11 @@ class Waiting:
         self._asking = asking
         self._news = News()
 
+    @property
+    def follows(self) -> bool:
+        """Whether it was told of tasks that nobody has named."""
+        return self._news.count > 0
+
     def forget(self, packed_id: TaskId) -> None:
         """Nobody has a handle of this task any more. Called by finalizers: takes no lock."""
         self._news.forget(packed_id)

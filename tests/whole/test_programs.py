@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rain.base.thread_limits import THREAD_VARIABLES
-from rain.client import Client, Output, TaskException, remote, task_session, tasks
+from rain.client import Client, Output, RainException, TaskException, remote, task_session, tasks
+from rain.common.ids import ID
 
 pytestmark = pytest.mark.whole
 
@@ -42,6 +43,22 @@ def total(ctx: Any, numbers: list[int]) -> int:
         session.keep_all()
         session.submit()
         return sum(part.output.fetch().load() for part in parts)
+
+
+def test_the_server_lets_go_what_nobody_has_a_handle_of(client: Client) -> None:
+    with client.new_session("rounds") as session:
+        kept = square(7)
+        kept.output.keep()
+        gone: list[ID] = []
+        for _ in range(20):
+            gone = [square(number).output.id for number in range(50)]
+            session.submit()
+            session.wait_all()
+        client.housekeeper.flush()
+        with pytest.raises(RainException, match="nobody had a handle of it any more"):
+            session.data_object(gone[0])
+        assert kept.output.fetch().load() == 49
+        kept.update()
 
 
 def test_programs_and_functions_have_as_many_threads_as_cpus(client: Client) -> None:
