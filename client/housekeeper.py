@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections import deque
 from contextlib import suppress
+from math import inf
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
 
@@ -19,12 +20,21 @@ from rain.client.connection import Connection
 
 T = TypeVar("T")
 
-GATHERING = 0.1
-"""Seconds for which collected handles are gathered before the server is told.
+HOLDING_DATA = 0.1
+"""Seconds for which collected handles are gathered whose objects may hold data.
 
-That is a call, for all of them together. With a fifth of this time it cost each of many single
+That is a message, for all of them together. With a fifth of this time it cost each of many single
 tasks, one after the other, 50 microseconds of all processes; with more than this it costs no less.
 """
+
+HOLDING_NOTHING = 1.0
+"""The same for all others: only nodes of the server's graph wait for these.
+
+To let nodes go while small tasks run takes a tenth of their time; a short session ends before that.
+"""
+
+
+_STOP = 0.0  # no time to wait for anything
 
 
 class Closable(Protocol):
@@ -45,8 +55,8 @@ class Housekeeper:
         self.cluster = cluster
         self._collected: deque[ObjectId] = deque()
         self._collected_tasks: deque[TaskId] = deque()
-        self._noted = False
-        self._notes: SimpleQueue[bool] = SimpleQueue()  # True: look; False: stop
+        self._noted = inf  # a look was asked for, within so many seconds
+        self._notes: SimpleQueue[float] = SimpleQueue()  # the same; 0: stop
         self._flushing = threading.RLock()  # a signal handler may come in the middle
         self._closing = threading.RLock()
         self._closed = False
@@ -57,30 +67,29 @@ class Housekeeper:
         self._thread.start()
         _living.add(self)
 
-    def drop(self, packed_id: ObjectId) -> None:
+    def drop(self, packed_id: ObjectId, *, holds_data: bool) -> None:
         """The handle of a submitted object was collected. Called by finalizers."""
         self._collected.append(packed_id)
-        if not self._noted:
-            self._note()
+        self._note(HOLDING_DATA if holds_data else HOLDING_NOTHING)
 
     def drop_task(self, packed_id: TaskId) -> None:
         """The same of a task."""
         self._collected_tasks.append(packed_id)
-        if not self._noted:
-            self._note()
+        self._note(HOLDING_NOTHING)
 
-    def _note(self) -> None:
-        self._noted = True
-        self._notes.put(True)
+    def _note(self, seconds: float) -> None:
+        if seconds < self._noted:
+            self._noted = seconds
+            self._notes.put(seconds)
 
     def stop_soon(self) -> None:
         """The client was collected: the thread closes everything. Called by a finalizer."""
-        self._notes.put(False)
+        self._notes.put(_STOP)
 
     def flush(self) -> None:
         """Tells the server of all handles that were collected until now."""
         with self._flushing:
-            self._noted = False  # before the look, so that no note is missed
+            self._noted = inf  # before the look, so that no note is missed
             tasks, objects = _taken(self._collected_tasks), _taken(self._collected)
             open_sessions = self.open_sessions  # a session that was closed needs no such news
             tasks = [one for one in tasks if session_of(one) in open_sessions]
@@ -100,7 +109,7 @@ class Housekeeper:
             if self._closed:
                 return
             self._closed = True
-            self._notes.put(False)
+            self._notes.put(_STOP)
             try:
                 self.connection.close()
             finally:
@@ -118,11 +127,13 @@ class Housekeeper:
         return self._closed
 
     def _work(self) -> None:
-        while self._notes.get():
-            with suppress(Empty):
-                if not self._notes.get(timeout=GATHERING):
-                    break
-            self.flush()
+        wait = self._notes.get()
+        while wait != _STOP:
+            try:
+                wait = min(wait, self._notes.get(timeout=wait))  # it is more urgent now
+            except Empty:
+                self.flush()
+                wait = self._notes.get()
         self.close()
 
 

@@ -153,7 +153,7 @@ class Session:
             self._results.drop(packed_id)
             self._lent.discard(packed_id)
         if self.client is not None and packed_id not in self._borrowed:
-            self.client.housekeeper.drop(packed_id)
+            self.client.housekeeper.drop(packed_id, holds_data=kept)
 
     def drop_task(self, packed_id: TaskId, state: TaskState | None) -> None:
         """The same of a submitted task."""

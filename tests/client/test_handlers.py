@@ -92,7 +92,7 @@ def test_a_handler_may_let_go_of_objects_while_the_main_thread_does(
     keeper = here.client.housekeeper
     handler.append(keeper.flush)
     for number in range(10, 20):
-        keeper.drop(ObjectId(pack(here.session.session_id, number)))
+        keeper.drop(ObjectId(pack(here.session.session_id, number)), holds_data=True)
         keeper.flush()
 
     assert len(here.server.unkept) == 10
