@@ -14,7 +14,7 @@ from rain.governor.endings import Endings
 from rain.governor.messages import Failed
 from rain.governor.nodes import DataObject, KnownKind, Meter, Session, Task
 from rain.governor.objects import Objects
-from rain.governor.tables import TASK_MOVES, ObjectRow, TaskMove
+from rain.governor.tables import ObjectRow, TaskMove
 
 BUILTIN = "buildin"
 """The name before the slash in the types of tasks that run inside the governor."""
@@ -24,7 +24,6 @@ PYTHON = "py"
 
 _HELD = ObjectRow.HELD
 _MAKING = ObjectRow.MAKING
-_INPUTS_HERE = TASK_MOVES[TaskMove.INPUTS_HERE]
 
 
 class Arrivals:
@@ -197,7 +196,7 @@ class Arrivals:
         if kind.refusal:
             self._endings.fail(task, Failed(kind.refusal))
         elif not task.missing:
-            task.row = _INPUTS_HERE[task.row]
+            task.move(TaskMove.INPUTS_HERE)
             kind.group.push(task)
         else:
             following.propose(task)

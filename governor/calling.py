@@ -24,21 +24,17 @@ to one of them was started.
 from __future__ import annotations
 
 from rain.base.errors import InvariantError
-from rain.base.moves import Ends
 from rain.governor.gpus import Gpus
 from rain.governor.messages import CallExecutor
 from rain.governor.nodes import Executor, Task
 from rain.governor.outbox import Outbox
 from rain.governor.rows import call_row
-from rain.governor.tables import TASK_MOVES, TaskMove, TaskRow
+from rain.governor.tables import TaskMove, TaskRow
 
 QUEUE_AIM = 0.005
 LONGEST_AHEAD = 0.01
 CALLS_AT_MOST = 500
 
-CALL = TASK_MOVES[TaskMove.CALL]
-FOLLOW = TASK_MOVES[TaskMove.FOLLOW]
-_START = TASK_MOVES[TaskMove.START]
 _CALLING = TaskRow.CALLING
 _STOPPED = TaskRow.STOPPED
 
@@ -51,16 +47,16 @@ class Calls:
         self._has_gpus = bool(gpus.names)
         self.effects: dict[int, CallExecutor] = {}  # of this turn, which empties it at its end
 
-    def call(self, executor: Executor, task: Task, move: Ends[TaskRow] = CALL) -> None:
-        """One more call for an executor; with FOLLOW, calls before it make what it misses."""
-        task.row = move[task.row]
+    def call(self, executor: Executor, task: Task, move: TaskMove = TaskMove.CALL) -> None:
+        """One more call for an executor; with `FOLLOW`, calls before it make what it misses."""
+        task.move(move)
         task.executor = executor
         task.cost = cost = task.meter.mean
         executor.load += cost
         calls = executor.calls
         idle = not calls
         if idle:
-            task.row = _START[task.row]
+            task.move(TaskMove.START)
         calls.append(task)
         effect = self.effects.get(executor.id)
         if effect is None:
@@ -95,7 +91,7 @@ def go_on(executor: Executor) -> None:
     """The oldest of an executor's calls is another one than before: the executor runs that."""
     task = executor.calls[0]
     if task.row is _CALLING:
-        task.row = _START[_CALLING]
+        task.move(TaskMove.START)
 
 
 def accepts(executor: Executor, task: Task) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rain.base.errors import InvariantError
 from rain.base.resources import Resources
-from rain.governor.calling import FOLLOW, Calls, accepts
+from rain.governor.calling import Calls, accepts
 from rain.governor.following import can_follow
 from rain.governor.gpus import Lent
 from rain.governor.messages import RunBuiltin
@@ -151,7 +151,7 @@ class Dispatch:
         while followers and accepts(executor, followers[0]):
             task = followers.popleft()
             if can_follow(task, executor):
-                self._calls.call(executor, task, FOLLOW)
+                self._calls.call(executor, task, TaskMove.FOLLOW)
 
     def _run(self, task: Task) -> None:
         """Starts a task inside the governor."""

@@ -10,9 +10,8 @@ from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Sto
 from rain.governor.nodes import DataObject, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
-from rain.governor.tables import TASK_MOVES, ObjectRow, TaskMove, TaskRow
+from rain.governor.tables import ObjectRow, TaskMove, TaskRow
 
-_FINISH = TASK_MOVES[TaskMove.FINISH]
 _STOPPED = TaskRow.STOPPED
 _MAKING = ObjectRow.MAKING
 _HELD = ObjectRow.HELD
@@ -44,7 +43,7 @@ class Endings:
             self._finish(task, duration, result)
 
     def _finish(self, task: Task, duration: float, outputs: Outputs) -> None:
-        task.row = _FINISH[task.row]
+        task.move(TaskMove.FINISH)
         finished = self._outbox.update.finished
         finished.ids.append(task.id)
         finished.attempts.append(task.attempt)

@@ -20,13 +20,10 @@ from rain.governor.messages import Content, Fetch, StopFetch, Stored
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.outbox import Outbox
 from rain.governor.shared_files import SharedFiles
-from rain.governor.tables import OBJECT_MOVES, ObjectMove, ObjectRow, TaskMove, TaskRow
+from rain.governor.tables import ObjectMove, ObjectRow, TaskMove, TaskRow
 
 FETCHES_AT_ONCE = 8
 
-_MAKE = OBJECT_MOVES[ObjectMove.MAKE]
-_FORGET = OBJECT_MOVES[ObjectMove.FORGET]
-_UNWANT = OBJECT_MOVES[ObjectMove.UNWANT]
 _HELD = ObjectRow.HELD
 _LINGERING = ObjectRow.LINGERING
 _PULLING = ObjectRow.PULLING
@@ -209,7 +206,7 @@ class Objects:
 
     def made_bytes(self, target: DataObject, data: bytes) -> None:
         """The same for the common case: plain bytes, and nothing held before."""
-        target.row = _MAKE[target.row]
+        target.move(ObjectMove.MAKE)
         target.producer = None
         target.content = data
         target.size = len(data)
@@ -292,7 +289,7 @@ class Objects:
         if row is _HELD:
             if target.producer is not None:
                 return  # it is made anew for the sake of its siblings, and wanted with them
-            target.row = _UNWANT[row]
+            target.move(ObjectMove.UNWANT)
             for going in self.lingering.add(target, self.now):
                 self.forget(going)
         elif row in (ObjectRow.REMOTE, ObjectRow.PULLING, ObjectRow.ABSENT, ObjectRow.UNSTORED):
@@ -333,7 +330,7 @@ class Objects:
             self.lingering.remove(target)
         elif row is _PULLING:
             self._end_fetch(target)
-        target.row = _FORGET[row]
+        target.move(ObjectMove.FORGET)
         if type(target.content) is bytes:
             target.content = None
         elif target.content is not None:

@@ -8,8 +8,6 @@ import enum
 
 from attrs import frozen
 
-from rain.base.moves import Ends
-
 
 # The rows are whole numbers because a look-up by an ordinary enum member calls a Python function.
 class TaskRow(enum.IntEnum):
@@ -153,10 +151,9 @@ OBJECT_STEPS = (
 
 
 TASK_MOVES = {
-    move: Ends(move, [(step.start, step.end) for step in TASK_STEPS if step.move is move])
-    for move in TaskMove
+    move: {step.start: step.end for step in TASK_STEPS if step.move is move} for move in TaskMove
 }
 OBJECT_MOVES = {
-    move: Ends(move, [(step.start, step.end) for step in OBJECT_STEPS if step.move is move])
+    move: {step.start: step.end for step in OBJECT_STEPS if step.move is move}
     for move in ObjectMove
 }

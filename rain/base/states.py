@@ -12,8 +12,6 @@ import enum
 
 from attrs import frozen
 
-from rain.base.moves import Ends
-
 
 class _Word(enum.Enum):
     """Members are looked up in dictionaries several times per task: they hash as plain objects do,
@@ -228,9 +226,8 @@ TASK_STEPS: tuple[Step, ...] = (
 )
 
 # One dictionary per move, so that a step costs one look-up of a row.
-TASK_MOVES: dict[TaskMove, Ends[TaskRow]] = {
-    move: Ends(move, [(step.start, step.end) for step in TASK_STEPS if step.move is move])
-    for move in TaskMove
+TASK_MOVES: dict[TaskMove, dict[TaskRow, TaskRow]] = {
+    move: {step.start: step.end for step in TASK_STEPS if step.move is move} for move in TaskMove
 }
 TASK_FACTS: dict[TaskRow, TaskFacts] = {facts.row: facts for facts in TASK_TABLE}
 TASK_STATES: dict[TaskRow, TaskState] = {facts.row: facts.state for facts in TASK_TABLE}
@@ -245,7 +242,6 @@ class CopyRow(_Word):
     ORDERED = "ordered"
     COMING = "coming"
     HELD = "held"
-    SURPLUS = "surplus"
 
 
 @frozen
@@ -268,7 +264,6 @@ COPY_TABLE: tuple[CopyFacts, ...] = (
     CopyFacts(CopyRow.ORDERED, True, True, False, False, "the scheduler wants a copy here"),
     CopyFacts(CopyRow.COMING, True, True, True, False, "the governor was told to fetch it"),
     CopyFacts(CopyRow.HELD, True, True, True, True, "the governor has all of it"),
-    CopyFacts(CopyRow.SURPLUS, True, False, True, True, "held, but the scheduler dropped it"),
 )
 
 
@@ -333,8 +328,8 @@ class ObjectMove(_Word):
     REVIVE = "revive"  # removed before, needed again to make something that was lost
 
 
-OBJECT_MOVES: dict[ObjectMove, Ends[ObjectState]] = {
-    move: Ends(move, [(start, end)])
+OBJECT_MOVES: dict[ObjectMove, dict[ObjectState, ObjectState]] = {
+    move: {start: end}
     for move, start, end in (
         (ObjectMove.FINISH, _UNFINISHED, _FINISHED),
         (ObjectMove.REMOVE, _FINISHED, _REMOVED),

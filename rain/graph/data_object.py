@@ -153,12 +153,8 @@ class DataObject:
 
 def move_objects(objects: Collection[DataObject], what: ObjectMove) -> None:
     """All of them go the same way along the table; raises at the first that cannot."""
-    ends = OBJECT_MOVES[what]
     for data_object in objects:
-        end = ends.get(data_object.state)
-        if end is None:
-            raise InvariantError(f"{data_object!r} cannot move by {what.value!r}")
-        data_object.state = end
+        data_object.move(what)
 
 
 def order_copies(objects: Iterable[DataObject], governor: Governor) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from rain.base.errors import RefusedError
 from rain.base.ids import NUMBER_BITS, NUMBER_MASK, KindId, ObjectId, TaskId, session_of, spell
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.states import TASK_MOVES, ObjectMove, ObjectState, TaskMove
+from rain.base.states import ObjectMove, ObjectState, TaskMove
 from rain.base.wire import Submission
 from rain.graph.data_object import DataObject, move_objects
 from rain.graph.graph import Graph
@@ -16,7 +16,6 @@ from rain.graph.session import Session
 from rain.graph.task import Task
 
 _FINISHED = ObjectState.FINISHED
-_READY = TASK_MOVES[TaskMove.INPUTS_FINISHED]
 _ONCE = {"data object": ": it needs exactly one producer, or its own bytes"}
 
 
@@ -114,7 +113,7 @@ class Draft:
                 task.outputs = self._outputs(task, outputs[start:end], output_kinds)
             start = end
             if not inputs:
-                task.row = _READY[task.row]
+                task.move(TaskMove.INPUTS_FINISHED)
             tasks.append(task)
             by_id[task_id] = task
         named = [*ids, *outputs[self._outputs_read : start]]
@@ -177,7 +176,7 @@ class Draft:
                 start = stop
             task.inputs, task.missing = tuple(found), missing
             if not missing and task not in self._unconnected:
-                task.row = _READY[task.row]
+                task.move(TaskMove.INPUTS_FINISHED)
 
     def verify(self) -> None:
         """Nothing of it may be in the graph already, and all that it rests on must be there."""
@@ -227,7 +226,7 @@ class Draft:
         for task, earlier in self._unconnected.items():
             task.missing += _connect(task, earlier)
             if not task.missing:
-                task.row = _READY[task.row]
+                task.move(TaskMove.INPUTS_FINISHED)
         if not self.creation_order:
             self._by_id = {task.id: task for task in tasks}
         first = graph.last_order + 1

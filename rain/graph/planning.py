@@ -15,14 +15,11 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from rain.base.errors import InvariantError
-from rain.base.states import TASK_MOVES, ObjectState, TaskMove, TaskRow
+from rain.base.states import ObjectState, TaskMove, TaskRow
 from rain.graph import rules
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.task import Task
-
-_PLANNED = TASK_MOVES[TaskMove.PLAN]
-_ASSIGNED = TASK_MOVES[TaskMove.ASSIGN]
 
 LOOKED_AT = 16
 """A task with more inputs than these waits for the server: to look at all of them each time that
@@ -34,7 +31,7 @@ Stopped = tuple[Governor, Task, int]
 
 def plan(task: Task, governor: Governor, priority: int = 0) -> None:
     """Chooses a governor for a task that has none."""
-    task.row = _PLANNED[task.row]
+    task.move(TaskMove.PLAN)
     task.scheduled = governor
     task.priority = priority
     governor.scheduled[task] = None
@@ -52,7 +49,7 @@ def plan_alike(tasks: Sequence[Task], governor: Governor, priorities: Iterable[i
     """The same for many: ready tasks of one kind without constraints."""
     governor.scheduled.update(dict.fromkeys(tasks))
     for task, priority in zip(tasks, priorities, strict=True):
-        task.row = _PLANNED[task.row]
+        task.move(TaskMove.PLAN)
         task.scheduled = governor
         task.priority = priority
         _expect_outputs(task, governor)
@@ -123,7 +120,7 @@ def assign_queued(tasks: Sequence[Task], governor: Governor) -> None:
     """The governor is being told to run tasks that were taken out of its queue."""
     assigned = governor.assigned
     for task in tasks:
-        task.row = _ASSIGNED[task.row]
+        task.move(TaskMove.ASSIGN)
         _note_told(task, governor)
         assigned[task] = None
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rain.base.states import OBJECT_MOVES, TASK_MOVES, ObjectMove, TaskMove
+from rain.base.states import ObjectMove, TaskMove
 from rain.graph import planning, rules
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.task import DONE, Task
-
-_FINISHED = TASK_MOVES[TaskMove.FINISH]
-_MADE = OBJECT_MOVES[ObjectMove.FINISH]
 
 
 def start(task: Task, now: float) -> None:
@@ -27,7 +24,7 @@ def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
     """
     scheduled, assigned, address = governor.scheduled, governor.assigned, governor.address
     for task, seconds in tasks.items():
-        task.row = _FINISHED[task.row]
+        task.move(TaskMove.FINISH)
         task.scheduled = task.assigned = None
         del scheduled[task]
         del assigned[task]
@@ -54,7 +51,7 @@ def finish_objects(
     alone = governor.alone
     ready: list[Task] = []
     for data_object, size in zip(objects, sizes, strict=True):
-        data_object.state = _MADE[data_object.state]
+        data_object.move(ObjectMove.FINISH)
         if data_object.assigned is alone and data_object.scheduled is alone:
             data_object.located = alone  # as nearly always
         else:

@@ -12,7 +12,7 @@ from sys import maxsize
 from typing import Any
 
 from rain.base.ids import ObjectId
-from rain.base.states import OBJECT_MOVES, ObjectMove, ObjectState, TaskRow
+from rain.base.states import ObjectMove, ObjectState, TaskRow
 from rain.graph import planning, rules
 from rain.graph.data_object import DataObject, forget_copies
 from rain.graph.governor import Governor
@@ -23,7 +23,6 @@ from rain.graph.task import DONE, Task
 
 _FINISHED = ObjectState.FINISHED
 _REMOVED = ObjectState.REMOVED
-_REMOVE = OBJECT_MOVES[ObjectMove.REMOVE]
 
 
 def release(
@@ -80,7 +79,7 @@ def _leave_if_over(graph: Graph, data_object: DataObject) -> None:
 
 
 def _remove(graph: Graph, data_object: DataObject) -> None:
-    data_object.state = _REMOVE[data_object.state]
+    data_object.move(ObjectMove.REMOVE)
     if data_object.data is not None:
         data_object.data = None
         undelivered = data_object.session.undelivered

@@ -115,8 +115,11 @@ def test_the_copies_of_each_row_of_the_seeds_object_table_have_rows_of_their_own
     # given: the facts of every copy that we know
     known = {(f.finished, f.scheduled, f.assigned, f.located) for f in COPY_TABLE}
 
-    # when / then: seen from either governor, each row of the seed is one of them
+    # when / then: seen from either governor, each row of the seed is one of them; only row 10 does
+    # not happen here, where a drop and its message leave in one turn
     for row in OBJECT_TABLE:
+        if row.number == 10:
+            continue
         for governor in ("W0", "W1"):
             copy = tuple(governor in names for names in (row.scheduled, row.assigned, row.located))
             assert (row.state is ObjectState.FINISHED, *copy) in known
