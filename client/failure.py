@@ -6,6 +6,7 @@ from types import TracebackType
 from rain.base.failures import FailureCause, OnFailure, SessionFailure
 from rain.base.ids import TaskId, pack, unpack
 from rain.client.history import History
+from rain.client.relative_files import advice
 from rain.client.reports import failed_tries
 from rain.client.rpc.common import TaskState
 from rain.client.stack import as_text
@@ -25,6 +26,9 @@ _CAUSES = {
 def failure_exception(failure: SessionFailure, history: History) -> SessionException:
     """The exception of a failed session; a TaskException when a task is to blame."""
     lines = [f"Message: {failure.message}"]
+    what_to_do = advice(failure.message)
+    if what_to_do:
+        lines.append(what_to_do)
     culprit = failure.task
     if culprit is not None:
         unit = history.unit(culprit)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -215,7 +216,9 @@ def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Po
             if isinstance(error, OSError) and is_shortage(error):
                 raise
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise BuiltinError(f"the program {program.args[0]!r} cannot be run: {reason}") from None
+            raise BuiltinError(
+                f"the program {program.args[0]!r} cannot be run on {socket.gethostname()}: {reason}"
+            ) from None
 
 
 def _failure(run: Run, status: int) -> Failed:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
 from typing import Any, cast
 
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
 from rain.base.address import split_address
 from rain.base.admission import Secret, http_url
@@ -28,6 +28,8 @@ class GovernorLine:
     other_resources: dict[str, int]
     tasks: int
     objects: int
+    rests: float = 0.0  # for so many seconds it gets no tasks
+    rests_why: str = ""
 
 
 @frozen
@@ -67,7 +69,9 @@ def ask(address: str, http: str, secret: Secret | None = None) -> ClusterStatus:
             address, governors, None, "where the server serves HTTP is not known: say --http"
         )
     try:
-        sessions = read_sessions(ask_http(http, secret))
+        status = ask_http(http, secret)
+        sessions = read_sessions(status)
+        governors = with_rests(governors, status)
     except StartError as error:
         return ClusterStatus(address, governors, None, str(error))
     return ClusterStatus(address, governors, sessions, dashboard=http_url(secret, http))
@@ -84,6 +88,24 @@ def _governor_line(report: GovernorReport) -> GovernorLine:
     resources = dict(report.resources)
     cpus = resources.pop(CPUS, 0)
     return GovernorLine(report.address, cpus, resources, len(report.tasks), len(report.objects))
+
+
+def with_rests(
+    governors: Sequence[GovernorLine], status: Mapping[str, Any]
+) -> tuple[GovernorLine, ...]:
+    """The lines of the governors, and which of them rest by what the server says at /status."""
+    try:
+        rests = {
+            str(told["governor"]): (float(told["rests"]), str(told["rests_why"]))
+            for told in status["governors"]
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise StartError(f"the server's /status is not understood: {error!r}") from error
+    lines: list[GovernorLine] = []
+    for line in governors:
+        seconds, why = rests.get(line.address, (0.0, ""))
+        lines.append(evolve(line, rests=seconds, rests_why=why))
+    return tuple(lines)
 
 
 def read_sessions(status: Mapping[str, Any]) -> tuple[SessionLine, ...]:

@@ -17,6 +17,15 @@ def print_status(status: ClusterStatus, console: Console) -> None:
         console.print(Text(f"Dashboard {status.dashboard}"), soft_wrap=True)
     if status.governors:
         console.print(_governors(status.governors))
+        for line in status.governors:
+            if line.rests:
+                console.print(
+                    Text(
+                        f"{line.address} gets no tasks for {line.rests:.0f} s, since it could not"
+                        f" start one: {line.rests_why}"
+                    ),
+                    soft_wrap=True,
+                )
     else:
         console.print("No governors.")
     if status.sessions is None:

@@ -23,6 +23,7 @@ from rain.start.status import (
     ask_http,
     read_governors,
     read_sessions,
+    with_rests,
 )
 from rain.start.status_tables import print_status
 from tests.start.world import World
@@ -89,6 +90,25 @@ def test_governors_are_shown_by_address_with_what_they_have_and_do() -> None:
     assert lines[-1] == "No sessions."
 
 
+def test_a_governor_that_rests_is_shown_with_the_reason() -> None:
+    governors = (GovernorLine("a:1", 8, {}, 0, 0), GovernorLine("b:1", 4, {}, 2, 1))
+    told = [
+        {"governor": "b:1", "rests": 7.6, "rests_why": "Too many open files"},
+        {"governor": "a:1", "rests": 0.0, "rests_why": ""},
+    ]
+
+    lines = shown(ClusterStatus("a:7210", with_rests(governors, {"governors": told}), ()))
+
+    assert "b:1 gets no tasks for 8 s, since it could not start one: Too many open files" in lines
+    assert not any(line.startswith("a:1 gets") for line in lines)
+
+
+@pytest.mark.parametrize("text", ["{}", '{"governors": [{}]}', '{"governors": 3}'])
+def test_a_status_without_governors_is_told(text: str) -> None:
+    with pytest.raises(StartError, match="/status is not understood"):
+        with_rests((), json.loads(text))
+
+
 def test_what_to_open_in_a_browser_is_shown_uncut_and_kept_out_of_json() -> None:
     url = f"http://rain:{'0' * 64}@very-long-name-of-a-machine.example.org:7222/" + "x" * 40
 
@@ -128,6 +148,8 @@ def test_the_answer_as_json_holds_everything() -> None:
                 "other_resources": {"gpus": 2},
                 "tasks": 0,
                 "objects": 0,
+                "rests": 0.0,
+                "rests_why": "",
             }
         ],
         "sessions": [

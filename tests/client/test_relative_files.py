@@ -1,0 +1,41 @@
+"""What is said when a task has not found a file of the user's folder."""
+
+from pathlib import Path
+
+import pytest
+
+from rain.client.relative_files import advice
+
+MESSAGE = (
+    "Traceback (most recent call last):\n"
+    '  File "/somewhere.py", line 3, in load\n'
+    "FileNotFoundError: [Errno 2] No such file or directory: '{}'\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("1,2")
+    return tmp_path
+
+
+def test_a_file_of_the_folder_is_named_with_its_whole_path(folder: Path) -> None:
+    told = advice(MESSAGE.format("data.csv"))
+    assert told.startswith("'data.csv' is in your folder")
+    assert str(folder / "data.csv") in told
+    assert "blob(" in told
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        MESSAGE.format("other.csv"),
+        MESSAGE.format("/data.csv"),
+        MESSAGE.format("x" * 5000),
+        "ValueError: data.csv",
+        "",
+    ],
+)
+def test_of_all_else_nothing_is_said(message: str) -> None:
+    assert not advice(message)
