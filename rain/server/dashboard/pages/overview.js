@@ -31,7 +31,7 @@ export function overview(root) {
     }
     show(note, machines.trouble ?? (machines.governors.length ? "" : "No governor has told yet how busy it is."),
       machines.hidden ? ` ${machines.hidden} more governors are not drawn.` : "");
-    show(charts, machines.governors.map((governor) => machine(governor, machines)));
+    show(charts, [...byMachine(machines.governors)].map(([host, governors]) => machine(host, governors, machines)));
   }
   return { title: "Overview", refresh };
 }
@@ -42,8 +42,8 @@ function summary(status) {
   return [
     h("div", { class: "cards" },
       card(number(status.governors.length), "governors"), card(number(cpus), "cpus"), card(number(status.clients), "clients"),
-      card(number(status.sessions.length), "open sessions"), card(number(status.tasks), "tasks in memory"),
-      card(number(assigned), "tasks on governors"), card(number(status.objects), "data objects in memory")),
+      card(number(status.sessions.length), "open sessions"), card(number(status.tasks), "tasks"),
+      card(number(assigned), "tasks on governors"), card(number(status.objects), "data objects")),
     h("h2", {}, "Open sessions"),
     table("Open sessions", ["Session", "Name", "Done", "Objects", ""], status.sessions.map((session) => [
       h("a", { href: link(session.session) }, session.session), h("a", { href: link(session.session) }, session.name || "(no name)"),
@@ -65,13 +65,24 @@ function others(resources) {
     .map(([name, amount]) => `${name} ${name === "memory" ? bytes(amount) : amount}`).join(", ");
 }
 
-function machine(governor, span) {
-  const last = (values) => values[values.length - 1];
-  const line = (name, values, spell) => ({ name, times: governor.times, values, now: last(values) === null ? "–" : spell(last(values)) });
+/** Governors by the host in their address: each of them measures all of its machine. */
+function byMachine(governors) {
+  const machines = new Map();
+  for (const governor of governors) {
+    const host = governor.governor.slice(0, governor.governor.lastIndexOf(":"));
+    machines.set(host, [...(machines.get(host) ?? []), governor]);
+  }
+  return machines;
+}
+
+function machine(host, governors, { since, until }) {
+  const told = (governor) => governor.times[governor.times.length - 1] ?? 0;
+  const newest = governors.reduce((best, governor) => (told(governor) > told(best) ? governor : best));
+  const line = (name, values) => ({ name, times: newest.times, values });
   const percent = (value) => `${Math.round(value)} %`;
   const rate = (value) => `${bytes(value)}/s`;
-  return h("section", { class: "machine", "aria-label": governor.governor },
-    h("h3", {}, governor.governor),
-    chart("Use", [line("cpu", governor.cpu, percent), line("memory", governor.memory, percent)], { ...span, most: 100 }),
-    chart("Network", [line("received", governor.received, rate), line("sent", governor.sent, rate)], span));
+  return h("section", { class: "machine", "aria-label": host },
+    h("h3", {}, host, h("span", { class: "quiet" }, ` ${governors.map((governor) => governor.governor.slice(host.length)).join(" ")}`)),
+    chart("Use", [line("cpu", newest.cpu), line("memory", newest.memory)], { since, until, spell: percent, most: 100 }),
+    chart("Network", [line("received", newest.received), line("sent", newest.sent)], { since, until, spell: rate }));
 }

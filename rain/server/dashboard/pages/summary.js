@@ -11,10 +11,10 @@ export function summary(root, session) {
   root.append(lines, h("h2", {}, "By name"), groups);
   async function refresh(seen) {
     const { times, unfinished, running } = seen.over_time;
-    const span = { since: times[0], until: times[times.length - 1] };
-    const line = (name, values) => ({ name, times, values, now: number(values[values.length - 1]) });
+    const span = { since: times[0], until: times[times.length - 1], spell: (value) => `${number(value)} tasks` };
+    const line = (name, values) => ({ name, times, values });
     show(lines, h("div", { class: "grid-of-charts" },
-      chart("To be done", [line("tasks", unfinished)], span), chart("At a time", [line("running", running)], span)));
+      chart("To be done", [line("left", unfinished)], span), chart("At a time", [line("running", running)], span)));
     show(groups, tree(session, seen.groups));
   }
   return { refresh };

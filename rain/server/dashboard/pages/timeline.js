@@ -35,7 +35,7 @@ export function timeline(root, session) {
     show(note, `${clock(seen.since)} to ${clock(seen.until)} (${duration(seen.until - seen.since)}), ${number(seen.tasks)} tasks. `,
       seen.single ? "Each bar is a task." : "Too many for single bars: how many ran at a time. Select a shorter time to see them.",
       seen.hidden_governors ? ` ${number(seen.hidden_governors)} less busy governors are left out.` : "");
-    show(box, seen.governors.length ? seen.governors.map((governor) => row(governor, seen, session)) : h("p", { class: "quiet" }, "Nothing has run in this time."));
+    show(box, seen.governors.length ? [...seen.governors.map((governor) => row(governor, seen, session)), axis(seen)] : h("p", { class: "quiet" }, "Nothing has run in this time."));
     const used = new Set(seen.governors.flatMap((governor) => (governor.bars ?? []).map((bar) => bar[4])));
     show(names, [...used].sort((a, b) => a - b).slice(0, 30).map((group) =>
       h("span", { class: "legend" }, h("i", { class: `colour${group % COLOURS}`, "aria-hidden": "true" }), seen.groups[group])));
@@ -59,6 +59,12 @@ function task([lane, start, end, number_, group, mark], x, seen, session) {
   return s("a", { href: link(session, `task/${number_}`), "aria-label": `task ${number_} ${seen.groups[group]}` },
     s("rect", { class: `bar colour${group % COLOURS} ${mark === 5 ? "failed" : mark === 3 ? "running" : ""}`, x: left.toFixed(2), y: lane * LANE + 1, width: width.toFixed(2), height: LANE - 2 },
       s("title", {}, `${seen.groups[group]} ${session}/${number_}: ${clock(start)}, ${duration(end - start)}${mark === 3 ? ", running" : mark === 5 ? ", failed" : ""}`)));
+}
+
+/** The times below the bars: where it begins, and how long after that. */
+function axis({ since, until }) {
+  return h("div", { class: "axis", "aria-hidden": "true" }, [0, 0.25, 0.5, 0.75, 1].map((part) =>
+    h("span", {}, part ? `+${duration((until - since) * part)}` : clock(since))));
 }
 
 function area(busy) {
