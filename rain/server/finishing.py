@@ -14,6 +14,7 @@ from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.task import Task
 from rain.server import following, waiting
+from rain.server.began import starts
 from rain.server.state import State
 
 
@@ -96,10 +97,11 @@ def _finish_batch(
     outputs: list[DataObject] = []
     readers: list[Task] = []
     waited: list[Task] = []
-    for task, seconds in tasks.items():
+    began = starts(state.now, [*tasks.values()], max(governor.offered.cpus, 1))
+    for task, start in zip(tasks, began, strict=True):
         sudden = not task.started  # it was so short that its start was never told
         if sudden:
-            task.started = state.now - seconds
+            task.started = start
         if state.happenings is not None:
             state.happenings.task_finished(state.now, governor, task, sudden=sudden)
         outputs += task.outputs
