@@ -97,9 +97,12 @@ class HeftScheduler:
             calendar = self._calendars[governor]
             return calendar.first_gap(min(task.cpus, calendar.cpus), arrives(governor), seconds)
 
-        start, _, governor = min(
-            ((start_on(governor), governor.number, governor) for governor in fitting),
-            key=lambda found: found[:2],
+        start, _, _, governor = min(
+            (
+                (start_on(governor), governor.cpus, governor.number, governor)
+                for governor in fitting
+            ),
+            key=lambda found: found[:3],
         )
         plan.assign(task, governor, mark_of(task).priority)
         self._calendars[governor].book(task.cpus, start, start + seconds)

@@ -293,7 +293,7 @@ class HorizonScheduler:
             if not near and not related:
                 return Place(first, max(first.start(cpus, now), ready), 0.0)
             candidates = [first, *self._nearest(near, cpus), *self._nearest(related, cpus)]
-        best: tuple[float, float, int, int] | None = None
+        best: tuple[float, float, int, int, int] | None = None
         chosen: Place | None = None
         for site in dict.fromkeys(candidates):
             if site.slots[0] <= now:
@@ -304,6 +304,7 @@ class HorizonScheduler:
                 place.start + SOCIAL * place.moving,
                 -related.get(governor, 0.0),
                 len(governor.scheduled) // site.cpus,
+                site.cpus,  # the others stay free for tasks that fit nowhere else
                 governor.number,
             )
             if best is None or key < best:

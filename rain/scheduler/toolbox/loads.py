@@ -59,8 +59,12 @@ def bytes_by_governor(task: Task) -> dict[Governor, int] | None:
 
 _NOWHERE: dict[Governor, int] = {}
 
-Entry = tuple[float, int, Governor]
-"""The load of a governor, as it was, its number, and itself."""
+Entry = tuple[float, int, int, Governor]
+"""The load of a governor, as it was, its cpus, its number, and itself.
+
+Among governors with the same load the smallest is taken, so that the others stay free for tasks
+which fit nowhere else.
+"""
 
 
 def load_of(governor: Governor) -> float:
@@ -156,7 +160,8 @@ class Loads:
             most = max(block, done_in_no_time(task, estimates))
             block = -(-count // ceil(max(count / block - STRETCH, count / most)))
         idle = [governor for governor in fitting if not governor.scheduled]
-        if count <= block * len(idle):  # each gets one at most, in the order in which they came
+        if count <= block * len(idle):  # each gets one at most, the smallest first
+            idle.sort(key=lambda found: found.cpus)
             first = [(governor, block) for governor in idle[: count // block]]
             left = count % block
             return [*first, (idle[len(first)], left)] if left else first
@@ -164,12 +169,12 @@ class Loads:
         planned = {governor: len(governor.scheduled) for governor in fitting}
         dealt: list[tuple[Governor, int]] = []
         while count:
-            _, number, governor = heap[0]
+            _, cpus, number, governor = heap[0]
             some = min(block, count)
             dealt.append((governor, some))
             planned[governor] += some
             count -= some
-            heapreplace(heap, (planned[governor] / (governor.cpus or 1), number, governor))
+            heapreplace(heap, (planned[governor] / (cpus or 1), cpus, number, governor))
         return dealt
 
     def least(self, task: Task) -> Governor | None:
@@ -184,7 +189,7 @@ class Loads:
                 return governor
         fitting = [found for found in self.governors if allows(task, found, self.governors)]
         load = partial(_scarce_load, task) if resources.others else load_of
-        return min(fitting, key=lambda found: (load(found), found.number), default=None)
+        return min(fitting, key=lambda found: (load(found), found.cpus, found.number), default=None)
 
     def _top(self) -> Governor:
         governors = self.governors
@@ -193,19 +198,19 @@ class Loads:
         if not self._asked:
             self._asked = True
             chosen, least = governors[0], inf
-            for governor in governors:  # among equals the oldest, which comes first
+            for governor in governors:  # among equals the smallest, and then the oldest
                 load = len(governor.scheduled) / (governor.cpus or 1)
-                if load < least:
+                if load < least or (load == least and governor.cpus < chosen.cpus):
                     chosen, least = governor, load
             return chosen
         if not self._heap:
             self._heap = _by_load(governors)
         while True:
-            noted, number, governor = self._heap[0]
+            noted, cpus, number, governor = self._heap[0]
             load = load_of(governor)
             if load == noted:
                 return governor
-            heapreplace(self._heap, (load, number, governor))
+            heapreplace(self._heap, (load, cpus, number, governor))
 
 
 def _all_that_fit(task: Task, governors: list[Governor]) -> list[Governor]:
@@ -219,6 +224,6 @@ def _all_that_fit(task: Task, governors: list[Governor]) -> list[Governor]:
 
 def _by_load(governors: list[Governor]) -> list[Entry]:
     """A heap, the least loaded first."""
-    heap = [(len(one.scheduled) / (one.cpus or 1), one.number, one) for one in governors]
+    heap = [(len(one.scheduled) / (one.cpus or 1), one.cpus, one.number, one) for one in governors]
     heapify(heap)
     return heap

@@ -172,17 +172,17 @@ class _Soonest:
         self._heap = [self._entry(site) for site in sites if site.cpus > self._place]
         heapify(self._heap)
 
-    def _entry(self, site: Site) -> tuple[float, int, int, int, Site]:
+    def _entry(self, site: Site) -> tuple[float, int, int, int, int, Site]:
         version = self._versions[site] = self._versions.get(site, 0) + 1
         governor = site.governor
         load = len(governor.scheduled)
-        return site.slots[self._place], load, governor.number, version, site
+        return site.slots[self._place], load, site.cpus, governor.number, version, site
 
     def first(self) -> Site | None:
-        """The site that is free first; among equals one that has little to do."""
+        """The site that is free first; among equals one that has little to do, and fits best."""
         heap, place = self._heap, self._place
         while heap:
-            time, load, _, version, site = heap[0]
+            time, load, _, _, version, site = heap[0]
             if version != self._versions[site]:
                 heappop(heap)
             elif site.slots[place] == time and len(site.governor.scheduled) <= load:
