@@ -4,6 +4,9 @@ Tasks without inputs are dealt out when they are submitted. Each governor has a 
 and takes a task, then the tasks near that one in the graph, so that what belongs together comes to
 one place. Any other task goes, when it is ready, where most of its input bytes are. Deeper tasks go
 first, then those whose consumers have other inputs already, then those with few consumers.
+
+By depth alone a task would starve while others keep making a graph deeper. So depth is counted
+inside of what comes together, and a second of waiting weighs as much as one step of it.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ class Operand:
     """What is kept at a task: how many tasks are before it, and how many after it."""
 
     depth: int
+    came: int  # in whole seconds
     descendants: int = 1
 
 
@@ -41,8 +45,8 @@ class MarsScheduler:
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Deals out the first tasks, then plans what is ready."""
-        _enter(news.submitted)
-        _enter(strangers(news, Operand))
+        _enter(news.submitted, plan.now)
+        _enter(strangers(news, Operand), plan.now)
         self._waiting |= dict.fromkeys([*news.submitted, *news.unplanned, *news.ready])
         governors = list(graph.governors.values())
         if not governors:
@@ -61,11 +65,16 @@ class MarsScheduler:
             feed_hungry(governors, plan)
 
 
-def _enter(tasks: list[Task]) -> None:
+def _enter(tasks: list[Task], now: float) -> None:
     """Depths from the inputs on, numbers of descendants from the ends back."""
+    together = frozenset(tasks)
     for task in tasks:
-        depths = [p.sched.depth for p in _producers(task) if isinstance(p.sched, Operand)]
-        task.sched = Operand(1 + max(depths, default=-1))
+        depths = [
+            producer.sched.depth
+            for producer in _producers(task)
+            if producer in together and isinstance(producer.sched, Operand)
+        ]
+        task.sched = Operand(1 + max(depths, default=-1), int(now))
     for task in reversed(tasks):
         operand = task.sched
         assert isinstance(operand, Operand)
@@ -94,7 +103,7 @@ def _operand(task: Task) -> Operand:
 
 def _priority(task: Task) -> int:
     """Depth, the depth of the deepest consumer that is half fed, few consumers: in one number."""
-    consumers = list(_consumers(task))
+    consumers, operand = list(_consumers(task)), _operand(task)
     half_fed = [
         consumer.sched.depth
         for consumer in consumers[:FEW]
@@ -102,7 +111,7 @@ def _priority(task: Task) -> int:
         and consumer.missing < len(consumer.unique_inputs()[:FEW])
     ]
     return (
-        (_operand(task).depth << 40)
+        (operand.depth - operand.came << 40)
         + (max(half_fed, default=0) << 16)
         - min(len(consumers), 0xFFFF)
     )

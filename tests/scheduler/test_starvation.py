@@ -1,0 +1,89 @@
+"""Nobody starves: a task waits for few others, however many and whatever another session brings."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.base.ids import ObjectId, TaskId
+from rain.scheduler.shipped import SCHEDULERS
+from rain.server.messages import AnswerDone, GovernorUpdated
+from tests.support.fake_client import FakeClient
+from tests.support.scenes import Scene, scene_with
+from tests.support.submissions import Draft, timed
+
+PATIENCE = 100
+"""So many tasks of the other session may start before; or, of very short ones, as many as one cpu
+runs in so many seconds: tasks that use data up have a lead of one second on `horizon`'s scale."""
+PATIENT_SECONDS = 2.5
+
+
+class Flood:
+    """A session that brings new tasks for each one that ends."""
+
+    def __init__(self, s: Scene, *, deeper: bool, hint: float) -> None:
+        self._scene = s
+        self._deeper = deeper
+        self._hint = hint
+        self._draft: Draft = s.client.session()
+        self._last: list[ObjectId] = []
+
+    def bring(self, count: int) -> None:
+        """New tasks: alone, or a chain that goes on where the one before has ended."""
+        draft = self._draft
+        for _ in range(count):
+            inputs = self._last[-1:] if self._deeper else []
+            if self._hint:
+                _, made = timed(draft, self._hint, *inputs)
+            else:
+                _, (made,) = draft.task(*inputs)
+            self._last.append(made)
+            draft.submission.kept.append(made)
+        answer = self._scene.client.submit(draft)
+        assert isinstance(answer, AnswerDone), answer
+
+
+def run_best(s: Scene, seconds: float) -> TaskId | None:
+    """The governor runs the best of its tasks."""
+    (governor,) = s.governors
+    ready = [s.world.task(task) for task in governor.runnable()]
+    if not ready:
+        s.world.turn(after=seconds)
+        return None
+    best = min(ready, key=lambda task: (-task.priority, task.order))
+    update = governor.finished(best.id, size=10)
+    update.finished.durations = [seconds]
+    s.world.turn(GovernorUpdated(governor.id, update), after=seconds)
+    return best.id
+
+
+def single(client: FakeClient, hint: float) -> TaskId:
+    draft = client.session()
+    task, _ = timed(draft, hint) if hint else draft.task()
+    client.submit(draft)
+    return task
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+@pytest.mark.parametrize("hint", [0.0, 0.001, 0.5])
+@pytest.mark.parametrize("deeper", [False, True], ids=["flat", "deeper"])
+def test_a_single_task_starts_beside_a_session_that_never_ends(
+    name: str, hint: float, deeper: bool
+) -> None:
+    # given
+    s = scene_with(SCHEDULERS[name](), 2)
+    flood = Flood(s, deeper=deeper, hint=hint)
+    flood.bring(10)
+    for _ in range(5):
+        if run_best(s, hint or 0.01) is not None:
+            flood.bring(1)
+    # when
+    wanted = single(s.world.client(), hint)
+    # then
+    most = max(PATIENCE, int(PATIENT_SECONDS / hint) if hint else 0)
+    for _ in range(most):
+        run = run_best(s, hint or 0.01)
+        if run == wanted:
+            return
+        if run is not None:
+            flood.bring(1)
+    raise AssertionError(f"{most} tasks of another session have started before")
