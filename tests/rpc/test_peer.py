@@ -218,6 +218,17 @@ def test_what_is_beyond_level_one_is_answered_with_unimplemented() -> None:
     ]
 
 
+def test_what_is_not_understood_is_echoed_without_what_may_be_anything() -> None:
+    out: list[bytes] = []
+    peer = Peer(out.append, Counter().offered)
+    anything = MESSAGE.within({"release": {"id": 1}})
+    peer.receive(MESSAGE.write({"provide": {"questionId": 7, "recipient": anything}}))
+    peer.receive(MESSAGE.write({"obsoleteSave": anything}))
+    (provide,), (save,) = map(said, out)
+    assert provide["unimplemented"]["provide"]["questionId"] == 7
+    assert "obsoleteSave" in save["unimplemented"]
+
+
 def test_a_method_or_an_interface_that_is_not_there_fails_the_call_only() -> None:
     pair = Pair()
     pair.run()
