@@ -4,6 +4,7 @@
 #   make test      every test
 #   make check     format, lint, types, import rules
 #   make bench     Rain beside Dask, Ray and Parsl
+#   make docs      the documentation as a site, in site/
 #   make format    put the code into its form
 #   make clean     take away everything that these commands made
 
@@ -20,7 +21,7 @@ CORE   := rain/graph rain/scheduler rain/server/state rain/server/reactor rain/s
 # pyright would ask the network whether it is the newest.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench docs format clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/ready
@@ -46,16 +47,20 @@ check: $(VENV)/ready-dev
 bench: $(VENV)/ready-bench
 	@$(BIN)/python -m bench overhead
 
+docs: $(VENV)/ready-docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict # quietly it would not count warnings
+	@echo "open site/index.html"
+
 format: $(VENV)/ready-dev
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
 
 clean:
-	@rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* htmlcov \
+	@rm -rf $(VENV) build dist site *.egg-info .coverage .coverage.* htmlcov \
 		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The environment: one folder, three grades of what is installed in it.
+# The environment: one folder, four grades of what is installed in it.
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -76,4 +81,9 @@ $(VENV)/ready-dev: pyproject.toml | $(BIN)/python
 $(VENV)/ready-bench: pyproject.toml | $(BIN)/python
 	@echo "installing Rain, Dask, Ray and Parsl into $(VENV)"
 	@$(PIP) --editable '.[bench]'
+	@touch $@ $(VENV)/ready
+
+$(VENV)/ready-docs: pyproject.toml | $(BIN)/python
+	@echo "installing Rain and what makes its site into $(VENV)"
+	@$(PIP) --editable '.[docs]'
 	@touch $@ $(VENV)/ready

@@ -1,0 +1,48 @@
+"""What the documentation site needs beside its pages: a start page and a list of the decisions.
+
+mkdocs calls these functions (see mkdocs.yml). Pages are written so that they can be read in a
+checkout, where links may lead to files outside of docs/. On the site such a link becomes its text.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File
+
+DOCS = Path(__file__).parent
+LINK = re.compile(r"(?<!!)\[([^][]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
+
+
+def on_config(config: Any) -> Any:
+    """Adds every page of decisions/ to the navigation, whatever its name is."""
+    pages = sorted(page.relative_to(DOCS).as_posix() for page in (DOCS / "decisions").glob("*.md"))
+    pages.sort(key=lambda page: not page.endswith(("/README.md", "/index.md")))  # an index first
+    config["nav"].append({"Decisions": pages})
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Makes the start page of the README."""
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
+    files.append(File.generated(config, "index.md", content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Turns links that lead to no page of the site into their text."""
+    folder = posixpath.dirname(page.file.src_uri)
+
+    def replaced(link: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(folder, link[2]))
+        if files.get_file_from_path(target) is not None:
+            return link[0]
+        path = DOCS / target
+        outside = not path.resolve().is_relative_to(DOCS) and path.exists()
+        at_home = page.file.src_uri == "index.md" and (DOCS.parent / target).exists()
+        return link[1] if outside or at_home or path.is_dir() else link[0]
+
+    return LINK.sub(replaced, markdown)
