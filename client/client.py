@@ -34,19 +34,22 @@ NUMBERS_AT_MOST = 256
 
 
 class Client:
-    """A connection to the server at an address. May be used by several threads.
+    """A connection to a server. Several threads may use it.
 
-    A server that asks for the secret of its cluster gets it from `secret`, from the file
-    `secret_file`, or from the file that RAIN_SECRET_FILE names. A server of the same user that
-    listens on this machine alone needs none of them; one that was started with --insecure is
-    reached with `insecure=True`.
+    Without an address the client starts a server and governors on this machine. It stops them when
+    it is closed or garbage-collected, and when the program ends.
 
-    Without an address the client starts a server and governors of its own on this machine, with
-    `cpus` each (all of the machine's, shared out, unless said), and stops them when it is closed
-    or collected, or when the program ends.
-
-    When the server has given no sign of life for `server_timeout` seconds, a call that waits for it
-    gets a `ConnectionException`; 0 is for never.
+    Args:
+        address: the host of a server that runs already.
+        port: the port of that server.
+        cpus: the cpus of each governor that is started; by default they share all of the machine.
+        governors: how many governors are started.
+        secret: the secret of the cluster.
+        secret_file: a file with the secret. Without both, the file that `RAIN_SECRET_FILE` names
+            is read. A server of the same user that listens on this machine only needs none.
+        server_timeout: seconds without a heartbeat of the server after which calls that wait
+            raise `ConnectionException`; 0 means never.
+        insecure: connect to a server that was started with `--insecure`.
     """
 
     housekeeper: Housekeeper
@@ -105,7 +108,7 @@ class Client:
             housekeeper.stop_soon()
 
     def close(self) -> None:
-        """Closes the connection, which ends all sessions, and the embedded cluster."""
+        """Closes the connection. This ends its sessions, and the cluster that it has started."""
         self.housekeeper.close()
 
     def __enter__(self) -> Self:
@@ -127,12 +130,15 @@ class Client:
         on_failure: str | None = None,
         fuse: bool = False,
     ) -> Session:
-        """Opens a session; with `default` it serves wherever no other session is active.
+        """Opens a session.
 
-        `on_failure` says what a task that has failed means: "stop" ends the session with it, with
-        "continue" only the tasks fail that depend on it. Unless said, the default session of an
-        embedded cluster goes on, and any other one stops. With `fuse` its submits run chains of
-        remote functions as one task (see `Session.submit`).
+        Args:
+            name: what the dashboard and `join_session` call it.
+            default: use it wherever no other session is active.
+            on_failure: what happens when a task fails. "stop" ends the session, "continue" fails
+                only the tasks that depend on it. The default is "continue" for the default session
+                of a cluster that this client has started, and "stop" otherwise.
+            fuse: run straight chains of remote functions as one task (see `Session.submit`).
         """
         if on_failure is None:
             goes_on = default and self.housekeeper.cluster is not None
@@ -145,10 +151,10 @@ class Client:
         return Session(self, session_id, default, str(name), choice, fuse=fuse)
 
     def join_session(self, session: int | str, *, fuse: bool = False) -> Session:
-        """Takes part in an open session of another client, by its id or by its name.
+        """Joins an open session of another client, by its id or by its name.
 
-        It lives as long as the client that has opened it wants; to close this one only leaves it.
-        `fuse` is for what is submitted here, as for `new_session`.
+        The session ends when the client that has opened it closes it; closing it here only leaves
+        it. `fuse` concerns what is submitted here, as in `new_session`.
         """
         wanted, name = (SessionId(0), session) if isinstance(session, str) else (session, "")
         with Asking(_nameless_failure):
@@ -183,23 +189,23 @@ class Client:
                 self.connection.close_session(session_id)
 
     def get_server_info(self) -> dict[str, Any]:
-        """What the governors have and hold at this moment."""
+        """The governors of the cluster, with their resources and what they hold now."""
         self.housekeeper.flush()
         with Asking(_nameless_failure):
             governors = self.connection.server_info()
         return {"governors": [governor_info(report) for report in governors]}
 
     def terminate_server(self) -> None:
-        """Ends the server and its governors, in order, as 'rain stop' does; then closes the client.
+        """Ends the server and its governors, as `rain stop` does, and closes the client.
 
-        All sessions of all clients end with it.
+        All sessions of all clients end, too.
         """
         with Asking(_nameless_failure):
             self.connection.terminate()
         self.close()
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
-        """Refreshes states and infos of tasks and objects of any sessions."""
+        """Asks the server for the present states and infos of tasks and objects of any session."""
         by_session: dict[Session, tuple[list[Task], list[DataObject]]] = {}
         for item in items:
             if not isinstance(item, Task | DataObject):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it

@@ -18,7 +18,14 @@ def blob(
     content_type: str | None = None,
     encode: str | None = None,
 ) -> DataObject:
-    """A blob: bytes as they are, a str as UTF-8 text, or any value with `encode`."""
+    """Uploads a blob: bytes as they are, a `str` as UTF-8, or any value with `encode`.
+
+    Args:
+        value: the data.
+        label: the name of the object.
+        content_type: what the bytes are, if `value` is bytes.
+        encode: the content type by which `value` becomes bytes, for instance "json".
+    """
     if encode is not None:
         if content_type is not None:
             raise RainException("blob: use either content_type or encode; encode sets both")
@@ -44,14 +51,15 @@ def blob(
 
 
 def pickled(val: Any, label: str | None = "pickle") -> DataObject:
-    """A blob that holds the pickle of a value."""
+    """Uploads the pickle of a value."""
     return blob(val, label, encode="pickle")
 
 
 def directory(path: Path | str | Tree | None = None, label: str | None = "const_dir") -> DataObject:
-    """A directory: a copy of a local one, or one that a mapping of names to contents describes.
+    """Uploads a directory: a copy of a local one, or one that a mapping describes.
 
-    Without either it is empty.
+    The mapping has names or paths as keys, and contents or mappings as values. Without `path` the
+    directory is empty.
     """
     data = pack_directory(Path(path)) if isinstance(path, Path | str) else pack_tree(path or {})
     shape = ObjectShape(label, None, DataType.DIRECTORY.value)

@@ -85,6 +85,7 @@ class DataObject:
 
     @property
     def id(self) -> ID:
+        """The session and the number of the object."""
         return unpack(self.packed_id)
 
     @property
@@ -94,7 +95,7 @@ class DataObject:
 
     @property
     def state(self) -> DataObjectState | None:
-        """None before the object was submitted; refreshed by waits, fetches and `update()`."""
+        """The last known state, None before `submit()`; refreshed by waits, fetches, `update()`."""
         state = self.known_state
         if self.submission == 0 or state is DataObjectState.removed:
             return state
@@ -104,14 +105,14 @@ class DataObject:
 
     @property
     def spec(self) -> ObjectSpec:
-        """What was asked for; may be changed until the object is submitted."""
+        """What was asked for; can be changed until `submit()`."""
         if self.given_spec is None:
             self.given_spec = spec_of(self.packed_id, self.wire_shape)
         return self.given_spec
 
     @property
     def info(self) -> ObjectInfo | None:
-        """What is known of the finished object; None until it was updated or fetched."""
+        """Size and content type of the finished object. None until `update()` or a fetch."""
         info = self.known_info
         if isinstance(info, Seen):
             info = self.known_info = info_of(info)
@@ -119,10 +120,12 @@ class DataObject:
 
     @property
     def label(self) -> str | None:
+        """The name of the object among the outputs of its task, and of files made from it."""
         return self.wire_shape.label if self.given_spec is None else self.given_spec.label
 
     @property
     def data_type(self) -> DataType:
+        """Whether it is a blob or a directory."""
         return DataType(self.wire_shape.data_type)
 
     @property
@@ -134,7 +137,7 @@ class DataObject:
         return declared if info is None else merge_content_types(declared, info.content_type)
 
     def keep(self) -> None:
-        """Asks for the data to stay until it is unkept, so that it can be fetched."""
+        """Keeps the data until `unkeep()`, so that it can be fetched. Call it before `submit()`."""
         if self.submission:
             if self.unit is not None:
                 raise self.unit.disappeared(self)
@@ -148,22 +151,23 @@ class DataObject:
         self.session.unkeep((self,))
 
     def is_kept(self) -> bool:
+        """Whether the data stays until it is unkept."""
         return self.kept
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits until the object is finished."""
+        """Waits until the object is finished; raises `TimeoutException` after `timeout` seconds."""
         self.session.wait((self,), timeout=timeout)
 
     def fetch(self) -> "DataInstance":
-        """The data of the object; waits until it is finished."""
+        """Waits until the object is finished and gives its data. The object must be kept."""
         return self.session.fetch(self)
 
     def download(self, path: "Path | str") -> None:
-        """Writes the data to a path; it need not fit into memory. A directory is unpacked there."""
+        """Writes the data to a path. It need not fit into memory. A directory is unpacked there."""
         self.session.download(self, path)
 
     def update(self) -> None:
-        """Refreshes state and info."""
+        """Asks the server for the present state and info."""
         self.session.update((self,))
 
     def expect_dir(self) -> None:

@@ -14,8 +14,8 @@ _numbers = count(1)
 class InputBase:
     """One input: its label, its path in the task's folder, and how a function gets it.
 
-    `load` hands a function the value instead of a data instance. `write` gives a program a copy of
-    its own that it may change.
+    With `load` a function gets the value instead of a data instance. With `write` a program gets a
+    copy that it may change.
     """
 
     data_type: ClassVar[DataType] = DataType.BLOB
@@ -60,10 +60,10 @@ class InputBase:
 
 
 class Input(InputBase):
-    """A blob."""
+    """A blob as the input of a task."""
 
 
 class InputDir(InputBase):
-    """A directory."""
+    """A directory as the input of a task."""
 
     data_type = DataType.DIRECTORY

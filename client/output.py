@@ -13,8 +13,8 @@ from rain.common.errors import RainException
 class OutputBase:
     """One output: its label, content type, how a returned value is encoded, and its path.
 
-    `path` is where a program leaves it; it is the label unless said. `size_hint` is the number of
-    bytes to expect, for the scheduler; it is rounded up.
+    `path` is where a program leaves it; the default is the label. `size_hint` is the expected
+    number of bytes, a hint for the scheduler; it is rounded up.
     """
 
     data_type: ClassVar[DataType] = DataType.BLOB
@@ -72,11 +72,11 @@ class OutputBase:
 
 
 class Output(OutputBase):
-    """A blob."""
+    """A blob as the output of a task."""
 
 
 class OutputDir(OutputBase):
-    """A directory."""
+    """A directory as the output of a task."""
 
     data_type = DataType.DIRECTORY
 

@@ -19,9 +19,10 @@ from rain.common.errors import RainException
 
 
 class Program:
-    """A template of `Execute` tasks: where data comes, it has inputs with labels.
+    """A template of `Execute` tasks: the labels of its inputs are the parameters of a call.
 
-    A call takes the data objects by these labels, and makes a task in the active session.
+    A call gets a data object for each label and makes a task in the active session. The other
+    arguments are those of `Execute`.
     """
 
     def __init__(

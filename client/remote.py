@@ -43,9 +43,10 @@ _pack: Callable[[object], bytes] = msgpack.Packer().pack  # a new packer for eac
 
 
 class Remote(Wrapper):
-    """A function that runs in executors; a call makes a task in the active session.
+    """A function whose calls are tasks; `remote` makes it.
 
-    The function gets the context of its task before the arguments of the call.
+    A call makes a task in the active session and returns at once. When the task runs, the function
+    gets the context of the task and then the arguments of the call.
     """
 
     def __init__(
@@ -96,10 +97,10 @@ class Remote(Wrapper):
         self._required, self._most = binding.required, binding.most
 
     def __call__(self, *args: Any, **keywords: Any) -> Task:
-        """The task of one call; TypeError where the function itself would raise it.
+        """Makes the task of one call. Wrong arguments raise `TypeError`, as for any function.
 
-        What is no parameter of the function's own describes the task: `name`, `output` or
-        `outputs`, and the `session` that it belongs to.
+        The keywords `name`, `output`, `outputs` and `session` describe the task, unless the
+        function has a parameter of this name.
         """
         name: str | None = None
         session: Session | None = None
@@ -202,7 +203,20 @@ def remote(
     constraints: Mapping[str, object] | None = None,
     tries: int = 1,
 ) -> Callable[[Function], Remote]:
-    """Makes a function a remote one: `@remote()` before its definition."""
+    """A decorator: calls of the function become tasks. Write `@remote()` before the definition.
+
+    Args:
+        outputs: the outputs: their number, their labels, or `Output` objects. One blob by default.
+        inputs: `Input` objects by parameter name; parameters can also be annotated with them.
+        auto_load: give the function values instead of data instances.
+        auto_encode: the content type with which all outputs are encoded, for instance "pickle".
+        name: the name of the tasks; by default the name of the function.
+        cpus: how many cpus a call needs.
+        resources: what else it needs, for instance `{"memory": "2GiB", "gpus": 1}`.
+        duration: the seconds that a call is expected to take; a hint for the scheduler.
+        constraints: where calls may run: `pin`, `spread`, `apart`.
+        tries: how often a call may be run until it has failed.
+    """
     if misplaced:
         raise RainException("remote needs parentheses: write @remote() before the function")
 

@@ -50,10 +50,10 @@ CLOSED = "Session is closed"
 
 
 class Session:
-    """A graph of tasks and data objects, separate from those of other sessions.
+    """A graph of tasks and data objects, separate from the graphs of other sessions.
 
-    `with session:` makes it the active one and closes it at the end. Without a client it builds
-    graphs that go nowhere.
+    `Client.new_session` makes one. `with session:` makes it the active session, to which new tasks
+    belong, and closes it at the end. Without a client it builds graphs that cannot be submitted.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Session:
 
     @contextmanager
     def bind_only(self) -> Generator[Self]:
-        """Makes the session the active one without closing it at the end."""
+        """A context in which the session is the active one; it stays open at the end."""
         self._expect_active()
         active.push(self)
         try:
@@ -114,11 +114,11 @@ class Session:
             active.pop(self)
 
     def set_as_default(self) -> None:
-        """Makes this the session that is used where no other one is active."""
+        """Makes this the session that is used wherever no other session is active."""
         active.set_default(self)
 
     def close(self) -> None:
-        """Ends the session: its tasks are stopped, its data is forgotten."""
+        """Ends the session: its tasks are stopped and its data is deleted."""
         if not self.active:
             return
         self.active = False
@@ -137,11 +137,13 @@ class Session:
     # What tasks and data objects tell their session.
 
     def add_task(self, task: Task) -> None:
+        """Takes a new task, to be sent with the next submit."""
         if not self.active:  # not by a call: every task passes here
             raise RainException(CLOSED)
         self._outgoing.pending.add_task(task)
 
     def add_object(self, obj: DataObject) -> None:
+        """Takes a new constant, to be sent with the next submit."""
         self._expect_active()
         self._outgoing.pending.add_object(obj)
 
@@ -174,31 +176,33 @@ class Session:
 
     @property
     def task_count(self) -> int:
-        """The number of tasks that were not submitted yet."""
+        """The number of tasks that are not submitted yet."""
         return len(self._outgoing.pending.tasks)
 
     @property
     def dataobj_count(self) -> int:
-        """The number of data objects that were not submitted yet."""
+        """The number of data objects that are not submitted yet."""
         return len(self._outgoing.pending.objects())
 
     def keep_all(self) -> None:
-        """Keeps all data objects that were not submitted yet."""
+        """Keeps all data objects that are not submitted yet."""
         for obj in self._outgoing.pending.objects():
             obj.keep()
 
     def make_graph(self, show_ids: bool = True) -> Graph:
-        """A drawing of what was not submitted yet."""
+        """A drawing of the tasks and objects that are not submitted yet."""
         return graph_of(self._outgoing.pending.tasks, self._outgoing.pending.objects(), show_ids)
 
     def submit(self, *, soon: bool = False, fuse: bool | None = None) -> None:
-        """Sends all tasks and objects that were not submitted yet; a refusal changes nothing.
+        """Sends all tasks and objects that are not submitted yet.
 
-        With `soon` it does not wait for the server's answer, which saves a round trip: a refusal
-        is then raised by the next call that concerns the session, which is best closed.
+        If the server refuses them, this raises `RainException` and nothing has changed.
 
-        With `fuse` each straight chain of remote functions runs as one task. What is not kept then
-        disappears inside: nobody can read it later. Unless said, the session decides.
+        With `soon` it does not wait for the answer of the server, which saves a round trip. A
+        refusal is then raised by the next call on the session; close the session after it.
+
+        With `fuse` each straight chain of remote functions runs as one task. Objects inside a chain
+        that are not kept cannot be read later. The default is that of the session.
         """
         connection = self._connection()
         with self._asking:
@@ -228,9 +232,10 @@ class Session:
         return self._connection().has_left(SessionId(self.session_id))
 
     def data_object(self, object_id: Sequence[int]) -> DataObject:
-        """A handle of an object that somebody has submitted to this session, by its id.
+        """A handle, by its id, of an object that another client has submitted to this session.
 
-        If it is kept it can be fetched, and tasks can read it; it stays kept without this handle.
+        If the object is kept, you can fetch it and tasks can read it. It stays kept when this
+        handle is gone.
         """
         packed = ObjectId(pack(*object_id))
         connection = self._connection()
@@ -245,7 +250,10 @@ class Session:
     # Waiting.
 
     def wait(self, items: Iterable[Task | DataObject], timeout: float | None = None) -> None:
-        """Waits until all items are finished; TimeoutException when that takes too long."""
+        """Waits until all items are finished.
+
+        Raises `TaskException` if one of them fails, `TimeoutException` after `timeout` seconds.
+        """
         tasks, objects = submitted_items(self, items)
         try:
             self._waiting.for_all(self._connection, tasks, objects, timeout)
@@ -256,11 +264,10 @@ class Session:
     def wait_some(
         self, items: Iterable[Task | DataObject], timeout: float | None = None
     ) -> tuple[list[Task], list[DataObject]]:
-        """Waits until at least one item is finished; the tasks and the objects that are.
+        """Waits until at least one item is finished; gives the finished tasks and objects.
 
-        In a session that goes on after failures, what has failed is among them: its state says so.
-        Without anything to ask for it answers at once. After the timeout nothing may be finished:
-        both lists are empty then.
+        In a session that goes on after failures, failed items are among them; look at their
+        `state`. Without items it returns at once. Both lists are empty if the timeout comes first.
         """
         tasks, objects = submitted_items(self, items)
         try:
@@ -288,17 +295,17 @@ class Session:
 
     @property
     def delivered_count(self) -> int:
-        """The number of results that are here already, so that fetching them asks nobody."""
+        """The number of results that this client has already; fetching them sends no message."""
         return len(self._results)
 
     def fetch(self, obj: DataObject) -> DataInstance:
-        """The data of a kept object; waits until it is finished."""
+        """Waits until a kept object is finished and gives its data."""
         connection = self._connection()
         expect_fetchable(obj)
         return self._results.delivered(obj) or self._bring(connection, [obj])[0]
 
     def fetch_all(self, objects: Iterable[DataObject]) -> list[DataInstance]:
-        """The data of several kept objects; waits until they are finished."""
+        """Waits until several kept objects are finished and gives their data, in their order."""
         connection = self._connection()
         wanted = list(objects)
         for obj in wanted:
@@ -313,15 +320,15 @@ class Session:
             raise
 
     def compute(self, item: Task | DataObject) -> DataInstance:
-        """The data of an object, or of the single output of a task, from its description on.
+        """Computes an object, or the single output of a task, and gives its data.
 
-        Keeps it, submits all that was not submitted yet, waits, and fetches: in one round trip if
-        the data is small. A refusal is told as after `submit(soon=True)`.
+        It keeps the object, submits everything that is not submitted yet, waits and fetches. Small
+        data takes one round trip. A refusal is raised as after `submit(soon=True)`.
         """
         return self.compute_all([item])[0]
 
     def compute_all(self, items: Iterable[Task | DataObject]) -> list[DataInstance]:
-        """The same for several."""
+        """Computes several objects, as `compute` does, and gives their data in their order."""
         connection = self._connection()
         wanted: list[DataObject] = []
         ids: list[ObjectId] = []
@@ -355,7 +362,7 @@ class Session:
         return self._bring(connection, wanted)
 
     def download(self, obj: DataObject, path: Path | str) -> None:
-        """Writes the data of a kept object to a path, without holding all of it in memory."""
+        """Writes the data of a kept object to a path without holding all of it in memory."""
         connection = self._connection()
         expect_fetchable(obj)
         try:

@@ -17,11 +17,11 @@ _lock = threading.Lock()
 
 
 def task_session(ctx: Any) -> Session:
-    """The session of the task that runs: what is submitted to it becomes part of it.
+    """The session of the running task, so that a function can submit tasks to it.
 
-    A task that waits for others holds its cpus meanwhile, and one of the four places that a
-    governor has for each cpu. A single task without cpus (`cpus=0`) may wait; where many do, or
-    where what they wait for waits itself, nothing may ever start again.
+    A task that waits for other tasks holds its cpus, and one of the four places that a governor has
+    for each cpu. One waiting task with `cpus=0` is safe. If many tasks wait, or if tasks wait for
+    tasks that wait, the cluster can stand still.
     """
     address = os.environ.get(SERVER, "")
     if not address:

@@ -54,9 +54,9 @@ class TaskMeta(type):
 class Task(metaclass=TaskMeta):
     """One task of a session.
 
-    A subclass with TASK_TYPE = "executor/method" is how programs name the tasks of their own
-    executors. The attributes that are assigned here are read by the library; users know the
-    properties.
+    Remote functions, programs and the classes of `rain.client.tasks` make tasks. For an executor of
+    your own, write a subclass with `TASK_TYPE = "executor/method"`. Use the properties; the other
+    attributes belong to the library.
     """
 
     TASK_TYPE: ClassVar[str | None] = None
@@ -139,6 +139,7 @@ class Task(metaclass=TaskMeta):
 
     @property
     def id(self) -> ID:
+        """The session and the number of the task."""
         return unpack(self.packed_id)
 
     @property
@@ -148,11 +149,12 @@ class Task(metaclass=TaskMeta):
 
     @property
     def name(self) -> str | None:
+        """The name that logs, errors and the dashboard show; None if it has none."""
         return self.wire_shape.name if self.given_spec is None else self.given_spec.name
 
     @property
     def tries(self) -> int:
-        """How often it may be tried before it has failed; may be changed until submit."""
+        """How often the task may be run before it has failed; can be changed until `submit()`."""
         return self.wire_shape.tries if self.given_spec is None else self.given_spec.tries
 
     @tries.setter
@@ -161,11 +163,12 @@ class Task(metaclass=TaskMeta):
 
     @property
     def task_type(self) -> str:
+        """Which executor runs it, and what it does there: "executor/method"."""
         return self.wire_shape.task_type
 
     @property
     def state(self) -> TaskState | None:
-        """None before the task was submitted; refreshed by waits and `update()`."""
+        """The last known state, None before `submit()`. Waits and `update()` refresh it."""
         state = self.known_state
         if self.submission == 0 or state is TaskState.failed:
             return state
@@ -175,7 +178,7 @@ class Task(metaclass=TaskMeta):
 
     @property
     def spec(self) -> TaskSpec:
-        """What was asked for; all but type, inputs and outputs may be changed until submit."""
+        """What was asked for. All but type, inputs and outputs can be changed until `submit()`."""
         if self.given_spec is None:
             shape = self.wire_shape
             labels = shape.labels or (None,) * len(self.input_objects)
@@ -197,15 +200,17 @@ class Task(metaclass=TaskMeta):
 
     @property
     def info(self) -> TaskInfo | None:
-        """What happened to the task; None until it was updated."""
+        """What happened to the task: times, governor, error. None until `update()`."""
         return self.known_info
 
     @property
     def inputs(self) -> LabeledList[DataObject]:
+        """The data objects that it reads, by position or by label."""
         return LabeledList(self.input_objects, self.wire_shape.labels or None)
 
     @property
     def outputs(self) -> LabeledList[DataObject]:
+        """The data objects that it makes, by position or by label."""
         return LabeledList(self.output_objects, [obj.label for obj in self.output_objects])
 
     @property
@@ -218,12 +223,12 @@ class Task(metaclass=TaskMeta):
         return self.output_objects[0]
 
     def keep_outputs(self) -> None:
-        """Keeps all outputs."""
+        """Keeps all outputs, as `DataObject.keep` does."""
         for obj in self.output_objects:
             obj.keep()
 
     def unkeep_outputs(self) -> None:
-        """Lets all outputs go."""
+        """Lets all outputs go when no task needs them."""
         self.session.unkeep(self.output_objects)
 
     def fetch_outputs(self) -> "list[DataInstance]":
@@ -231,17 +236,20 @@ class Task(metaclass=TaskMeta):
         return self.session.fetch_all(self.output_objects)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits until the task is finished."""
+        """Waits until the task is finished.
+
+        Raises `TaskException` if it fails, `TimeoutException` after `timeout` seconds.
+        """
         self.session.wait((self,), timeout=timeout)
 
     def update(self) -> None:
-        """Refreshes state and info."""
+        """Asks the server for the present state and info."""
         self.session.update((self,))
 
     def logs(self) -> str:
-        """What the task has printed, when it is over: "" for nothing, or while it has not ended.
+        """What the task has printed; empty until the task has ended.
 
-        The text of stdout comes first. That of stderr follows below a line "[stderr]".
+        The text of stdout comes first. The text of stderr follows below a line "[stderr]".
         """
         return self.session.logs(self)
 
