@@ -45,33 +45,33 @@ is ours:
 * *ahead* did not exist either: a task whose missing inputs are all made on its governor is sent
   there before they are finished, and the governor starts it by itself. *recall* takes it back to
   *planned* when one of those inputs will not be made there after all (decisions/0015).
-* A finished task is not scheduled any more. The original leaves the mark S on it; but a plan is
-  something to be done, and a finished task would have to be taken out of its governor's lists
-  again.
+* A finished task is not scheduled any more. The original leaves the mark S on it. But a plan is
+  work that is still to be done, and a finished task would have to be removed from the lists of its
+  governor again.
 * *failed* and *skipped* did not exist. When an attempt fails (*attempt failed*), or its governor
-  is lost, the task is *ready* again, and then the server decides in one place whether it has
-  another try (`rain/server/tries.py`). If not, it has *failed*: in a session that stops, that is
-  the end of all of it, and the graph of the session is emptied. In a session that goes on, the
-  objects of the task fail with it, and who reads them is *skipped*. Nothing leads away from both.
-* *governor lost*, *input lost* and *output lost* lead back. There, a governor that left was the
-  end of the server; here its tasks are planned anew, and what was lost with it and is still
-  needed is made again (see decisions/0007).
+  is lost, the task is *ready* again. Then the server decides in one place whether the task has
+  another try (`rain/server/tries.py`). If not, the task has *failed*. In a session that stops, the
+  whole graph of the session is emptied. In a session that goes on, the objects of the task fail
+  with it, and the tasks that read them are *skipped*. No move leads away from these two rows.
+* *governor lost*, *input lost* and *output lost* lead back. In the original, the loss of a governor
+  ended the server. Here its tasks are planned anew, and lost data that is still needed is made
+  again (see decisions/0007).
 * *take back* leads from every planned row to the same row without the plan: a scheduler may
   change its mind until the task is finished. A task that was sent is stopped, and its next
   assignment has a higher attempt number (decisions/0005).
 * A *unit* of tasks that a client has fused (decisions/0052) is one task here, the last of its
-  members, and moves as any other; objects inside of it are none. In the client each member shows
-  the unit's state. When the unit has failed in one of them, those before it show *finished*, and
-  those behind it never ran: they fail with it in a session that goes on, and stay what they were
-  in one that stops.
+  members, and moves like any other task. The graph has no objects for those inside it. In the
+  client each member shows the unit's state. When the unit fails in one of its members, the members
+  before that one show *finished*. The members after it never ran: they fail with it in a session
+  that goes on, and keep their state in a session that stops.
 """
 
 COPIES = """\
 ## One object on one governor
 
-An object has three sets of governors: `scheduled` (where it shall be), `assigned` (who was told
-to make or to fetch it) and `located` (who has all of it). Seen from one governor they say where
-its copy stands; any other combination is an inconsistency:
+An object has three sets of governors: `scheduled` (where it is planned to be), `assigned` (which
+governors were told to make or to fetch it) and `located` (which governors have all of it). For one
+governor they give the state of its copy; any other combination is an inconsistency:
 """
 
 OBJECTS = """\
