@@ -25,7 +25,7 @@ from bench.turn import Figure, Options, timed
 from bench.turns import Plan, Turn
 from rain.daemon.sampling import VARIABLE
 
-LOOPS = {"asyncio", "selectors", "trio", "outcome"}
+LOOPS = {"trio", "outcome"}
 SAMPLER = "rain.daemon.sampling."
 CALLS = 200  # of the profiled round trips
 LEAST_SHARE = 0.005  # smaller rooms are left out of the table

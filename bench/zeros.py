@@ -3,17 +3,16 @@
 Each has a connection of its own to the server, and answers "finished" at once.
 """
 
-from contextlib import ExitStack
-
 import click
+import trio
 
 from rain.base.ids import GovernorId
 from rain.base.resources import Resources
-from rain.daemon import lifetime
+from rain.daemon import lifetime, program
 from rain.daemon.exposure import or_user_key
 from rain.daemon.readiness import Readiness
 from rain.governor.zero import ZeroService
-from rain.rpc import host
+from rain.rpc.background import Background
 from rain.rpc.governor_endpoint import connect_governor
 
 HOST = "127.0.0.1"
@@ -23,10 +22,11 @@ CPUS = 2
 async def serve(port: int, count: int, ready: Readiness) -> int:
     """Registers all of them, and answers until the process is told to end."""
     resources = Resources(CPUS)
-    with ExitStack() as stack:
+    async with trio.open_nursery() as nursery:
         for number in range(count):
-            service = ZeroService(resources)
+            service = ZeroService(resources, Background(nursery))
             upstream = await connect_governor(
+                nursery,
                 HOST,
                 port,
                 service,
@@ -35,10 +35,10 @@ async def serve(port: int, count: int, ready: Readiness) -> int:
                 resources=resources,
                 secret=or_user_key(None, HOST),
             )
-            stack.callback(upstream.close)
             service.open(upstream)
         ready.announce(f"{HOST}:{port}")
         await lifetime.end(None)
+        nursery.cancel_scope.cancel()
     return 0
 
 
@@ -50,7 +50,7 @@ def main(port: int, count: int, ready_fd: int) -> None:
     async def serving() -> int:
         return await serve(port, count, Readiness(fd=ready_fd))
 
-    host.run(serving)
+    program.run(serving)
 
 
 if __name__ == "__main__":

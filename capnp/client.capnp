@@ -1,25 +1,155 @@
 @0xc4d8e3f26a7b8ca3;
-# What a client asks of the server now and then; what it asks for every task and every session is
-# in request.capnp. Every method answers with a refusal instead of results when it cannot be granted.
+# What a client asks of the server. A client makes its calls without waiting for the answers to
+# earlier ones; they are applied in their order, and submissions are answered in their order. A call
+# that nobody waits for any more is given up by Cap'n Proto's own `Finish`.
 using Common = import "common.capnp";
 
 interface ClientService {
-  fetch @0 (object :Int64) -> (report :Common.ObjectReport, inline :Bool, data :Data, refusal :Common.Refusal, holder :Text);
-  # Waits until the object is finished. Larger data is then read over a stream: from the holder, or
-  # from the server, which passes it on.
+  openSession @0 (name :Text, user :Text, onFailure :Common.OnFailure)
+      -> (session :Int64, refusal :Common.Refusal);
+  # `user` is JSON. Sessions belong to their client and end with it.
 
-  update @1 (tasks :List(Int64), objects :List(Int64), logs :Bool)
-      -> (tasks :List(Common.TaskReport), objects :List(Common.ObjectReport), refusal :Common.Refusal,
-          described :List(Common.DescribedObject));
-  # With `logs`, reports of tasks have what these have printed.
-
-  serverInfo @2 () -> (governors :List(Common.GovernorReport), refusal :Common.Refusal);
-
-  joinSession @3 (session :Int64, name :Text, numbers :Bool)
+  joinSession @1 (session :Int64, name :Text, numbers :Bool)
       -> (session :Int64, name :Text, onFailure :Common.OnFailure, first :Int64, refusal :Common.Refusal);
   # The session of another client, by its id or, if that is 0, by its name. With `numbers` the
   # client gets 16384 numbers of its own for tasks and objects, from `first` on.
 
-  terminate @4 () -> (refusal :Common.Refusal);
+  closeSession @2 (session :Int64) -> (refusal :Common.Refusal);
+
+  submit @3 Submission -> (answer :WaitAnswer, refusal :Common.Refusal);
+  # A submission may come in several parts, one call for each. It is applied whole with its last
+  # part, or refused whole. Parts but the last are answered at once, and mean nothing.
+
+  wait @4 (session :Int64, tasks :List(Int64), objects :List(Int64), mode :WaitMode, since :Int64)
+      -> (answer :WaitAnswer, refusal :Common.Refusal);
+  # Answered when the wait is over.
+  # `since`: of the modes `news` and `glance`: how many done tasks earlier answers to these have told
+  # of, in this order. The answer tells of those after them, with what they made.
+
+  cancel @5 (session :Int64, tasks :List(Int64), objects :List(Int64), whole :Bool) -> ();
+  # Nobody wants these any more, or nothing of the session (`whole`). What is unknown is ignored.
+
+  unkeep @6 (objects :List(Int64)) -> (refusal :Common.Refusal);
+  # These objects of one session need not be kept any more.
+
+  fetch @7 (object :Int64)
+      -> (report :ObjectReport, inline :Bool, data :Data, holder :Text, refusal :Common.Refusal);
+  # Waits until the object is finished. Its bytes are in `data` if it is `inline`. Otherwise they are
+  # read over a stream: from the governor `holder` ("host:port#incarnation"), or from the server if
+  # that is empty or cannot be reached.
+
+  reports @8 (tasks :List(Int64), objects :List(Int64), logs :Bool)
+      -> (tasks :List(TaskReport), objects :List(ObjectReport), refusal :Common.Refusal);
+  # One report for each that was named, in their order. With `logs`, reports of tasks have what
+  # these have printed.
+
+  serverInfo @9 () -> (governors :List(Common.GovernorReport), refusal :Common.Refusal);
+
+  terminate @10 () -> (refusal :Common.Refusal);
   # The server ends in order, and its governors with it.
+
+  alive @11 () -> ();
+  # A sign of life, and the answer is another one.
+
+  handlesGone @12 (tasks :List(Int64), objects :List(Int64)) -> ();
+  # The client has no handles of these any more, and will not name them again. What is unknown is
+  # ignored.
+}
+
+# A part of a submission. The parts of one submission name the same session.
+struct Submission {
+  session @0 :Int64;
+  objectKinds @1 :List(Common.ObjectKind);
+  taskKinds @2 :List(Common.TaskKind);
+  # Told before, or with, their first use; known until the end of the session.
+  constants @3 :Constants;
+  tasks @4 :NewTasks;
+  keep @5 :List(Int64);         # objects that are kept until `unkeep`
+  last @6 :Bool;                # the submission is whole now; what follows is said with the last part
+  failsAlone @7 :Bool;          # what fails of it does not end its session
+  wanted @8 :List(Int64);
+  # If there are any: the call is answered as a `wait` for all of these objects would be. Not with
+  # constants that were uploaded.
+}
+
+struct NewTasks {
+  ids @0 :List(Int64);
+  kinds @1 :List(Int64);
+  configs @2 :List(Data);       # what the method of the executor makes of the task; may be empty
+  inputCounts @3 :List(UInt32);
+  inputs @4 :List(Int64);       # flat: `inputCounts`
+  outputs @5 :List(Int64);      # flat: as many as the kind of the task has outputs
+}
+
+# Data objects whose bytes come from the client.
+struct Constants {
+  ids @0 :List(Int64);
+  kinds @1 :List(Int64);
+  data @2 :List(Data);          # may be empty
+  uploaded @3 :List(Int64);
+  # No column: the ids of those constants of this part that are larger than 16 KiB. Their bytes went
+  # ahead over a stream, and their entries of `data` are empty.
+}
+
+enum WaitMode {
+  all @0;                       # for all tasks and objects that are named
+  some @1;                      # for at least one of them
+  session @2;                   # for every task of the session
+  news @3;                      # for the next task of the session to be done
+  glance @4;                    # the same without waiting
+}
+
+struct WaitAnswer {
+  tasks @0 :List(Int64);        # these three are no columns of each other: what is done,
+  objects @1 :List(Int64);
+  failed @2 :List(Int64);       # and those tasks and objects of it that have failed
+  delivery @3 :Delivery;
+}
+
+# Small kept results that were finished since the last answer: they need not be fetched.
+struct Delivery {
+  ids @0 :List(Int64);
+  sizes @1 :List(Int64);
+  contentTypes @2 :List(Text);  # may be empty
+  data @3 :List(Data);          # all of the bytes, or an entry that is shorter than the size; may be empty
+}
+
+enum TaskState {
+  notAssigned @0;
+  ready @1;
+  assigned @2;
+  running @3;
+  finished @4;
+  failed @5;
+}
+
+enum ObjectState {
+  unfinished @0;
+  finished @1;
+  removed @2;
+  failed @3;
+}
+
+struct TaskReport {
+  id @0 :Int64;
+  state @1 :TaskState;
+  governor @2 :Text;
+  startTime @3 :Text;           # RFC 3339
+  duration @4 :Float64;         # seconds
+  error @5 :Text;
+  debug @6 :Text;
+  user @7 :Text;                # JSON
+  attempts @8 :List(Common.FailedAttempt);     # those that have failed so far
+  logs @9 :Text;                # what it has printed, if that was asked for
+}
+
+struct ObjectReport {
+  id @0 :Int64;
+  state @1 :ObjectState;
+  size @2 :Int64;
+  contentType @3 :Text;         # as found when it was made
+  user @4 :Text;                # JSON
+  label @5 :Text;               # this and what follows is of its kind; a fetch goes without
+  declaredType @6 :Text;        # of its content
+  dataType @7 :Common.DataType;
 }

@@ -1,17 +1,147 @@
 @0xd5e7f4a37b8c9db4;
-# What the server and a governor ask of each other. Orders and updates are no calls: they are plain
-# messages (docs/wire.md), one for each turn and direction.
+# What the server and a governor say to each other. Each side makes its calls without waiting for
+# the answers to earlier ones, and they are applied in their order.
 using Common = import "common.capnp";
 
 interface GovernorUpstream {
-  drained @0 () -> ();
+  # What a governor calls.
+
+  update @0 Update -> ();
+  # All that it has to tell since its last update. An empty one is a sign of life.
+
+  drained @1 () -> ();
   # The governor leaves on purpose after this.
 }
 
 interface GovernorControl {
-  report @0 () -> (report :Common.GovernorReport);
+  # What the server calls.
+
+  order @0 Orders -> ();
+  # All that one turn of the server has for this governor.
+
+  report @1 () -> (report :Common.GovernorReport);
   # Asked live when somebody wants the server's info.
 
-  stop @1 (reason :Text) -> ();
+  stop @2 (reason :Text) -> ();
   # The server ends this governor: it stops its tasks and exits.
+}
+
+# Applied from top to bottom.
+struct Orders {
+  forgetSessions @0 :List(Int64);
+  # Sessions (not packed). Stop all of their tasks, drop their objects, forget their kinds.
+
+  stopTasks @1 :List(Int64);
+  stopAttempts @2 :List(UInt32);
+  # Columns: these attempts are stopped. What they report later is ignored.
+
+  drops @3 :List(Int64);
+  # Copies of these objects are not wanted here any more.
+
+  objectKinds @4 :List(Common.ObjectKind);
+  taskKinds @5 :List(Common.TaskKind);
+  # Told before their first use, and known until their session is forgotten.
+
+  placed @6 :PlacedObjects;
+  lent @7 :LentObjects;
+  tasks @8 :AssignedTasks;
+}
+
+# Objects that the governor shall hold, and where each comes from.
+struct PlacedObjects {
+  ids @0 :List(Int64);
+  kinds @1 :List(Int64);
+  sizes @2 :List(Int64);
+  contentTypes @3 :List(Text);  # as found when it was made; may be empty
+  sources @4 :List(Text);
+  # "host:port#incarnation" of a governor's streams, or "server"; an empty text when the bytes are in
+  # `data`. May be empty.
+  data @5 :List(Data);          # may be empty
+}
+
+# Small inputs that one task alone reads, which is assigned with the same orders. The governor lets
+# go of them when that task has ended in whatever way.
+struct LentObjects {
+  ids @0 :List(Int64);
+  kinds @1 :List(Int64);
+  contentTypes @2 :List(Text);  # may be empty
+  data @3 :List(Data);          # may be empty
+}
+
+# Tasks to run, in the order in which they should be preferred among equal priorities. A task may
+# read what another one makes that was assigned to the same governor before; it starts when that is
+# there.
+struct AssignedTasks {
+  ids @0 :List(Int64);
+  attempts @1 :List(UInt32);
+  kinds @2 :List(Int64);
+  priorities @3 :List(Int64);   # larger ones first; may be empty
+  configs @4 :List(Data);       # what the method of the executor makes of the task; may be empty
+  inputCounts @5 :List(UInt32);
+  inputs @6 :List(Int64);       # flat: `inputCounts`
+  outputs @7 :List(Int64);      # flat: as many as the kind of the task has outputs
+}
+
+struct Update {
+  startedTasks @0 :List(Int64);
+  startedAttempts @1 :List(UInt32);
+  # Columns: tasks that have run for 10 ms and still do, and those that were assigned before. Of
+  # what is over sooner only the end is told.
+
+  finished @2 :FinishedTasks;
+  failed @3 :List(TaskFailure);
+
+  located @4 :List(Int64);
+  # Placed objects that have arrived; of those whose bytes came with the orders nothing is said.
+
+  unfetched @5 :List(Int64);
+  # Placed objects that their source did not give; the server names another source.
+
+  taskNotes @6 :List(TaskNote);
+  objectNotes @7 :List(ObjectNote);
+  monitoring @8 :List(Monitoring);
+}
+
+# Tasks that have succeeded.
+struct FinishedTasks {
+  ids @0 :List(Int64);
+  attempts @1 :List(UInt32);
+  durations @2 :List(Float64);  # seconds
+  outputCounts @3 :List(UInt32);
+  sizes @4 :List(Int64);        # flat: `outputCounts`
+  data @5 :List(Data);
+  # As `sizes`: the bytes of small outputs. An entry that is shorter than its size says that the
+  # bytes are here, at the governor, only. May be empty.
+}
+
+struct TaskFailure {
+  task @0 :Int64;
+  attempt @1 :UInt32;
+  message @2 :Text;             # for people
+  debug @3 :Text;               # a traceback, for instance
+  cause @4 :Common.FailureCause;
+}
+
+# What a task has said about itself.
+struct TaskNote {
+  task @0 :Int64;
+  user @1 :Text;                # JSON
+  debug @2 :Text;
+  logs @3 :Text;                # what it has printed
+}
+
+# What was found out about an object when it was made.
+struct ObjectNote {
+  object @0 :Int64;
+  contentType @1 :Text;
+  user @2 :Text;                # JSON
+}
+
+# How busy a governor's machine is, now and then.
+struct Monitoring {
+  cpuUsage @0 :List(UInt8);     # percent, per core
+  memUsage @1 :UInt8;           # percent
+  interfaces @2 :List(Text);    # columns: of the network, and their bytes since the machine has started
+  received @3 :List(Int64);
+  sent @4 :List(Int64);
 }

@@ -1,18 +1,24 @@
 @0xe6f6a5b48c9daec5;
-# The first interface that a peer meets, unless it opens a stream (docs/wire.md). A connection registers once, in one role.
+# The first interface that a peer meets: the bootstrap of the server's side of a connection. What
+# comes before it on a new connection is in docs/wire.md ("being let in").
 using Common = import "common.capnp";
 using Client = import "client.capnp";
 using Governor = import "governor.capnp";
 
 interface ServerBootstrap {
+  # A connection registers once, in the role in which it was let in. A version other than the
+  # server's is refused, and the text of the exception says both. Nothing else is compared: two
+  # releases with the same version understand each other.
+
   registerClient @0 (version :Int32) -> (service :Client.ClientService, key :Data);
-  # The key goes with what the client uploads over streams.
+  # The key (16 bytes) goes with what the client uploads over streams.
 
   registerGovernor @1 (
       version :Int32,
-      incarnation :Int64,
+      incarnation :Int64,          # above 0, and another one for each start of a governor
       dataAddress :Text,           # "host:port"; an unspecified host means the one seen by the server
-      resources :List(Common.Resource),
+      resources :List(Common.Resource),     # what it has for tasks
       control :Governor.GovernorControl)
       -> (upstream :Governor.GovernorUpstream, address :Text);
+  # The address is how the server and its users name this governor.
 }

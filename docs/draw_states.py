@@ -44,26 +44,28 @@ is ours:
 * *queued* is a row of its own, with the queue that the original calls "W.sched_ready".
 * *ahead* did not exist either: a task whose missing inputs are all made on its governor is sent
   there before they are finished, and the governor starts it by itself. *recall* takes it back to
-  *planned* when one of those inputs will not be made there after all (decisions/0015).
+  *planned* when one of those inputs will not be made there after all
+  ([why](decisions/tasks-that-go-ahead.md)).
 * A finished task is not scheduled any more. The original leaves the mark S on it. But a plan is
-  work that is still to be done, and a finished task would have to be removed from the lists of its
-  governor again.
+  work that is still to be done, and a finished task would have to be removed from the lists of
+  its governor again.
 * *failed* and *skipped* did not exist. When an attempt fails (*attempt failed*), or its governor
   is lost, the task is *ready* again. Then the server decides in one place whether the task has
-  another try (`rain/server/tries.py`). If not, the task has *failed*. In a session that stops, the
-  whole graph of the session is emptied. In a session that goes on, the objects of the task fail
-  with it, and the tasks that read them are *skipped*. No move leads away from these two rows.
-* *governor lost*, *input lost* and *output lost* lead back. In the original, the loss of a governor
-  ended the server. Here its tasks are planned anew, and lost data that is still needed is made
-  again (see decisions/0007).
+  another try (`rain/server/tries.py`). If not, the task has *failed*. In a session that stops,
+  the whole graph of the session is emptied. In a session that goes on, the objects of the task
+  fail with it, and the tasks that read them are *skipped*. No move leads away from these two
+  rows.
+* *governor lost*, *input lost* and *output lost* lead back. In the original, the loss of a
+  governor ended the server. Here its tasks are planned anew, and lost data that is still needed
+  is made again ([why](decisions/attempts-and-lost-governors.md)).
 * *take back* leads from every planned row to the same row without the plan: a scheduler may
   change its mind until the task is finished. A task that was sent is stopped, and its next
-  assignment has a higher attempt number (decisions/0005).
-* A *unit* of tasks that a client has fused (decisions/0052) is one task here, the last of its
-  members, and moves like any other task. The graph has no objects for those inside it. In the
-  client each member shows the unit's state. When the unit fails in one of its members, the members
-  before that one show *finished*. The members after it never ran: they fail with it in a session
-  that goes on, and keep their state in a session that stops.
+  assignment has a higher attempt number ([why](decisions/attempts-and-lost-governors.md)).
+* A *unit* of tasks that a client has fused ([why](decisions/tasks-that-go-ahead.md)) is one task
+  here, the last of its members, and moves like any other task. The graph has no objects for those
+  inside it. In the client each member shows the unit's state. When the unit fails in one of its
+  members, the members before that one show *finished*. The members after it never ran: they fail
+  with it in a session that goes on, and keep their state in a session that stops.
 """
 
 COPIES = """\

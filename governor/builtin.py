@@ -27,7 +27,7 @@ from rain.governor.messages import (
 )
 from rain.governor.store import MEMORY_LIMIT, Store, remove
 from rain.governor.warden import Warden
-from rain.rpc.host import in_trio
+from rain.rpc.background import Background
 
 if TYPE_CHECKING:
     from rain.governor.builtin_files import Job
@@ -42,19 +42,19 @@ class Builtins:
         store: Store,
         folder: Path,
         warden: Warden,
-        nursery: trio.Nursery,
+        background: Background,
         tell: Callable[[Event], object],
     ) -> None:
         self._store = store
         self._folder = folder
         self._warden = warden
-        self._nursery = nursery
+        self._background = background
         self._tell = tell
         self._scopes: dict[int, trio.CancelScope] = {}
         self._programs: Programs | None = None  # until the first
 
     def start(self, effect: RunBuiltin) -> None:
-        """Begins; called in the host loop."""
+        """Begins."""
         if _method(effect) == "concat" and _is_quick(effect):
             from rain.governor import builtin_files as files  # noqa: PLC0415 # see the top
 
@@ -65,13 +65,13 @@ class Builtins:
             self._get_programs().start(effect)
             return
         self._scopes[effect.run] = trio.CancelScope()
-        in_trio(self._nursery.start_soon, self._run, effect)
+        self._background.start(self._run, effect)
 
     def stop(self, run: int) -> None:
         """Ends it soon; it may have ended already."""
         scope = self._scopes.get(run)
         if scope is not None:
-            in_trio(scope.cancel)
+            scope.cancel()
         elif self._programs is not None:
             self._programs.stop(run)
 
@@ -80,7 +80,7 @@ class Builtins:
             from rain.governor.programs import Programs  # noqa: PLC0415 # see the top
 
             self._programs = Programs(
-                self._store, self._folder, self._warden, self._nursery, self._tell
+                self._store, self._folder, self._warden, self._background, self._tell
             )
         return self._programs
 

@@ -47,8 +47,8 @@ from rain.governor.messages import (
     Outputs,
 )
 from rain.governor.store import Store
+from rain.rpc.background import Background, Timer, Watch
 from rain.rpc.frames import CLOSED, SocketLink
-from rain.rpc.host import Timer, Watch, call_later
 
 SECONDS_TO_REGISTER = 60.0
 SECONDS_TO_END = 1.0
@@ -65,6 +65,7 @@ class CborLink:
         started: StartedProgram,
         places: Places,
         store: Store,
+        background: Background,
         tell: Callable[[Event], object],
         blame: Callable[[int, str], object],
     ) -> None:
@@ -72,8 +73,9 @@ class CborLink:
         self.process = started.process
         self._runner = runner
         self._places = places
+        self._background = background
         self._exchange = Exchange(store, places.folder(number))
-        self._tell = InOrder(tell)
+        self._tell = InOrder(tell, background)
         self._blame = blame
         self._kinds = Kinds()
         self._call: Call | None = None
@@ -87,8 +89,8 @@ class CborLink:
         self._broken = ""  # how the connection ended, if not in order
         self._link: SocketLink | None = None
         self._listener = started.listener
-        self._watch: Watch | None = Watch(started.listener.fileno(), self._connect)
-        self._timer: Timer = call_later(SECONDS_TO_REGISTER, self._late)
+        self._watch: Watch | None = background.watch(started.listener.fileno(), self._connect)
+        self._timer: Timer = background.later(SECONDS_TO_REGISTER, self._late)
 
     # Downwards.
 
@@ -133,9 +135,9 @@ class CborLink:
     def look(self) -> None:
         """Nothing lies about: results are read as they come."""
 
-    def when_idle(self, function: Callable[[], object]) -> None:
-        """Calls a function as soon as nothing works on the files of this executor."""
-        self._tell.when_idle(function)
+    async def idle(self) -> None:
+        """Returns as soon as nothing works on the files of this executor."""
+        await self._tell.idle()
 
     def died(self) -> None:
         """The process has ended and is not waited for yet: reports all that is left of it."""
@@ -164,7 +166,9 @@ class CborLink:
         with suppress(BlockingIOError, ConnectionAbortedError):
             connected, _ = self._listener.accept()
             self._stop_listening()
-            self._link = SocketLink(connected, self._heard, self._hung_up, LARGEST_FRAME)
+            self._link = SocketLink(
+                connected, self._background, self._heard, self._hung_up, LARGEST_FRAME
+            )
 
     def _stop_listening(self) -> None:
         if self._watch is not None:
@@ -178,7 +182,7 @@ class CborLink:
     def _hung_up(self, cause: str) -> None:
         """The connection has ended. Usually the process has too, and then that says more."""
         self._timer.cancel()
-        self._timer = call_later(SECONDS_TO_END, self._outlived)
+        self._timer = self._background.later(SECONDS_TO_END, self._outlived)
         if cause != CLOSED:
             self._broken = f"broke off its connection ({cause})"
 

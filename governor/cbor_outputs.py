@@ -15,7 +15,7 @@ from rain.common.content_type import is_type_instance
 from rain.common.errors import RainException
 from rain.common.fs import unpack
 from rain.governor.cbor_calls import Call, UncallableError
-from rain.governor.cbor_replies import AtPath, InMemory, OtherObject, Result, SaidOutput
+from rain.governor.cbor_replies import AtPath, Inline, OtherObject, Result, SaidOutput
 from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.sandbox import BuiltinError, collect
 from rain.governor.store import Store, StoreError, remove
@@ -85,7 +85,7 @@ class Exchange:
             raise BuiltinError(f"{what} is said to be {found!r}")
         content: bytes | Stored | PassedOn
         match said.location:
-            case InMemory(data):
+            case Inline(data):
                 content = self._bytes(what, kind, data)
             case AtPath(path):
                 content = self._file(kind, path)

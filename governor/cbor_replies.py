@@ -31,7 +31,7 @@ class Registered:
 
 
 @frozen
-class InMemory:
+class Inline:
     """The output came along."""
 
     data: bytes
@@ -55,7 +55,7 @@ class OtherObject:
 class SaidOutput:
     """One output; no location means that there is none."""
 
-    location: InMemory | AtPath | OtherObject | None
+    location: Inline | AtPath | OtherObject | None
     content_type: str
     user: str  # JSON
     error: str
@@ -191,13 +191,13 @@ def _output(value: object) -> SaidOutput:
     )
 
 
-def _location(value: object) -> InMemory | AtPath | OtherObject | None:
+def _location(value: object) -> Inline | AtPath | OtherObject | None:
     if value is None:
         return None
     if _is_list(value) and len(value) == 2:
         where, what = value
         if where == "memory" and type(what) is bytes:
-            return InMemory(what)
+            return Inline(what)
         if where == "path" and type(what) is str:
             return AtPath(what)
         if where == "other_object":

@@ -34,6 +34,7 @@ from rain.governor.messages import (
     ExecutorReady,
 )
 from rain.governor.store import Store
+from rain.rpc.background import Background
 from rain.rpc.frames import SocketLink
 
 _READ = 1 << 16  # all that a pipe holds; to read into more costs new pages each time
@@ -50,6 +51,7 @@ class ExecutorLink:
         started: Started,
         places: Places,
         store: Store,
+        background: Background,
         tell: Callable[[Event], object],
         blame: Callable[[int, str], object],
     ) -> None:
@@ -57,7 +59,7 @@ class ExecutorLink:
         self.process = started.process
         self._places = places
         self._adopt = store.adopt
-        self._tell = InOrder(tell)
+        self._tell = InOrder(tell, background)
         self._blame = blame
         self._tokens = started.tokens
         self._taken_tokens = started.taken_tokens
@@ -72,7 +74,7 @@ class ExecutorLink:
         self._alone = 0  # where the frame of a call ends that was sent alone and is not answered
         self._stale = False  # the executor may still hold calls that were taken back
         self._fault = ""  # what it was killed for
-        self._link = SocketLink(started.socket, self._heard, self._hung_up)
+        self._link = SocketLink(started.socket, background, self._heard, self._hung_up)
 
     # Downwards.
 
@@ -81,16 +83,16 @@ class ExecutorLink:
         if self._killed:
             return
         if effect.idle and not self._stale and len(effect.calls) == 1:
-            self._alone = self._link.send_now(calls_frame(effect, protocol.ALONE))
+            self._alone = self._link.send(calls_frame(effect, protocol.ALONE))
             return
         # An idle one that gets this one has nothing else any more when it has answered it.
         self._stale = self._stale and not effect.idle
         os.write(self._tokens, self._token * len(effect.calls))
-        self._link.send_now(calls_frame(effect, self._epoch))
+        self._link.send(calls_frame(effect, self._epoch))
 
     def drop(self, effect: DropCached) -> None:
         """Tells what need not be remembered."""
-        self._link.send_now(drop_frame(effect))
+        self._link.send(drop_frame(effect))
 
     def take_back(self) -> None:
         """Takes back all calls that were not started, and reports what was answered before."""
@@ -152,9 +154,9 @@ class ExecutorLink:
         else:
             self._tell(done)
 
-    def when_idle(self, function: Callable[[], object]) -> None:
-        """Calls a function as soon as nothing works on the files of this executor."""
-        self._tell.when_idle(function)
+    async def idle(self) -> None:
+        """Returns as soon as nothing works on the files of this executor."""
+        await self._tell.idle()
 
     def died(self) -> None:
         """The process has ended and is not waited for yet: reports all that is left of it."""

@@ -17,7 +17,7 @@ from rain.base.ids import spell
 from rain.base.kinds import DataType
 from rain.governor.messages import Event, Fetch, FetchFailed, ObjectFetched, Stored
 from rain.governor.store import MEMORY_LIMIT, NoRoomError, Store, StoreError
-from rain.rpc.threads import in_thread
+from rain.rpc.background import Background
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
@@ -56,11 +56,13 @@ class Fetcher:
         self,
         reader: StreamReader,
         store: Store,
+        background: Background,
         tell: Callable[[Event], object],
         log: FilteringBoundLogger,
     ) -> None:
         self._reader = reader
         self._store = store
+        self._background = background
         self._tell = tell
         self._log = log
         self._running: dict[int, Transfer] = {}
@@ -76,7 +78,7 @@ class Fetcher:
             self._running.pop(fetch.fetch, None)
             self._ended(fetch, transfer, result)
 
-        in_thread(fetching, done)
+        self._background.in_thread(fetching, done)
 
     def stop(self, fetch: int) -> None:
         """Nobody wants it any more; it may have ended already."""

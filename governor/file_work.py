@@ -9,15 +9,15 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from queue import SimpleQueue
 from typing import Any
 
 import outcome
+import trio
 from attrs import define
 
 from rain.governor.messages import Event
 from rain.governor.store import Store
-from rain.rpc.threads import in_thread
+from rain.rpc.background import Background
 
 
 @define(eq=False)
@@ -32,13 +32,15 @@ class InOrder:
     """Tells the events of one executor in their order, also those that a thread has to make first.
 
     The state takes what an executor says for said of its oldest calls. So whatever is told behind
-    an event that is being made waits for it. All but the work itself happens in the host.
+    an event that is being made waits for it.
     """
 
-    def __init__(self, tell: Callable[[Event], object]) -> None:
+    def __init__(self, tell: Callable[[Event], object], background: Background) -> None:
         self._tell = tell
+        self._background = background
         self._waiting: deque[Event | _Late] = deque()
-        self._when_idle: list[Callable[[], object]] = []
+        self._idle = trio.Event()
+        self._idle.set()
 
     def __call__(self, event: Event) -> None:
         if self._waiting:
@@ -50,17 +52,17 @@ class InOrder:
         """Works in a thread; `finish` makes events of what that has come to."""
         late = _Late(finish)
         self._waiting.append(late)
+        self._idle = trio.Event()
 
         def done(result: outcome.Outcome[Any]) -> None:
             late.result = result
             self._go_on()
 
-        in_thread(work, done)
+        self._background.in_thread(work, done)
 
-    def when_idle(self, function: Callable[[], object]) -> None:
-        """Calls a function as soon as no thread works for this executor."""
-        self._when_idle.append(function)
-        self._go_on()
+    async def idle(self) -> None:
+        """Returns as soon as no thread works for this executor."""
+        await self._idle.wait()
 
     def _go_on(self) -> None:
         while self._waiting:
@@ -73,42 +75,45 @@ class InOrder:
             else:
                 self._tell(first)
             self._waiting.popleft()
-        functions, self._when_idle = self._when_idle, []
-        for function in functions:
-            function()
-
-
-def _no_failure(result: outcome.Outcome[None]) -> None:
-    result.unwrap()  # what a thread of ours raises is ours
+        self._idle.set()
 
 
 class Deleter:
-    """Deletes from the store what no object has any more, in one thread that starts when needed."""
+    """Deletes from the store what no object has any more, in at most one thread at a time."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, background: Background) -> None:
         self._store = store
-        self._files: SimpleQueue[list[int] | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._background = background
+        self._files: deque[int] = deque()
+        self._in_thread = False
+        self._deleting = threading.Lock()
         self._closed = False
 
     def delete(self, files: list[int]) -> None:
         """Soon."""
-        self._files.put(files)
-        if self._thread is None:
-            self._thread = in_thread(self._work, _no_failure)
+        self._files.extend(files)
+        self._go_on()
 
     def close(self) -> None:
         """The governor ends, and the whole store with it."""
         self._closed = True
-        self._files.put(None)
 
     def join(self) -> None:
-        """Waits until nothing is being deleted any more. Blocks."""
-        if self._thread is not None:
-            self._thread.join()
+        """Waits until nothing is being deleted any more, once this is closed. Blocks."""
+        with self._deleting:
+            return
+
+    def _go_on(self) -> None:
+        if self._files and not self._in_thread and not self._closed:
+            self._in_thread = True
+            self._background.in_thread(self._work, self._done)
 
     def _work(self) -> None:
-        while (files := self._files.get()) is not None:
-            for file in files:
-                if not self._closed:
-                    self._store.delete([file])
+        with self._deleting:
+            while self._files and not self._closed:
+                self._store.delete([self._files.popleft()])
+
+    def _done(self, result: outcome.Outcome[None]) -> None:
+        self._in_thread = False
+        result.unwrap()  # what a thread of ours raises is ours
+        self._go_on()

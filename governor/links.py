@@ -1,7 +1,6 @@
 """All executor processes of the governor: they are started, spoken to, and watched until they end.
 
-Everything here is called in the host loop, except the watches, which are trio tasks: each waits for
-the end of one process.
+The watches are tasks: each waits for the end of one process.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from rain.governor.messages import (
 from rain.governor.shortage import is_shortage
 from rain.governor.store import Store, remove
 from rain.governor.warden import Warden
-from rain.rpc.host import in_trio
+from rain.rpc.background import Background
 
 
 class Link(Protocol):
@@ -49,7 +48,7 @@ class Link(Protocol):
 
     def look(self) -> None: ...
 
-    def when_idle(self, function: Callable[[], object]) -> None: ...
+    async def idle(self) -> None: ...
 
     def kill(self) -> None: ...
 
@@ -66,7 +65,7 @@ class Executors:
         places: Places,
         store: Store,
         warden: Warden,
-        nursery: trio.Nursery,
+        background: Background,
         tell: Callable[[Event], object],
         log: FilteringBoundLogger,
         commands: Commands,
@@ -75,7 +74,7 @@ class Executors:
         self._store = store
         self._commands = commands
         self._warden = warden
-        self._nursery = nursery
+        self._background = background
         self._tell = tell
         self._log = log
         self._links: dict[int, Link] = {}
@@ -119,7 +118,7 @@ class Executors:
         self._warden.watch(link.process.pid)
         self._links[number] = link
         self._log.debug("executor started", executor=number, pid=link.process.pid)
-        in_trio(self._nursery.start_soon, self._watch, link)
+        self._background.start(self._watch, link)
 
     def _link(self, number: int, runner: str) -> Link:
         places = self._places
@@ -127,9 +126,20 @@ class Executors:
             from rain.governor.cbor_link import CborLink  # noqa: PLC0415 # few governors need it
 
             program = start_program(number, self._commands[runner], places)
-            return CborLink(number, runner, program, places, self._store, self._tell, self._blame)
+            return CborLink(
+                number,
+                runner,
+                program,
+                places,
+                self._store,
+                self._background,
+                self._tell,
+                self._blame,
+            )
         started = start_executor(number, places)
-        return ExecutorLink(number, started, places, self._store, self._tell, self._blame)
+        return ExecutorLink(
+            number, started, places, self._store, self._background, self._tell, self._blame
+        )
 
     def look(self) -> None:
         """Reads the answers that executors have not asked to be looked at."""
@@ -163,12 +173,9 @@ class Executors:
         del self._links[link.number]
         link.died()
         link.close()
-        idle = trio.Event()
-        link.when_idle(lambda: in_trio(idle.set))
         try:
-            with trio.CancelScope(shield=True):
-                await idle.wait()
-                await trio.to_thread.run_sync(remove, self._places.folder(link.number))
+            await link.idle()  # or until the governor ends, which removes all folders
+            await trio.to_thread.run_sync(remove, self._places.folder(link.number))
         except OSError as error:  # something that escaped from its group may still write there
             self._log.warning(
                 "executor folder not removed", executor=link.number, reason=str(error)

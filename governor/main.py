@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import trio
@@ -15,7 +16,7 @@ from rain.base.address import spell_address
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
 from rain.common.secret_file import keep_secret
-from rain.daemon import garbage, lifetime, logs, sampling
+from rain.daemon import garbage, lifetime, logs, program, sampling
 from rain.daemon.folders import default_log_folder, default_work_folder, make_folder
 from rain.governor.arrivals import PYTHON
 from rain.governor.builtin import Builtins
@@ -31,7 +32,7 @@ from rain.governor.store import Store, remove
 from rain.governor.warden import Warden
 from rain.governor.work_folder import WorkFolder
 from rain.governor.zero import ZeroService
-from rain.rpc import host
+from rain.rpc.background import Background
 from rain.rpc.governor_endpoint import Upstream, connect_governor
 from rain.rpc.streams import GovernorStreams
 from rain.stream.machine import machine_id
@@ -48,24 +49,33 @@ def run_governor(settings: GovernorSettings) -> int:
     log = logs.configure("governor", folder, settings.log_level)
 
     async def govern() -> int:
-        if settings.zero:
-            return await _zero(settings, log)
-        return await _govern(settings, commands, folder, log)
+        async with trio.open_nursery() as nursery:
+            if settings.zero:
+                status = await _zero(settings, nursery, log)
+            else:
+                status = await _govern(settings, commands, folder, nursery, log)
+            nursery.cancel_scope.cancel()
+        return status
 
     garbage.seldom()
     sampling.start_if_asked("governor")
     try:
-        return host.run(govern)
+        return program.run(govern)
     finally:
         logs.close()
 
 
 async def _govern(
-    settings: GovernorSettings, commands: Commands, logs_in: Path, log: FilteringBoundLogger
+    settings: GovernorSettings,
+    commands: Commands,
+    logs_in: Path,
+    nursery: trio.Nursery,
+    log: FilteringBoundLogger,
 ) -> int:
+    background = Background(nursery)
     executor_logs = make_folder(logs_in / "executors", "log folder")
     folder = WorkFolder.make(settings.work_folder or default_work_folder("governor"))
-    warden = Warden(folder.root)
+    warden = Warden(folder.root, background)
     try:
         store = Store(folder.data)
         reactor = Reactor(
@@ -78,7 +88,7 @@ async def _govern(
             one_by_one=frozenset(commands),
             idle_seconds=settings.idle_seconds,
         )
-        service = Service(reactor, store, log)
+        service = Service(reactor, store, background, log)
         server = spell_address(settings.server_host, settings.server_port)
         secret_file = None
         if settings.secret is not None:
@@ -88,21 +98,22 @@ async def _govern(
             folder.executors, executor_logs, folder.data, server, secret_file, warden.origin
         )
 
-        async def work(upstream: Upstream) -> int:
-            async with trio.open_nursery() as nursery:
-                executors = Executors(places, store, warden, nursery, service.tell, log, commands)
-                builtins = Builtins(store, folder.runs, warden, nursery, service.tell)
-                reader = StreamReader(server, machine=_machine(settings), secret=settings.secret)
-                fetcher = Fetcher(reader, store, service.tell, log)
-                try:
-                    service.open(executors, builtins, fetcher, upstream)
-                    seconds = settings.monitoring_seconds
-                    nursery.start_soon(keep_sampling, seconds, service.tell, log)
-                    return await _until_the_end(settings, service, upstream, log)
-                finally:
-                    await wind_down(service, fetcher, executors, nursery)
-
-        return await _registered(settings, service, log, work)
+        async with (
+            _registered(settings, service, nursery, log) as upstream,
+            trio.open_nursery() as processes,
+        ):
+            of_processes = Background(processes)
+            executors = Executors(places, store, warden, of_processes, service.tell, log, commands)
+            builtins = Builtins(store, folder.runs, warden, of_processes, service.tell)
+            reader = StreamReader(server, machine=_machine(settings), secret=settings.secret)
+            fetcher = Fetcher(reader, store, background, service.tell, log)
+            try:
+                service.open(executors, builtins, fetcher, upstream)
+                seconds = settings.monitoring_seconds
+                processes.start_soon(keep_sampling, seconds, service.tell, log)
+                return await _until_the_end(settings, service, upstream, log)
+            finally:
+                await wind_down(service, fetcher, executors, processes)
     finally:
         try:
             remove(folder.root)
@@ -112,45 +123,42 @@ async def _govern(
 
 
 async def wind_down(
-    service: Service, fetcher: Fetcher, executors: Executors, nursery: trio.Nursery
+    service: Service, fetcher: Fetcher, executors: Executors, processes: trio.Nursery
 ) -> None:
-    """Ends all that a governor does; the nursery then waits for the ends of its processes."""
+    """Ends all that a governor does; the nursery then waits for the ends of the processes."""
     service.close()
     fetcher.close()
     executors.kill_all()
-    # What the host has asked trio to start must have begun, or nobody would see it end.
-    begun = trio.Event()
-    host.in_trio(begun.set)
     with trio.CancelScope(shield=True):
-        await begun.wait()
         await trio.to_thread.run_sync(service.join)
-    nursery.cancel_scope.cancel()
+    processes.cancel_scope.cancel()
 
 
-async def _zero(settings: GovernorSettings, log: FilteringBoundLogger) -> int:
-    service = ZeroService(settings.resources)
-
-    async def work(upstream: Upstream) -> int:
+async def _zero(
+    settings: GovernorSettings, nursery: trio.Nursery, log: FilteringBoundLogger
+) -> int:
+    service = ZeroService(settings.resources, Background(nursery))
+    async with _registered(settings, service, nursery, log) as upstream:
         service.open(upstream)
         return await _until_the_end(settings, service, upstream, log)
 
-    return await _registered(settings, service, log, work)
 
-
+@asynccontextmanager
 async def _registered(
     settings: GovernorSettings,
     service: Service | ZeroService,
+    nursery: trio.Nursery,
     log: FilteringBoundLogger,
-    work: Callable[[Upstream], Awaitable[int]],
-) -> int:
-    """Listens, registers, and works until the end."""
+) -> AsyncGenerator[Upstream]:
+    """Listens and is registered with the server meanwhile."""
     incarnation = GovernorId(secrets.randbits(63))
     machine = _machine(settings)
     streams = GovernorStreams(
-        settings.host, settings.port, service, incarnation, machine, settings.secret
+        nursery, settings.host, settings.port, service, incarnation, machine, settings.secret
     )
     try:
         upstream = await connect_governor(
+            nursery,
             settings.server_host,
             settings.server_port,
             service,
@@ -168,7 +176,7 @@ async def _registered(
                 data_address=streams.address,
                 resources=settings.resources.as_dict(),
             )
-            return await work(upstream)
+            yield upstream
         finally:
             upstream.close()
     finally:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rain.rpc.host import Bell
+import trio
 
 
 class Parting:
     """That half of a `ControlHandler` which every governor has; `ended` waits for it."""
 
     def __init__(self) -> None:
-        self._ended = Bell()
+        self._ended = trio.Event()
         self.lost_server = ""  # why, once it is lost
         self.told_to_stop = ""  # by the server, and why
 
@@ -19,9 +19,9 @@ class Parting:
 
     def stop(self, reason: str) -> None:
         self.told_to_stop = reason or "the server gave no reason"
-        self._ended.ring()
+        self._ended.set()
 
     def left(self, cause: str) -> None:
         if not self.told_to_stop:  # else the end was announced, and is in order
             self.lost_server = cause or "the connection ended"
-        self._ended.ring()
+        self._ended.set()

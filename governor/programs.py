@@ -1,8 +1,8 @@
 """The task `run`: external programs, each in a folder of its own and a process group of its own.
 
-What is short is done at once in the host loop: the files of the folder, the start, and what comes
-after the end, of which a descriptor of the process tells. To pass each step on to trio and to a
-thread would cost more than to start a program. What may take longer goes there.
+What is short is done at once: the files of the folder, the start, and what comes after the end, of
+which a descriptor of the process tells. To pass each step on to a thread would cost more than to
+start a program. What may take longer goes there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from rain.governor.shortage import is_shortage
 from rain.governor.store import Store
 from rain.governor.strays import kill_tree, marked
 from rain.governor.warden import Warden
-from rain.rpc.host import Timer, Watch, call_later, in_trio
+from rain.rpc.background import Background, Timer, Watch
 
 _STOPPED: Final = Failed("the task was stopped")
 
@@ -68,24 +68,24 @@ class Run:
 
 
 class Programs:
-    """All external programs of the governor. What is not async is called in the host loop."""
+    """All external programs of the governor."""
 
     def __init__(
         self,
         store: Store,
         folder: Path,
         warden: Warden,
-        nursery: trio.Nursery,
+        background: Background,
         tell: Callable[[Event], object],
     ) -> None:
         self._store = store
         self._folder = folder
         self._warden = warden
-        self._nursery = nursery
+        self._background = background
         self._tell = tell
         self._runs: dict[int, Run] = {}
         self._environment = dict(os.environ)
-        in_trio(nursery.start_soon, self._end_with_the_governor)
+        background.start(self._end_with_the_governor)
 
     def start(self, effect: RunBuiltin) -> None:
         """Begins; `BuiltinDone` follows."""
@@ -99,7 +99,7 @@ class Programs:
         if is_quick_to_lay_out(job, program):
             self._begin(run, attempt(effect, lay_out, job, program))
         else:
-            in_trio(self._nursery.start_soon, self._begin_slowly, run)
+            self._background.start(self._begin_slowly, run)
 
     async def _begin_slowly(self, run: Run) -> None:
         job = run.job
@@ -125,9 +125,9 @@ class Programs:
         except OSError:
             self._let_go(run, process)
             raise
-        run.watch = Watch(run.descriptor, lambda: self._ended(run, process))
+        run.watch = self._background.watch(run.descriptor, lambda: self._ended(run, process))
         if run.program.timeout is not None:
-            run.timer = call_later(run.program.timeout, self._time_out, run)
+            run.timer = self._background.later(run.program.timeout, self._time_out, run)
 
     def stop(self, number: int) -> None:
         """Nobody wants the result; the end follows, if it has not come already."""
@@ -173,7 +173,7 @@ class Programs:
         if is_quick_to_take(run.job, run.program, failed is None):
             self._done(run, _take(run, failed))
         else:
-            in_trio(self._nursery.start_soon, self._finish_slowly, run, failed)
+            self._background.start(self._finish_slowly, run, failed)
 
     async def _finish_slowly(self, run: Run, failed: Failed | None) -> None:
         self._done(run, await trio.to_thread.run_sync(_take, run, failed))

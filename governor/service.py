@@ -1,6 +1,6 @@
-"""The governor's border: what happens becomes events, a pulse makes turns, effects are carried out.
+"""The governor's border: what happens becomes events, turns take them, effects are carried out.
 
-A turn is a plain function in the host loop. All that has arrived before it is one batch.
+All that has arrived before a turn is one batch (`rain.daemon.turns`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId
 from rain.base.wire import GovernorReport, Orders, Update
+from rain.daemon.turns import Turns
 from rain.governor.builtin import Builtins
 from rain.governor.fetch import Fetcher
 from rain.governor.file_work import Deleter
@@ -34,9 +35,7 @@ from rain.governor.messages import (
 from rain.governor.parting import Parting
 from rain.governor.reactor import Reactor
 from rain.governor.store import Store
-from rain.rpc.alarm import Alarm
-from rain.rpc.host import Pulse
-from rain.rpc.sequel import running_loop
+from rain.rpc.background import Background
 from rain.stream.holder import Held, InFile, InFolder, InMemory
 
 
@@ -54,19 +53,20 @@ class Service(Parting):
     The carriers of effects are set by `open`, since they need to tell events to the service.
     """
 
-    def __init__(self, reactor: Reactor, store: Store, log: FilteringBoundLogger) -> None:
+    def __init__(
+        self, reactor: Reactor, store: Store, background: Background, log: FilteringBoundLogger
+    ) -> None:
         super().__init__()
         self._reactor = reactor
         self._store = store
-        self._deleter = Deleter(store)
+        self._deleter = Deleter(store, background)
         self._log = log
         self._events: list[Event] = []
-        self._loop = running_loop()
-        self._pulse = Pulse(self._turn)
-        self._alarm = Alarm(self._tick, time.monotonic)
+        self._background = background
+        self._turns = Turns(self._turn, self._settle, time.monotonic)
+        self._next_time = inf  # when time alone asks for a turn
         self._upstream: Upward | None = None
         self._carriers: tuple[Executors, Builtins, Fetcher] | None = None
-        self._is_open = False
 
     def open(
         self, executors: Executors, builtins: Builtins, fetcher: Fetcher, upstream: Upward
@@ -74,14 +74,12 @@ class Service(Parting):
         """From now on there are turns, with all that has arrived so far."""
         self._carriers = (executors, builtins, fetcher)
         self._upstream = upstream
-        self._is_open = True
-        self._pulse.poke()
+        self._background.start(self._turns.run)
+        self._turns.ring()
 
     def close(self) -> None:
         """No turns any more."""
-        self._is_open = False
-        self._pulse.stop()
-        self._alarm.stop()
+        self._turns.stop()
         self._deleter.close()
 
     def join(self) -> None:
@@ -91,8 +89,7 @@ class Service(Parting):
     def tell(self, event: Event) -> None:
         """Something has happened."""
         self._events.append(event)
-        if self._is_open:
-            self._pulse.poke()
+        self._turns.ring()
 
     # What the server says.
 
@@ -102,6 +99,8 @@ class Service(Parting):
         self.tell(OrdersReceived(orders))
 
     def report(self) -> GovernorReport:
+        if self._events and self._carriers is not None:
+            self._turn()  # so that it tells what the orders before it have led to
         return self._reactor.report("" if self._upstream is None else self._upstream.address)
 
     # What readers of data ask.
@@ -120,8 +119,11 @@ class Service(Parting):
     def _turn(self) -> None:
         if self._carriers is None or self._upstream is None:
             raise InvariantError("a turn before the governor was opened")
-        events, self._events = self._events, []
         executors = self._carriers[0]
+        if time.monotonic() >= self._next_time:
+            executors.look()  # what they have answered by now comes before the time
+            self.tell(Tick())
+        events, self._events = self._events, []
         free = self._store.free() if self._reactor.lingers else inf
         for effect in self._reactor.turn(time.monotonic(), events, free):
             # These two are for every task.
@@ -131,18 +133,10 @@ class Service(Parting):
                 self._upstream.update(effect.update)
             else:
                 self._carry(effect, *self._carriers)
-        # Behind what the turn has said to the server, which leaves when the turn is over.
-        self._loop.follow(self._set_alarm)
 
-    def _set_alarm(self) -> None:
-        if self._is_open:
-            self._alarm.set(self._reactor.next_time())
-
-    def _tick(self) -> None:
-        """Time for a turn. What executors have answered by now comes before it."""
-        if self._carriers is not None:
-            self._carriers[0].look()
-        self.tell(Tick())
+    def _settle(self) -> float:
+        self._next_time = self._reactor.next_time()
+        return self._next_time
 
     def _carry(
         self, effect: RareEffect, executors: Executors, builtins: Builtins, fetcher: Fetcher

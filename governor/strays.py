@@ -24,8 +24,7 @@ import outcome
 
 from rain.base.executor_protocol import ORIGIN
 from rain.base.ids import SessionId
-from rain.rpc.host import call_later
-from rain.rpc.threads import in_thread
+from rain.rpc.background import Background
 
 ROUNDS = 100
 """A process may start others while it is being looked for; it is not chased for ever."""
@@ -78,19 +77,20 @@ def kill_marked(words: Collection[str]) -> None:
 class Strays:
     """Whose time is over is looked for in a thread, for many words at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, background: Background) -> None:
+        self._background = background
         self._over: list[str] = []
         self._busy = False
 
     def end(self, word: str) -> None:
-        """The processes with this word are to be killed soon. Called in the host."""
+        """The processes with this word are to be killed soon."""
         self._over.append(word)
         self._plan(PAUSE)
 
     def _plan(self, pause: float) -> None:
         if self._over and not self._busy:
             self._busy = True
-            call_later(pause, self._begin)
+            self._background.later(pause, self._begin)
 
     def _begin(self) -> None:
         over, self._over = self._over, []
@@ -100,7 +100,7 @@ class Strays:
             kill_marked(over)
             return time.monotonic() - started
 
-        in_thread(sweep, self._done)
+        self._background.in_thread(sweep, self._done)
 
     def _done(self, took: outcome.Outcome[float]) -> None:
         self._busy = False

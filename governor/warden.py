@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rain.base.executor_protocol import ORIGIN
 from rain.governor.strays import Origin, Strays
+from rain.rpc.background import Background
 
 _SCRIPT = """
 trap '' HUP INT TERM
@@ -40,9 +41,9 @@ chmod -R u+rwx -- "$1" && rm -rf -- "$1"
 class Warden:
     """The governor's end of it."""
 
-    def __init__(self, work_folder: Path) -> None:
+    def __init__(self, work_folder: Path, background: Background) -> None:
         self.origin = Origin()
-        self.strays = Strays()
+        self.strays = Strays(background)
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", _SCRIPT, "rain-warden", str(work_folder), self.origin.token, ORIGIN],
             stdin=subprocess.PIPE,

@@ -5,6 +5,8 @@ It measures the server alone. It holds no data: outputs are empty, and copies ar
 
 from __future__ import annotations
 
+import trio
+
 from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, session_of, spell
 from rain.base.resources import Resources
@@ -12,20 +14,20 @@ from rain.base.wire import GovernorReport, Orders, Update
 from rain.governor.parting import Parting
 from rain.governor.reactor import HEARTBEAT
 from rain.governor.service import Upward
-from rain.rpc.host import Timer, call_later
+from rain.rpc.background import Background
 from rain.stream.holder import Held
 
 
 class ZeroService(Parting):
     """Implements `ControlHandler` and `StreamSource` without any state but the kinds."""
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, background: Background) -> None:
         super().__init__()
+        self._background = background
         self._resources = resources
         self._outputs: dict[SessionId, dict[KindId, int]] = {}  # how many, by the kind of task
         self._upstream: Upward | None = None
         self._early: list[Orders] = []  # what came before the registration was complete
-        self._heartbeat: Timer | None = None
 
     def open(self, upstream: Upward) -> None:
         """The registration is complete."""
@@ -33,12 +35,7 @@ class ZeroService(Parting):
         early, self._early = self._early, []
         for orders in early:
             self.order(orders)
-        self._beat()
-
-    async def ended(self) -> None:
-        await super().ended()
-        if self._heartbeat is not None:
-            self._heartbeat.cancel()
+        self._background.start(self._beat, upstream)
 
     def order(self, orders: Orders) -> None:
         if self._upstream is None:
@@ -77,7 +74,7 @@ class ZeroService(Parting):
     def find(self, object_id: ObjectId) -> Held | None:
         return None  # it holds nothing
 
-    def _beat(self) -> None:
-        if self._upstream is not None:
-            self._upstream.update(Update())
-            self._heartbeat = call_later(HEARTBEAT, self._beat)
+    async def _beat(self, upstream: Upward) -> None:
+        while True:
+            upstream.update(Update())
+            await trio.sleep(HEARTBEAT)

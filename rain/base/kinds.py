@@ -4,10 +4,6 @@ Ten thousand calls of one function share their type, name, resources, labels and
 shared part is a kind: the client counts it once, tells it once, and each task then names it by its
 id. Kinds are told once per session on the way to the server and once per governor on the way down,
 and are forgotten with their session.
-
-A kind that came in a message has the bytes in which it came, so that it is passed on as it is. What
-these mean is known to the codec alone (`rain.rpc.codec.kinds`), and no copy of a kind with other
-fields has them.
 """
 
 import enum
@@ -36,7 +32,6 @@ class ObjectKind:
     data_type: DataType = DataType.BLOB
     user: str = ""  # JSON of the user's own attributes, "" for none
     size_hint: int = 0  # expected bytes, 0 for unknown
-    packed: bytes = field(default=b"", init=False, eq=False, repr=False)  # see `keep_packed`
 
     @property
     def spelled(self) -> str:
@@ -59,9 +54,3 @@ class TaskKind:
     duration_hint: float = 0.0  # expected seconds, 0 for unknown
     constraints: Constraints | None = None
     tries: int = 1  # how often it may be tried before it has failed
-    packed: bytes = field(default=b"", init=False, eq=False, repr=False)  # see `keep_packed`
-
-
-def keep_packed(kind: TaskKind | ObjectKind, packed: bytes) -> None:
-    """Puts the bytes in which a kind travels beside it; they say nothing that it does not say."""
-    object.__setattr__(kind, "packed", packed)

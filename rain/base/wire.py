@@ -18,8 +18,8 @@ from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 8
-GOVERNOR_VERSION = 7
+CLIENT_VERSION = 9
+GOVERNOR_VERSION = 8
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""

@@ -36,7 +36,6 @@ from rain.scheduler import DEFAULT
 )
 @seconds("--scheduler-limit", 10.0, "Interrupt who plans for longer; then rain plans.", 0.001)
 @count("--overbooking", 2048, "How many tasks a governor may be told of at once, at most.")
-@seconds("--awake", 0.001, "How long to wait for one short task without sleep, if cpus are free.")
 @seconds("--governor-timeout", 20.0, "A governor that is silent for longer is taken for lost.", 1.0)
 @silence(
     "--client-timeout",
@@ -95,7 +94,6 @@ def server(
     scheduler_options: tuple[str, ...],
     scheduler_limit: float,
     overbooking: int,
-    awake: float,
     governor_timeout: float,
     client_timeout: float | None,
     infeasible_grace: float,
@@ -155,7 +153,6 @@ def server(
             None if event_log_limit == "none" else size("--event-log-limit", event_log_limit),
         ),
         client_silence=client_timeout,
-        awake=awake,
         http=http,
         reactor=ReactorSettings(
             overbooking=overbooking,

@@ -32,7 +32,7 @@ def seldom() -> None:
     gc.set_threshold(YOUNG, 50, 100)
 
 
-class Nursery:
+class LargeSubmissions:
     """Spares the collector what large submissions bring. All of it is alive, and goes by itself.
 
     What is garbage meanwhile, such as a connection that was closed, would be spared with it for

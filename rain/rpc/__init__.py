@@ -1,5 +1,25 @@
-"""The border to Cap'n Proto: the only folder that imports capnp or asyncio.
+"""The border to Cap'n Proto: connections, what travels on them, and who calls what.
 
-Everything outside speaks in the values of `rain.base.wire` and in the protocols of
-`rain.rpc.handlers`; nobody else sees a promise, a reader or a capability.
+How a call travels, from `client.wait(...)` to the reactor and back:
+
+1. `client_endpoint.py` has the methods that clients use. It makes a value (`codec/requests.py`),
+   writes it as a dict of fields, and hands it to `client_calls.py`, which makes the call and waits
+   for the answer.
+2. `peer.py` makes a message of it. A peer is one side of a connection: it speaks Cap'n Proto's RPC
+   (`calling.py` for our calls, `serving.py` for theirs, `objects.py` for what may be called), and
+   knows no socket, loop or clock. `capnproto/` writes and reads messages from the schemas.
+3. A driver moves the bytes: `caller.py` in clients, where any thread may call and one thread
+   receives; `link.py` in daemons, where one trio task receives and one sends.
+4. At the server `serving.py` finds the object and the method, `offer.py` reads the parameters (what
+   is wrong with them is the caller's fault), and `server_client.py` calls the handler
+   (`handlers.py`) that `rain/server/links.py` implements. It makes an event of the call, and a turn
+   of the reactor takes it.
+5. An effect of some turn answers. The reply (`replies.py`) writes the results, and the return goes
+   back the same way. `client_calls.py` finds who waits, reads the results, and wakes the thread.
+
+Orders to governors and their updates travel alike (`server_governor.py`, `governor_endpoint.py`).
+
+How a connection begins: `port.py` accepts, `handshake.py` lets the peer in, `listener.py` makes a
+link, and `server_endpoint.py` offers the registration. `dialing.py` is the other side of it. Large
+data goes its own way, over streams (`rain/stream`, `streams.py`).
 """

@@ -29,8 +29,8 @@ from contextlib import suppress
 
 from rain.base.errors import ProtocolError
 from rain.base.silence import BEAT, Silence
-from rain.rpc.codec.border import MESSAGE_LIMIT
 from rain.rpc.peer import Peer
+from rain.rpc.sizes import MESSAGE_LIMIT
 
 READ_SIZE = 256 * 1024
 
@@ -70,7 +70,8 @@ class Caller:
     """One connection, for any thread. It ends with `close`, or when the other side ends it."""
 
     def __init__(self, connected: socket.socket, silence_limit: float | None = None) -> None:
-        self.peer = Peer(self._say, None, MESSAGE_LIMIT)
+        self._said: deque[bytes] = deque()
+        self.peer = Peer(self._said.append, None, MESSAGE_LIMIT, flush=self._flush)
         self.cause: str | None = None  # why it ended, or is about to
         self.fault = ""  # what was wrong with what the other side said
         self.silence = 0.0  # seconds of it that were the cause of the end
@@ -80,7 +81,6 @@ class Caller:
         self._socket = connected
         self._lock = threading.RLock()  # around sending
         self._busy = False  # somebody sends; in the same thread only a signal handler sees that
-        self._said: deque[bytes] = deque()
         self._piece: _Piece | None = None
         self._wake_reading, self._wake_writing = socket.socketpair()
         self._wake_writing.setblocking(False)
@@ -111,8 +111,7 @@ class Caller:
 
     # Sending: in any thread.
 
-    def _say(self, message: bytes) -> None:
-        self._said.append(message)
+    def _flush(self) -> None:
         if self._send():
             self._wake()  # the thread goes on when the socket takes more
 

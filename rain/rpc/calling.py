@@ -6,17 +6,17 @@ steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import TypeAlias
 
-from attrs import define, frozen
+from attrs import Factory, define, frozen
 
 from rain.base.errors import ProtocolError
-from rain.rpc.codec.plain import check_size
 from rain.rpc.interface import Fields, Method
 from rain.rpc.objects import Exports, Remote, opened
 from rain.rpc.protocol import MESSAGE
+from rain.rpc.sizes import check_size
 
 
 class CallError(Exception):
@@ -24,7 +24,7 @@ class CallError(Exception):
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
-        self.kind = kind  # "failed", "overloaded", "disconnected" or "unimplemented"
+        self.kind = kind  # "failed", "overloaded", "disconnected", "unimplemented" or "cancelled"
         self.reason = reason
 
 
@@ -39,6 +39,9 @@ class Question:
     method: Method | None  # None for the bootstrap
     on_return: OnReturn
     lent: tuple[int, ...] = ()  # numbers of the objects in its parameters
+    is_given_up: bool = False
+    handed: list[object] = Factory(list)
+    """Has one entry from the step on that hands the message over to what sends it."""
 
 
 @frozen
@@ -51,11 +54,27 @@ class Request:
     on_return: OnReturn
 
 
+@frozen
+class Written:
+    """A call that was not made yet."""
+
+    message: bytes
+    question: Question
+
+
 class Calling:
     """The questions of one side by their numbers."""
 
-    def __init__(self, say: Callable[[bytes], object], exports: Exports) -> None:
+    def __init__(
+        self,
+        say: Callable[[bytes], object],
+        exports: Exports,
+        hand: Callable[[bytes], object],
+        flush: Callable[[], object],
+    ) -> None:
         self._say = say
+        self._hand = hand  # only hands bytes over to what sends them when it is flushed
+        self._flush = flush
         self._exports = exports
         self._numbers = count()
         self._questions: dict[int, Question] = {}
@@ -73,48 +92,65 @@ class Calling:
         # it at any time.
         return Remote({"promisedAnswer": {"questionId": number}})
 
-    def call_all(self, requests: Iterable[Request]) -> Question | None:
-        """Makes several calls that no other call comes between; gives the last one.
+    def write(self, requests: Iterable[Request]) -> list[Written]:
+        """The messages of calls. What cannot be written leaves nothing behind."""
+        return [self._written(request) for request in requests]
 
-        Each message is written before any leaves: what cannot be written leaves nothing behind.
-        None when the connection has ended, which everybody is told here and now.
+    def say(self, calls: Sequence[Written]) -> None:
+        """Makes calls that were written; no other call comes between them.
+
+        When the connection has ended, everybody who waits is told so here and now.
         """
-        messages: list[bytes] = []
-        questions: list[Question] = []
-        for request in requests:
-            message, question = self._asked(request)
-            messages.append(message)
-            questions.append(question)
-        for question in questions:
-            self._questions[question.id] = question
-        if self._ended is not None:  # if it ended before the line above, nobody else tells them
-            for question in questions:
-                if self._questions.pop(question.id, None) is not None:
-                    question.on_return(self._ended)
-            return None
-        self._say(messages[0] if len(messages) == 1 else b"".join(messages))
-        return questions[-1]
+        handed = calls[-1].question.handed
+        try:
+            for call in calls:
+                self._questions[call.question.id] = call.question
+            if self._ended is not None:  # if it ended before the line above, nobody else tells them
+                for call in calls:
+                    if self._questions.pop(call.question.id, None) is not None:
+                        call.question.on_return(self._ended)
+                return
+            content = calls[0].message if len(calls) == 1 else b"".join(c.message for c in calls)
+            # No signal is handled inside, if that is a function of C: either nothing was handed
+            # over, or it is noted.
+            handed.extend(map(self._hand, (content,)))
+        except BaseException:  # an interruption
+            if not handed:
+                for call in calls:
+                    self._questions.pop(call.question.id, None)
+            raise
+        self._flush()
+
+    def is_open(self, question: Question) -> bool:
+        """Whether a call was made and has not returned."""
+        return self._questions.get(question.id) is question
 
     def give_up(self, question: Question) -> None:
-        """Nobody waits for the results of this call: the other side is told, nobody else is."""
-        if self._questions.get(question.id) is question:
-            question.on_return = _ignore
+        """Nobody waits for the results of this call any more: the other side is told.
+
+        Results that are on their way already are still returned, and otherwise that the call was
+        cancelled.
+        """
+        if self.is_open(question) and not question.is_given_up:
+            question.is_given_up = True
             # The return may cross it, and then this is ignored: numbers are not used again soon.
             self._finish(question.id, release=True)
 
     def returned(self, returned: Fields) -> None:
         """The other side has answered."""
         number = returned["answerId"]
-        question = self._questions.pop(number, None)
+        question = self._questions.get(number)
         if question is None:
             raise ProtocolError(f"an answer to the question {number}, which nobody has asked")
         if returned["releaseParamCaps"]:
             for lent in question.lent:
                 self._exports.release(lent, 1)
-        if question.on_return is _ignore:  # it was given up, or is the bootstrap
+        if question.method is None:  # the bootstrap
+            del self._questions[number]
             return
-        outcome = _outcome(question.method, returned)
-        if not returned["noFinishNeeded"]:
+        outcome = _outcome(question.method, returned)  # if that fails, the end tells who has asked
+        del self._questions[number]
+        if not returned["noFinishNeeded"] and not question.is_given_up:
             self._finish(number, release=False)
         question.on_return(outcome)
 
@@ -125,7 +161,7 @@ class Calling:
             _, question = self._questions.popitem()
             question.on_return(self._ended)
 
-    def _asked(self, request: Request) -> tuple[bytes, Question]:
+    def _written(self, request: Request) -> Written:
         method, params = request.method, request.params
         number = self._number()
         table: list[Fields] = []
@@ -136,11 +172,11 @@ class Calling:
             "target": request.target.target,
             "interfaceId": method.interface,
             "methodId": method.number,
-            "params": {"content": method.params.within(params), "capTable": table},
+            "params": {"content": (method.params, params), "capTable": table},
         }
         message = check_size(method.name, MESSAGE.write({"call": call}))
         lent = tuple(entry["senderHosted"] for entry in table)
-        return message, Question(number, method, request.on_return, lent)
+        return Written(message, Question(number, method, request.on_return, lent))
 
     def _number(self) -> int:
         """A number for a question: used again after four thousand million, if it is free then."""
@@ -165,7 +201,7 @@ def _outcome(method: Method | None, returned: Fields) -> Fields | CallError:
         exception = returned["exception"]
         return CallError(exception["type"], exception["reason"])
     if "canceled" in returned:
-        return CallError("failed", "the call was cancelled")
+        return CallError("cancelled", "it was given up")
     raise ProtocolError("a call returns in a way that nobody has asked for")
 
 

@@ -1,146 +1,287 @@
-"""The client's end of its connection, and what can come back from a call over it."""
+"""The calls of a client: each leaves in the thread that makes it, and its answer finds who waits.
 
-import asyncio
-from collections.abc import Callable
-from typing import Any
+The calls of one thread arrive in their order. Nothing overtakes a submission whose large constants
+are still being uploaded, whichever thread says it. The answer to a submission comes before that to
+any call behind it, so after an answer it is known whether an earlier submission was refused.
+"""
 
-import capnp
+from __future__ import annotations
 
-from rain.base.address import spell_address
-from rain.base.admission import Role, Secret
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
 from rain.base.errors import (
     ConnectionLostError,
     ProtocolError,
     RefusedError,
     SessionFailedError,
-    StartError,
 )
+from rain.base.ids import SessionId
 from rain.rpc import schema
+from rain.rpc.caller import NOT_HERE, Caller
 from rain.rpc.codec.answers import read_refusal
-from rain.rpc.codec.border import Capability, Reader, reading
-from rain.rpc.connection import Connection, NotLetInError, dial, reason_of
-from rain.rpc.running import Promise
-from rain.stream.errors import UnreachableError
-from rain.stream.protocol import NOBODY
+from rain.rpc.codec.border import reading
+from rain.rpc.interface import Fields, Interface
+from rain.rpc.peer import CallError, Remote, Request, Written
+
+T = TypeVar("T")
+
+_METHODS = Interface.of(schema.client.ClientService).methods
 
 
-class Calls:
-    """A registered connection. All of its methods belong to the loop of the connection."""
+LOOK_AGAIN = 0.1
+"""Seconds after which it is looked whether an upload has ended, though nobody said so."""
+
+
+class GivenUpError(Exception):
+    """The server does not answer a call that nobody waits for any more."""
+
+
+class Asked(Generic[T]):
+    """One call, and where a thread waits for its answer.
+
+    Ctrl-C may come between any two steps. Who does not wait any more leaves the answer to an heir.
+    """
 
     def __init__(
-        self,
-        connection: Connection,
-        service: Capability,
-        where: str,
-        key: bytes = NOBODY,
-        why_lost: Callable[[], str] | None = None,
+        self, read: Callable[[Fields], T], lost: Callable[[CallError], ConnectionLostError]
     ) -> None:
-        self.where = where
-        self.key = key  # goes with uploads
-        self._service: Capability | None = service
-        self.connection = connection
-        connection.tell_close(self._drop)
-        self._reason = ""  # why the server closed the connection, if it said so
-        self._closed_here = False
+        self.calls: list[Written] = []  # the parts of it
+        self._read = read
+        self._lost = lost
+        self._empty = threading.Lock()
+        self._empty.acquire()
+        self._content: list[T | Exception] = []  # none yet, or one
+        self._heir: Callable[[T | Exception], object] | None = None
+
+    def returned(self, outcome: Fields | CallError) -> None:
+        """In the thread of the connection."""
+        try:
+            self._put(self._understand(outcome))
+        except ProtocolError as error:
+            self._put(ProtocolError(str(error)))
+            raise
+
+    def leave_to(self, heir: Callable[[T | Exception], object]) -> None:
+        """Nobody waits here any more: the answer goes there, even if it has come already."""
+        self._heir = heir
+        self._pass_on(heir)
+
+    def take(self, timeout: float | None = None) -> T:
+        """The answer, when it has come; TimeoutError after so many seconds. Raises refusals."""
+        limit = -1 if timeout is None else min(max(timeout, 0), threading.TIMEOUT_MAX)
+        if not self._empty.acquire(timeout=limit):
+            raise TimeoutError
+        (content,) = self._content
+        if isinstance(content, Exception):
+            raise content
+        return content
+
+    def _understand(self, outcome: Fields | CallError) -> T | Exception:
+        if isinstance(outcome, CallError):
+            return GivenUpError() if outcome.kind == "cancelled" else self._lost(outcome)
+        with reading("an answer"):
+            if "refusal" in outcome:
+                refusal = read_refusal(outcome["refusal"])
+                if isinstance(refusal, str):
+                    return RefusedError(refusal)
+                if refusal is not None:
+                    return SessionFailedError(refusal)
+            return self._read(outcome)
+
+    def _put(self, content: T | Exception) -> None:
+        self._content.append(content)
+        self._empty.release()
+        if self._heir is not None:
+            self._pass_on(self._heir)
+
+    def _pass_on(self, heir: Callable[[T | Exception], object]) -> None:
+        try:
+            content = self._content.pop()  # a single step, so that two threads pass it on once
+        except IndexError:  # it has not come, or is there already
+            return
+        heir(content)
+
+
+class _Upload:
+    """What a thread sends ahead of its submission."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.over = threading.Event()
+
+
+class ClientCalls:
+    """What one registered client asks. For any thread."""
+
+    def __init__(
+        self, caller: Caller, service: Remote, where: str, why_lost: Callable[[], str] | None
+    ) -> None:
+        self.failed: dict[SessionId, Exception] = {}
+        """What went wrong with submissions that nobody waited for.
+
+        It is told by the next call that concerns their session, in whatever thread.
+        """
+        self._caller = caller
+        self._service = service
+        self._where = where
         self._why_lost = why_lost  # what somebody else knows of it, "" for nothing
+        self._reason = ""  # why the server has closed the connection, if it said so in an answer
+        self._closed_here = False
+        # A signal handler may submit, or ask, while its own thread uploads.
+        self._one_uploads = threading.RLock()
+        self._upload: _Upload | None = None
+        caller.say_alive = self._say_alive
 
     @property
-    def service(self) -> Capability:
-        """What the server offers to its clients; `ConnectionLostError` when it has gone."""
-        if self._service is None or not self.connection.is_open:
-            raise self.lost()
-        return self._service
+    def unanswered(self) -> int:
+        """How many calls may still be answered; the bootstrap is never finished."""
+        return self._caller.peer.open_questions
 
-    async def answer(self, call: Promise) -> Reader:
-        """The results of a call that was sent.
+    def ask(self, method: str, params: Fields, read: Callable[[Fields], T]) -> T:
+        """Makes a call, and waits for its answer; gives it up when that is interrupted."""
+        asked = self.prepare(method, [params], read)
+        return self.make_and_take(asked)
 
-        Raises `RefusedError`, `SessionFailedError` or `ConnectionLostError`.
-        """
+    def make_and_take(self, asked: Asked[T], timeout: float | None = None) -> T:
+        """Makes a call that was prepared, and waits for its answer."""
+        due = None if timeout is None else time.monotonic() + timeout
         try:
-            results = await call
-        except capnp.KjException as error:
-            if error.type != "DISCONNECTED" and not self._reason:
-                self._reason = reason_of(error)
-            raise self.lost() from None
-        if results._has("refusal"):
-            with reading("a refusal"):
-                refusal = read_refusal(results.refusal)
-            if isinstance(refusal, str):
-                raise RefusedError(refusal)
-            raise SessionFailedError(refusal)
-        return results
+            self.make(asked, due)
+            return asked.take(None if due is None else due - time.monotonic())
+        except (ConnectionLostError, RefusedError, SessionFailedError):
+            raise
+        except BaseException:  # an interruption, or the time is over
+            self.give_up(asked)
+            raise
+
+    def prepare(
+        self, method: str, params: Sequence[Fields], read: Callable[[Fields], T]
+    ) -> Asked[T]:
+        """A call that was not made yet; of several, the answer to the last one counts."""
+        asked = Asked(read, self._lost_by)
+        on_return = [_ignore] * (len(params) - 1) + [asked.returned]
+        asked.calls = self._caller.peer.write(
+            Request(self._service, _METHODS[method], fields, then)
+            for fields, then in zip(params, on_return, strict=True)
+        )
+        return asked
+
+    def make(self, asked: Asked[T], due: float | None = None) -> None:
+        """Makes a call; `TimeoutError` if what another thread uploads takes until it is due."""
+        self._let_upload_pass(due)
+        self._check_open()
+        self._caller.peer.say(asked.calls)
+
+    def make_behind(self, asked: Asked[T], upload: Callable[[], bool]) -> None:
+        """Makes a call behind its upload. If that is refused, only its last part is sent."""
+        self._check_open()
+        with self._uploading():
+            calls = asked.calls if upload() else asked.calls[-1:]
+            self._check_open()
+            self._caller.peer.say(calls)
+
+    def tell(self, method: str, params: Fields, *, in_order: bool = True) -> None:
+        """Makes a call whose answer nobody wants. Raises `ConnectionLostError` if it cannot."""
+        calls = self._caller.peer.write([Request(self._service, _METHODS[method], params, _ignore)])
+        if in_order:
+            self._let_upload_pass()
+        self._check_open()
+        self._caller.peer.say(calls)
+
+    def has_left(self, asked: Asked[T]) -> bool:
+        """Whether a call was made, whatever came of it."""
+        return bool(asked.calls[-1].question.handed)
+
+    def give_up(self, asked: Asked[T]) -> None:
+        """Nobody waits for this answer any more."""
+        self._caller.peer.give_up(asked.calls[-1].question)
+
+    def note_failure(self, session: SessionId, answer: object) -> None:
+        """Takes the answer to a submission that nobody waits for."""
+        if isinstance(answer, Exception) and not isinstance(answer, GivenUpError):
+            self.failed.setdefault(session, answer)
+
+    def note_refusal(self, session: SessionId, answer: object) -> None:
+        """Takes the answer to a submission whose results nobody waits for any more.
+
+        That one of its tasks has failed is no news of the submission.
+        """
+        if isinstance(answer, RefusedError):
+            self.note_failure(session, answer)
+
+    def raise_failure(self, session: SessionId) -> None:
+        """Tells, once, that a submission of this session has failed."""
+        failure = self.failed.pop(session, None) if self.failed else None
+        if failure is not None:
+            raise failure
 
     def lost(self) -> ConnectionLostError:
         """The one error for a connection that has ended."""
+        caller, where = self._caller, self._where
+        if caller.cause == NOT_HERE:
+            return ConnectionLostError(NOT_HERE)
         if self._closed_here:
-            return ConnectionLostError(f"the connection to the server at {self.where} was closed")
-        if self.connection.silence:
+            return ConnectionLostError(f"the connection to the server at {where} was closed")
+        if caller.silence:
             return ConnectionLostError(
-                f"the server at {self.where} has been silent for {self.connection.silence:.0f}"
+                f"the server at {where} has been silent for {caller.silence:.0f}"
                 " seconds: it hangs, or the link to it is cut"
             )
         known = self._why_lost() if self._why_lost is not None else ""
         if known:
             return ConnectionLostError(known)
-        told = self._reason or self.connection.farewell
+        told = self._reason or caller.peer.farewell or caller.fault
         reason = f": {told}" if told else ""
-        return ConnectionLostError(f"the server at {self.where} closed the connection{reason}")
-
-    def announce_close(self) -> None:
-        """From the thread that closes: whoever asks from now on is told that."""
-        if self.connection.is_open:
-            self._closed_here = True
-
-    def give_up(self) -> None:
-        self.connection.end("the client has given the server up")
+        return ConnectionLostError(f"the server at {where} closed the connection{reason}")
 
     def close(self) -> None:
-        self.announce_close()
-        self.connection.end("closed by the client")
+        """From the thread that closes: who asks from now on is told that."""
+        if self._caller.is_usable:
+            self._closed_here = True
+        self._caller.close("closed by the client")
 
-    def _drop(self) -> None:
-        self._service = None  # in the thread of the connection, whoever else holds this object
+    def end(self) -> None:
+        """The server is lost, whatever the connection says."""
+        self._caller.close("the client has given the server up")
+
+    @contextmanager
+    def _uploading(self) -> Generator[None, None, None]:
+        """Around an upload and the submission behind it."""
+        with self._one_uploads:
+            before, upload = self._upload, _Upload()
+            try:
+                self._upload = upload
+                yield
+            finally:
+                self._upload = before  # a single step: whoever waits finds it, if told or not
+                upload.over.set()
+
+    def _let_upload_pass(self, due: float | None = None) -> None:
+        """Waits while another thread uploads; a forked child has no such thread."""
+        upload = self._upload
+        if upload is None or upload.thread == threading.get_ident():
+            return
+        while self._upload is upload and self._caller.is_usable:
+            if due is not None and time.monotonic() >= due:
+                raise TimeoutError
+            upload.over.wait(LOOK_AGAIN)
+
+    def _check_open(self) -> None:
+        if not self._caller.is_usable:
+            raise self.lost()
+
+    def _lost_by(self, error: CallError) -> ConnectionLostError:
+        if error.kind != "disconnected" and not self._reason:
+            self._reason = error.reason
+        return self.lost()
+
+    def _say_alive(self) -> None:
+        self._caller.peer.call(self._service, _METHODS["alive"], {}, _ignore)
 
 
-async def connect_client(
-    host: str,
-    port: int,
-    version: int,
-    timeout: float,
-    secret: Secret | None = None,
-    why_lost: Callable[[], str] | None = None,
-) -> Calls:
-    """Registers as a client; `StartError` says why that does not work."""
-    where = spell_address(host, port)
-    try:
-        connection = await dial(host, port, timeout, Role.CLIENT, secret)
-    except NotLetInError as error:
-        raise StartError(
-            f"the server at {where} and this client do not trust each other: {error}"
-        ) from None
-    except UnreachableError as error:
-        raise StartError(f"cannot reach the server at {error}") from None
-    except ProtocolError as error:
-        raise StartError(f"what listens at {where} is not a Rain server: {error}") from None
-    try:
-        async with asyncio.timeout(timeout):
-            bootstrap = connection.call(schema.server.ServerBootstrap)
-            answer: Any = await bootstrap.registerClient(version=version)
-            with reading("the answer to the registration"):
-                return Calls(connection, answer.service, where, answer.key, why_lost)
-    except TimeoutError:
-        connection.end("no answer")
-        reason = f"it does not answer within {timeout:g} seconds"
-        raise StartError(f"cannot reach the server at {where}: {reason}") from None
-    except ProtocolError as error:
-        connection.end("no Rain server")
-        raise StartError(f"what listens at {where} is not a Rain server: {error}") from None
-    except capnp.KjException as error:
-        connection.end("refused")
-        reason = reason_of(error)
-        if error.type == "FAILED":
-            raise StartError(f"the server at {where} refuses this client: {reason}") from None
-        raise StartError(f"what listens at {where} is not a Rain server: {reason}") from None
-    except asyncio.CancelledError:
-        connection.end("given up")
-        raise
+def _ignore(_: Fields | CallError) -> None:
+    """Nobody waits for this answer."""

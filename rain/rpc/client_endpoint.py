@@ -1,15 +1,18 @@
 """A client's connection to the server: plain blocking methods, for any thread.
 
-The connection itself lives in the background thread. A call here waits for it and can be
-interrupted; the interrupted call is cancelled on the server as well.
+A call leaves in the thread that makes it, and waits there. It can be interrupted; a wait that was
+interrupted is given up on the server as well.
 """
 
+from __future__ import annotations
+
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import count
 from pathlib import Path
+from typing import Any
 
 from rain.base.address import spell_address
 from rain.base.admission import Secret
@@ -22,7 +25,7 @@ from rain.base.errors import (
     StartError,
 )
 from rain.base.failures import OnFailure
-from rain.base.ids import ObjectId, SessionId, TaskId, session_of, spell
+from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.silence import SILENCE_LIMIT
 from rain.base.wire import (
     CLIENT_VERSION,
@@ -34,25 +37,36 @@ from rain.base.wire import (
     TaskReport,
     WaitAnswer,
 )
-from rain.rpc.background import Background, background
-from rain.rpc.client_calls import connect_client
-from rain.rpc.client_fetch import Downloads, InMemory, OnDisk
-from rain.rpc.client_requests import Box, Put
-from rain.rpc.client_session import ClientSession
-from rain.rpc.client_submit import Upload, encode_submission
+from rain.rpc.client_calls import Asked, ClientCalls, T
+from rain.rpc.client_fetch import Downloads
+from rain.rpc.client_registration import connect_client
+from rain.rpc.client_submit import Sending, Upload
+from rain.rpc.codec.answers import (
+    read_fetched,
+    read_governor_reports,
+    read_joined,
+    read_reports,
+)
 from rain.rpc.codec.requests import (
     Cancel,
-    CloseSession,
     HandlesGone,
+    JoinSession,
     OpenSession,
-    Request,
+    ReportsOf,
     Unkeep,
     Wait,
-    write_request,
+    write_cancel,
+    write_close_session,
+    write_fetch,
+    write_handles_gone,
+    write_join_session,
+    write_open_session,
+    write_reports_of,
+    write_unkeep,
+    write_wait,
 )
-from rain.rpc.codec.responses import Answer
-from rain.stream.errors import NotHereError, UnreachableError
-from rain.stream.reading import StreamReader
+from rain.rpc.codec.responses import read_opened, read_wait_answer
+from rain.rpc.interface import Fields
 
 __all__ = [
     "ClientConnection",
@@ -64,31 +78,14 @@ __all__ = [
 ]
 
 CONNECT_TIMEOUT = 10.0
-FETCH_ATTEMPTS = 3
+FETCHES_IN_FLIGHT = 64
+REPORTS_AT_ONCE = 10_000
 HANDLES_AT_ONCE = 10_000
 
 
-async def _connect(
-    thread: Background,
-    host: str,
-    port: int,
-    version: int,
-    timeout: float,
-    secret: Secret | None,
-    reader: StreamReader,
-    silence_limit: float | None,
-    why_lost: Callable[[], str] | None,
-) -> ClientSession:
-    calls = await connect_client(host, port, version, timeout, secret, why_lost)
-    session = ClientSession(calls, reader, thread)
-    calls.connection.beat(silence_limit)
-    thread.adopt(session)
-    return session
-
-
-def _close_soon(thread: Background, session: ClientSession, downloads: Downloads) -> None:
+def _close(calls: ClientCalls, downloads: Downloads) -> None:
     downloads.close()
-    thread.soon(session.close)
+    calls.close()
 
 
 class ClientConnection:
@@ -110,46 +107,48 @@ class ClientConnection:
         why_lost: Callable[[], str] | None = None,
     ) -> None:
         self.address = spell_address(host, port)
-        self._thread = background()
-        self._downloads = Downloads(self.address, secret)
-        self._calls = self._thread.run(
-            _connect,
-            self._thread,
-            host,
-            port,
-            version,
-            connect_timeout,
-            secret,
-            self._downloads.reader,
-            silence_limit,
-            why_lost,
+        self._calls, key = connect_client(
+            host, port, version, connect_timeout, secret, silence_limit, why_lost
         )
-        self._numbers = count(1)
+        self._downloads = Downloads(self.address, secret)
+        self._sending = Sending(self._calls, self._downloads.reader, key)
         self._left: set[SessionId] = set()  # submissions that left and were interrupted then
-        # At exit the thread closes what is left itself.
-        weakref.finalize(
-            self, _close_soon, self._thread, self._calls, self._downloads
-        ).atexit = False
+        # At exit all callers are closed by themselves.
+        weakref.finalize(self, _close, self._calls, self._downloads).atexit = False
+
+    # Sessions.
 
     def open_session(
         self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
     ) -> SessionId:
         """Opens a session. One that nobody waits for any more is closed when it is there."""
-        session = self._request(OpenSession(name, user, on_failure), self._close_unwanted)
-        if not isinstance(session, int):
-            raise ProtocolError("the server does not say which session it has opened")
-        return session
+        request = write_open_session(OpenSession(name, user, on_failure))
+        asked = self._calls.prepare("openSession", [request], read_opened)
+        try:
+            self._calls.make(asked)
+            return asked.take()
+        except RainError:
+            raise
+        except BaseException:  # an interruption
+            asked.leave_to(self._close_unwanted)
+            raise
 
     def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession:
-        return self._thread.run(self._calls.join_session, session, name, numbers)
-
-    def terminate(self) -> None:
-        self._thread.run(self._calls.terminate)
+        request = write_join_session(JoinSession(session, name, numbers))
+        return self._calls.ask("joinSession", request, read_joined)
 
     def close_session(self, session: SessionId) -> None:
         """Is not told when it is closed: whatever is asked next comes behind it."""
-        number = next(self._numbers)
-        self._calls.requests.tell(number, write_request(number, CloseSession(session)))
+        self._calls.tell("closeSession", write_close_session(session))
+
+    def _close_unwanted(self, session: SessionId | Exception) -> None:
+        """In the thread of the connection, or of who was interrupted."""
+        if isinstance(session, int):
+            with suppress(ConnectionLostError):
+                request = write_close_session(session)
+                self._calls.tell("closeSession", request, in_order=False)
+
+    # Submissions.
 
     def submit(self, submission: Submission) -> None:
         """Returns when the submission is accepted.
@@ -159,19 +158,14 @@ class ClientConnection:
         """
         session = submission.session
         self._calls.raise_failure(session)
-        number, box = next(self._numbers), Box()
-        messages, uploads = encode_submission(number, submission)
-        asked = False
+        asked, uploads = self._sending.prepare(submission, (), _nothing)
         try:
-            self._ask(number, messages, uploads, box.put)
-            asked = True
-            box.take()
+            self._sending.make(asked, uploads)
+            asked.take()
         except RainError:
             raise
         except BaseException:  # an interruption
-            if asked or self._calls.requests.is_open(number):
-                self._left.add(session)
-                box.leave_to(partial(self._calls.note_failure, session))
+            self._note_left(session, asked)
             raise
 
     def submit_soon(self, submission: Submission) -> None:
@@ -179,9 +173,9 @@ class ClientConnection:
 
         If it is refused, the next call that concerns its session says so.
         """
-        session, number = submission.session, next(self._numbers)
-        messages, uploads = encode_submission(number, submission)
-        self._ask_soon(session, number, messages, uploads)
+        session = submission.session
+        asked, uploads = self._sending.prepare(submission, (), _nothing)
+        self._make_soon(session, asked, uploads)
 
     def submit_and_wait(
         self, submission: Submission, objects: Sequence[ObjectId]
@@ -191,24 +185,21 @@ class ClientConnection:
         If the submission is refused, that is what the wait raises; when it was interrupted, the
         next call that concerns the session.
         """
-        session, calls = submission.session, self._calls
-        if calls.failed:
-            calls.raise_failure(session)
-        number, box = next(self._numbers), Box()
+        session = submission.session
+        self._calls.raise_failure(session)
         submission.fails_alone = True
-        messages, uploads = encode_submission(number, submission, objects)
+        asked, uploads = self._sending.prepare(submission, objects, read_wait_answer)
         if uploads or not objects:
             # What is uploaded belongs to the session when the submission is answered.
-            self._ask_soon(session, number, messages, uploads)
+            self._make_soon(session, asked, uploads)
             return partial(self.wait, session, (), objects, "all")
         try:
-            calls.requests.ask(number, messages, box.put)
+            self._sending.make(asked, ())
         except BaseException:  # an interruption: it may be sent already
-            if calls.requests.is_open(number):
-                self._left.add(session)
-            self._leave(session, number, box)
+            self._note_left(session, asked)
+            self._leave(session, asked)
             raise
-        return partial(self._take, session, number, box, None, None)
+        return partial(self._take_computed, session, asked)
 
     def has_left(self, session: SessionId) -> bool:
         """Whether a submission that was interrupted is on its way all the same; told once."""
@@ -216,17 +207,44 @@ class ClientConnection:
         self._left.discard(session)
         return left
 
+    def _make_soon(self, session: SessionId, asked: Asked[Any], uploads: Sequence[Upload]) -> None:
+        """Sends a submission whose answer nobody waits for."""
+        asked.leave_to(partial(self._calls.note_failure, session))
+        try:
+            self._sending.make(asked, uploads)
+        except BaseException:  # an interruption, or it cannot be sent
+            self._note_left(session, asked)
+            raise
+
+    def _note_left(self, session: SessionId, asked: Asked[Any]) -> None:
+        """A submission was interrupted: if it has left, its refusal is not to be lost."""
+        if self._calls.has_left(asked):
+            self._left.add(session)
+            asked.leave_to(partial(self._calls.note_failure, session))
+
+    def _leave(self, session: SessionId, asked: Asked[WaitAnswer]) -> None:
+        """Nobody waits for what was submitted; that it was refused is not to be lost."""
+        asked.leave_to(partial(self._calls.note_refusal, session))
+        self._calls.give_up(asked)
+
+    def _take_computed(self, session: SessionId, asked: Asked[WaitAnswer]) -> WaitAnswer:
+        try:
+            answer = asked.take()
+        except (RefusedError, SessionFailedError):
+            self._calls.raise_failure(session)  # most likely it was refused because of that
+            raise
+        except BaseException:
+            self._leave(session, asked)
+            raise
+        self._calls.raise_failure(session)
+        return answer
+
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         """Gives up objects of one session."""
-        if not objects:
-            return
-        session = session_of(objects[0])
-        self._calls.raise_failure(session)
-        try:
-            self._request(Unkeep(objects))
-        finally:
-            # If it was refused, it was most likely because of a submission that failed before.
-            self._calls.raise_failure(session)
+        if objects:
+            self._ask_of(session_of(objects[0]), "unkeep", write_unkeep(Unkeep(objects)), _nothing)
+
+    # Waiting.
 
     def wait(
         self,
@@ -244,11 +262,8 @@ class ClientConnection:
 
         Raises `TimeoutError` after so many seconds; the wait then ends on the server too.
         """
-        self._calls.raise_failure(session)
-        number, box = next(self._numbers), Box()
-        message = write_request(number, Wait(session, tasks, objects, mode, since))
-        ask = partial(self._calls.requests.ask, number, [message], box.put, may_lapse=True)
-        return self._take(session, number, box, timeout, ask)
+        request = write_wait(Wait(session, tasks, objects, mode, since))
+        return self._ask_of(session, "wait", request, read_wait_answer, timeout)
 
     def cancel(
         self,
@@ -259,110 +274,83 @@ class ClientConnection:
         whole: bool = False,
     ) -> None:
         """Nobody wants these any more, or nothing of the session. Is not told what came of it."""
-        number = next(self._numbers)
-        message = write_request(number, Cancel(session, tasks, objects, whole))
-        self._calls.requests.tell(number, message, behind=True)
+        self._calls.tell("cancel", write_cancel(Cancel(session, tasks, objects, whole)))
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
         """Nobody here has handles of these any more. Is not told what comes of it."""
         for start in range(0, max(len(tasks), len(objects)), HANDLES_AT_ONCE):
             end = start + HANDLES_AT_ONCE
-            number = next(self._numbers)
-            message = write_request(number, HandlesGone(tasks[start:end], objects[start:end]))
-            self._calls.requests.tell(number, message, behind=True)
+            gone = HandlesGone(tasks[start:end], objects[start:end])
+            self._calls.tell("handlesGone", write_handles_gone(gone))
 
-    def _request(self, request: Request, heir: Put | None = None) -> Answer:
-        """Asks, and waits for the answer. When that is interrupted, the heir gets it."""
-        number, box = next(self._numbers), Box()
-        try:
-            self._calls.requests.ask(number, [write_request(number, request)], box.put)
-            return box.take()
-        except RainError:
-            raise
-        except BaseException:  # an interruption
-            if heir is not None:
-                box.leave_to(heir)
-            else:
-                self._calls.requests.give_up(number)
-            raise
-
-    def _close_unwanted(self, session: Answer | Exception) -> None:
-        """In the thread of the connection, or of whoever was interrupted."""
-        if isinstance(session, int):
-            with suppress(ConnectionLostError):
-                self.close_session(SessionId(session))
-
-    def _leave(self, session: SessionId, number: int, box: Box) -> None:
-        """Nobody waits for what was submitted; that it was refused is not to be lost."""
-        box.leave_to(partial(self._calls.note_refusal, session))
-        self._calls.requests.give_up_waiting(number)
-
-    def _take(
-        self,
-        session: SessionId,
-        number: int,
-        box: Box,
-        timeout: float | None,
-        ask: Callable[[], object] | None,
-    ) -> WaitAnswer:
-        """The answer to a wait, which `ask` sends if that has not left with a submission.
-
-        An interruption may come between the two as well.
-        """
-        calls = self._calls
-        try:
-            if ask is not None:
-                ask()
-            answer = box.take(timeout)
-        except (RefusedError, SessionFailedError):
-            calls.raise_failure(session)  # most likely it was refused because of that
-            raise
-        except BaseException:
-            # Either it is over, and this does nothing; or the wait timed out or was interrupted.
-            if ask is None:
-                self._leave(session, number, box)
-            else:
-                calls.requests.give_up(number)
-            raise
-        if calls.failed:
-            calls.raise_failure(session)
-        if not isinstance(answer, WaitAnswer):
-            raise ProtocolError("the server does not say what has finished")
-        return answer
+    # Results.
 
     def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched:
         """Waits until an object is finished, and gives it with all of its bytes.
 
         With a path they are written into a new file there, and `data` is None.
         """
-        return self._with_bytes(self._thread.run(self._calls.fetch, object_id), into)
+        return self._downloads.complete(self._fetch(object_id), into, self._fetch)
 
     def fetch_many(self, object_ids: Sequence[ObjectId]) -> list[Fetched]:
         """Several objects of one session, many small ones of them on their way at once."""
-        found = self._thread.run(self._calls.fetch_many, object_ids)
-        return [self._with_bytes(fetched, None) for fetched in found]
+        if not object_ids:
+            return []
+        session = session_of(object_ids[0])
+        self._calls.raise_failure(session)
+        found: list[Fetched] = []
+        in_flight: deque[Asked[Fetched]] = deque()
+        left = deque(object_ids)
+        try:
+            while left or in_flight:
+                while left and len(in_flight) < FETCHES_IN_FLIGHT:
+                    request = write_fetch(left.popleft())
+                    in_flight.append(self._calls.prepare("fetch", [request], read_fetched))
+                    self._calls.make(in_flight[-1])
+                found.append(in_flight[0].take())
+                in_flight.popleft()
+        finally:
+            for asked in in_flight:
+                self._calls.give_up(asked)
+            # If a call was refused, it was most likely because of a submission that has failed.
+            self._calls.raise_failure(session)
+        return [self._downloads.complete(fetched, None, self._fetch) for fetched in found]
 
     def update(
         self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
     ) -> tuple[list[TaskReport], list[ObjectReport]]:
-        return self._thread.run(self._calls.update, tasks, objects)
+        """Reports of tasks and objects; in several messages when there are many."""
+        task_reports: list[TaskReport] = []
+        object_reports: list[ObjectReport] = []
+        for start in range(0, max(len(tasks), len(objects), 1), REPORTS_AT_ONCE):
+            end = start + REPORTS_AT_ONCE
+            asked = ReportsOf(tasks[start:end], objects[start:end])
+            of_tasks, of_objects = self._calls.ask("reports", write_reports_of(asked), read_reports)
+            task_reports += of_tasks
+            object_reports += of_objects
+        return task_reports, object_reports
 
     def logs(self, task: TaskId) -> str:
         """What a task has printed when it ran last."""
-        return self._thread.run(self._calls.logs, task)
+        asked = ReportsOf([task], [], logs=True)
+        (report,), _ = self._calls.ask("reports", write_reports_of(asked), read_reports)
+        return report.logs
+
+    # The server.
 
     def server_info(self) -> list[GovernorReport]:
-        return self._thread.run(self._calls.server_info)
+        return self._calls.ask("serverInfo", {}, read_governor_reports)
+
+    def terminate(self) -> None:
+        self._calls.ask("terminate", {}, _nothing)
 
     def give_up(self) -> None:
         """The server is lost, whatever the connection says."""
-        self._thread.soon(self._calls.give_up)
+        self._calls.end()
 
     def close(self) -> None:
         """Closes the connection, and with it its sessions; twice is once."""
-        self._downloads.close()
-        self._calls.announce_close()
-        self._thread.soon(self._calls.close)
+        _close(self._calls, self._downloads)
 
     @property
     def bytes_received(self) -> int:
@@ -371,42 +359,33 @@ class ClientConnection:
 
     @property
     def unanswered(self) -> int:
-        """How many requests may still be answered."""
-        return self._calls.requests.open_count
+        """How many calls may still be answered."""
+        return self._calls.unanswered
 
-    def _with_bytes(self, fetched: Fetched, into: Path | None) -> Fetched:
-        """The bytes of a finished object, from whoever has them by now."""
-        object_id = fetched.report.id
-        trouble = ""
-        for attempt in range(FETCH_ATTEMPTS):
-            if attempt:  # it may have to be made again first
-                fetched = self._thread.run(self._calls.fetch, object_id)
-            if fetched.data is not None:
-                if into is None:
-                    return fetched
-                into.write_bytes(fetched.data)
-                return Fetched(fetched.report)
-            taker = InMemory() if into is None else OnDisk(into)
-            try:
-                self._downloads.read(fetched.holder, object_id, taker)
-            except (NotHereError, UnreachableError) as error:
-                trouble = str(error)
-            else:
-                return Fetched(fetched.report, taker.data if isinstance(taker, InMemory) else None)
-        raise RefusedError(f"{spell(object_id)} cannot be fetched: {trouble}")
-
-    def _ask_soon(
-        self, session: SessionId, number: int, messages: list[bytes], uploads: list[Upload]
-    ) -> None:
+    def _ask_of(
+        self,
+        session: SessionId,
+        method: str,
+        request: Fields,
+        read: Callable[[Fields], T],
+        timeout: float | None = None,
+    ) -> T:
+        """A call that concerns a session: a submission that failed before is told instead."""
+        self._calls.raise_failure(session)
+        asked = self._calls.prepare(method, [request], read)
         try:
-            self._ask(number, messages, uploads, partial(self._calls.note_failure, session))
-        except BaseException:  # an interruption, or it cannot be sent
-            if self._calls.requests.is_open(number):
-                self._left.add(session)
+            answer = self._calls.make_and_take(asked, timeout)
+        except (RefusedError, SessionFailedError):
+            self._calls.raise_failure(session)  # most likely it was refused because of that
             raise
+        self._calls.raise_failure(session)
+        return answer
 
-    def _ask(self, number: int, messages: list[bytes], uploads: list[Upload], put: Put) -> None:
-        if uploads:
-            self._calls.upload_and_ask(number, messages, uploads, put)
-        else:
-            self._calls.requests.ask(number, messages, put)
+    def _fetch(self, object_id: ObjectId) -> Fetched:
+        """The report and the bytes, or who has them."""
+        request = write_fetch(object_id)
+        return self._ask_of(session_of(object_id), "fetch", request, read_fetched)
+
+
+def _nothing(_: Fields) -> None:
+    """What is only done has no answer."""

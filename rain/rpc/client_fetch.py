@@ -9,14 +9,16 @@ import os
 import socket
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from rain.base.address import Source
 from rain.base.admission import Secret
-from rain.base.ids import ObjectId
-from rain.base.wire import SERVER
+from rain.base.errors import RefusedError
+from rain.base.ids import ObjectId, spell
+from rain.base.wire import SERVER, Fetched
 from rain.stream.copying import copy_bytes
-from rain.stream.errors import UnreachableError
+from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.machine import machine_id
 from rain.stream.mapping import map_descriptor
 from rain.stream.memory import receive_bytes
@@ -30,11 +32,13 @@ MEMORY_SHARE = 4
 """From that size on, data that would take more than a fourth of the memory that is left is kept in
 a file without a name, which the system may put out of memory. All other data becomes bytes."""
 
+FETCH_ATTEMPTS = 3
+
 CONNECT_TIMEOUT = 3.0
 """Seconds to reach a governor; one that is out of reach is not tried again."""
 
 
-class InMemory:
+class IntoMemory:
     """Data that a program wants to look at."""
 
     def __init__(self) -> None:
@@ -60,7 +64,7 @@ class InMemory:
             self.data = _mapped(file.fileno(), length)
 
 
-class OnDisk:
+class IntoFile:
     """Data that a program wants as a file."""
 
     def __init__(self, path: Path) -> None:
@@ -109,6 +113,31 @@ class Downloads:
                 return
         self.reader.read(SERVER, object_id, taker)
         self._out_of_reach.add(address)
+
+    def complete(
+        self, fetched: Fetched, into: Path | None, ask_again: Callable[[ObjectId], Fetched]
+    ) -> Fetched:
+        """A finished object with its bytes, from the place that has them by now."""
+        object_id = fetched.report.id
+        trouble = ""
+        for attempt in range(FETCH_ATTEMPTS):
+            if attempt:  # it may have to be made again first
+                fetched = ask_again(object_id)
+            if fetched.data is not None:
+                if into is None:
+                    return fetched
+                into.write_bytes(fetched.data)
+                return Fetched(fetched.report)
+            taker = IntoMemory() if into is None else IntoFile(into)
+            try:
+                self.read(fetched.holder, object_id, taker)
+            except (NotHereError, UnreachableError) as error:
+                trouble = str(error)
+            else:
+                return Fetched(
+                    fetched.report, taker.data if isinstance(taker, IntoMemory) else None
+                )
+        raise RefusedError(f"{spell(object_id)} cannot be fetched: {trouble}")
 
     def close(self) -> None:
         self.reader.close()

@@ -1,51 +1,88 @@
-"""Sending a submission: large constants go ahead over a stream, long columns as several parts.
+"""Sending a submission: large constants go ahead over a stream, long columns as several parts."""
 
-Everything is encoded before anything is sent, so a value that cannot be sent leaves nothing behind
-on the server; and once it is being sent nobody stops it half-way.
-"""
+from __future__ import annotations
 
-import asyncio
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
 from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission
-from rain.rpc.codec.requests import SubmitPart, write_request
+from rain.rpc.client_calls import Asked, ClientCalls, T
+from rain.rpc.codec.requests import SubmitPart, write_submit
 from rain.rpc.codec.split import split_submission
+from rain.rpc.interface import Fields
 from rain.stream.errors import UnreachableError
 from rain.stream.reading import StreamReader
 
 Upload = tuple[ObjectId, bytes]
 
 
-def encode_submission(
-    number: int, submission: Submission, wanted: Sequence[ObjectId] = ()
-) -> tuple[list[bytes], list[Upload]]:
-    """The messages of a submission, and what is to be uploaded before them.
+class Sending:
+    """A submission that is about to be sent.
 
-    It is answered as a wait for all objects that are wanted, unless something is to be uploaded.
-    Raises `RefusedError` when it cannot be sent.
+    All of it is encoded before anything is sent, so a value that cannot be sent leaves nothing
+    behind on the server.
     """
-    uploads = _large(submission.constants) if submission.constants.ids else []
-    gone_ahead = dict(uploads)
-    if gone_ahead:
-        submission, wanted = _without(submission, gone_ahead), ()
-    messages: list[bytes] = []
-    try:
-        parts = split_submission(submission)
-        for part in parts:
-            is_last = part is parts[-1]
-            part.fails_alone = submission.fails_alone
-            uploaded: Sequence[ObjectId] = ()
-            if gone_ahead:
-                uploaded = [one for one in part.constants.ids if one in gone_ahead]
-            request = SubmitPart(part, uploaded, is_last, wanted if is_last else ())
-            messages.append(write_request(number, request))
-        return messages, uploads
-    except ProtocolError as error:
-        raise RefusedError(f"{error}: pass large data as constants of their own") from None
-    except UnicodeEncodeError as error:
-        raise RefusedError(f"the submission holds text that is not UTF-8: {error}") from None
+
+    def __init__(self, calls: ClientCalls, reader: StreamReader, key: bytes) -> None:
+        self._calls = calls
+        self._reader = reader
+        self._key = key  # goes with uploads
+
+    def prepare(
+        self, submission: Submission, wanted: Sequence[ObjectId], read: Callable[[Fields], T]
+    ) -> tuple[Asked[T], list[Upload]]:
+        """The call of a submission, and what is to be uploaded before it.
+
+        It is answered as a wait for all objects that are wanted, unless something is to be
+        uploaded. Raises `RefusedError` when it cannot be sent.
+        """
+        uploads = _large(submission.constants) if submission.constants.ids else []
+        gone_ahead = dict(uploads)
+        if gone_ahead:
+            submission, wanted = _without(submission, gone_ahead), ()
+        try:
+            parts = encode_parts(submission, gone_ahead, wanted)
+            return self._calls.prepare("submit", parts, read), uploads
+        except ProtocolError as error:
+            raise RefusedError(f"{error}: pass large data as constants of their own") from None
+        except UnicodeEncodeError as error:
+            raise RefusedError(f"the submission holds text that is not UTF-8: {error}") from None
+
+    def make(self, asked: Asked[T], uploads: Sequence[Upload]) -> None:
+        """Sends it behind its large constants."""
+        if uploads:
+            self._calls.make_behind(asked, lambda: self._upload(uploads))
+        else:
+            self._calls.make(asked)
+
+    def _upload(self, uploads: Sequence[Upload]) -> bool:
+        """Sends constants ahead; False when the server refuses one of them.
+
+        It then refuses the last part of the submission, too, with the reason.
+        """
+        try:
+            for object_id, data in uploads:
+                self._reader.upload(self._key, object_id, data)
+        except RefusedError:
+            return False
+        except UnreachableError as error:
+            raise RefusedError(f"the constants cannot be uploaded: {error}") from None
+        return True
+
+
+def encode_parts(
+    submission: Submission, gone_ahead: Container[ObjectId], wanted: Sequence[ObjectId]
+) -> list[Fields]:
+    """The parts of a submission, as the fields of calls."""
+    parts: list[Fields] = []
+    split = split_submission(submission)
+    for part in split:
+        is_last = part is split[-1]
+        part.fails_alone = submission.fails_alone
+        uploaded = [one for one in part.constants.ids if one in gone_ahead]
+        parts.append(write_submit(SubmitPart(part, uploaded, is_last, wanted if is_last else ())))
+    return parts
 
 
 def _large(constants: ConstantColumns) -> list[Upload]:
@@ -72,22 +109,3 @@ def _without(submission: Submission, gone_ahead: Container[ObjectId]) -> Submiss
         submission.kept,
         submission.fails_alone,
     )
-
-
-async def upload_all(reader: StreamReader, key: bytes, uploads: list[Upload]) -> bool:
-    """Sends constants ahead, in a thread; False when the server refuses one of them.
-
-    It then refuses the last part of the submission, too, with the reason.
-    """
-
-    def send() -> None:
-        for object_id, data in uploads:
-            reader.upload(key, object_id, data)
-
-    try:
-        await asyncio.to_thread(send)
-    except RefusedError:
-        return False
-    except UnreachableError as error:
-        raise RefusedError(f"the constants cannot be uploaded: {error}") from None
-    return True

@@ -1,18 +1,17 @@
-"""Frames over a stream socket, straight in the host loop.
+"""Frames over a stream socket: the framing of executors.
 
-A frame is its length, four bytes with the lowest first, and so many bytes. This is the framing of
-executors. The governor exchanges two frames with an executor for every task, so nothing here waits
-and no task of trio is woken: whatever one readiness of the socket brought is handed over as one
-list of frames, and all that was said in one turn of the loop leaves with one `send`; `send_now` is
-for the one frame that a turn has for an executor. All of it belongs to the thread of the loop, so
-there is no lock.
+A frame is its length, four bytes with the lowest first, and so many bytes. A frame is sent where
+it is said, as far as the socket takes it. Whatever one readiness of the socket has brought is
+handed over as one list of frames.
 """
 
 import socket
 from collections.abc import Callable
 
+import trio
+
 from rain.base.errors import ProtocolError
-from rain.rpc.sequel import running_loop
+from rain.rpc.background import Background, Watch
 
 HEADER = 4
 FRAME_LIMIT = 256 * 1024 * 1024
@@ -67,30 +66,30 @@ class SocketLink:
     """Both directions of framed messages over one connected socket, which it owns.
 
     `on_frames` gets all frames of one readiness; `on_closed` is called once with the cause when the
-    other side ends the link or breaks its rules, and not after `close`. Both are called in the
-    host loop, and are ours: an exception there ends the program.
+    other side ends the link or breaks its rules, and not after `close`. Both are ours: an exception
+    there ends the program.
     """
 
     def __init__(
         self,
         connected: socket.socket,
+        background: Background,
         on_frames: Callable[[list[bytes]], object],
         on_closed: Callable[[str], object],
         limit: int = FRAME_LIMIT,
     ) -> None:
         connected.setblocking(False)
         self._socket = connected
+        self._background = background
         self._on_frames = on_frames
         self._on_closed = on_closed
         self._limit = limit
         self._parser = FrameParser(limit)
-        self._loop = running_loop()
-        self._unsent = bytearray()  # what leaves behind this turn, or when the socket takes more
-        self._flush_asked = False
-        self._writing = False  # the loop tells when the socket takes more
+        self._unsent = bytearray()  # leaves when the socket takes more
+        self._writing = False  # a task waits for that
         self.said = 0  # how many bytes until now, frames with their headers
         self._open = True
-        self._loop.add_reader(connected, self._readable)
+        self._watch: Watch = background.watch(connected.fileno(), self._readable)
 
     @property
     def is_open(self) -> bool:
@@ -101,48 +100,22 @@ class SocketLink:
         """How many bytes were said and not taken by the socket yet."""
         return len(self._unsent)
 
-    def send(self, *frames: bytes) -> None:
-        """Sends frames with whatever else is said in this turn; nothing after the link's end."""
-        if not self._open:
-            return
-        for frame in frames:
-            piece = self._framed(frame)
-            self.said += len(piece)
-            self._unsent += piece
-        if not self._flush_asked and not self._writing:
-            self._flush_asked = True
-            self._loop.follow(self._flush)
-
-    def send_now(self, frame: bytes) -> int:
-        """Sends a frame at once, behind all that was said, for whoever says only one in a turn.
+    def send(self, frame: bytes) -> int:
+        """Sends a frame behind all that was said; nothing after the link's end.
 
         Gives where it ends: it has left when so much was said and is not unsent.
         """
-        piece = self._framed(frame)
-        end = self.said + len(piece)
-        if not self._open:
-            return end
-        self.said = end
-        if self._unsent:
-            self._unsent += piece
-            if not self._writing:
-                self._advance()
-            return end
-        try:
-            taken = self._socket.send(piece)
-        except BlockingIOError:
-            taken = 0
-        except OSError:  # the other side has gone: its last words may still be unread
-            return end
-        if taken < len(piece):
-            self._unsent += memoryview(piece)[taken:]
-            self._await_room()
-        return end
-
-    def _framed(self, frame: bytes) -> bytes:
         if len(frame) > self._limit:
             raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")
-        return len(frame).to_bytes(HEADER, "little") + frame
+        piece = len(frame).to_bytes(HEADER, "little") + frame
+        end = self.said + len(piece)
+        if self._open:
+            self.said = end
+            self._unsent += piece
+            if not self._writing and self._push():
+                self._writing = True
+                self._background.start(self._write)
+        return end
 
     def drain(self) -> None:
         """Takes in all that has arrived, when nothing more can come."""
@@ -152,48 +125,36 @@ class SocketLink:
     def close(self) -> None:
         """Ends the link; what the socket takes at once of what was said is still sent."""
         if self._open:
-            self._advance()
+            self._push()
             self._release()
 
     def _release(self) -> None:
         self._open = False
-        self._loop.remove_reader(self._socket)
-        if self._writing:
-            self._loop.remove_writer(self._socket)
+        self._watch.stop()
         self._socket.close()
         self._parser = FrameParser(self._limit)  # what had come, or waited, is nobody's any more
         self._unsent.clear()
 
-    def _flush(self) -> None:
-        self._flush_asked = False
-        if self._open and not self._writing:
-            self._advance()
-
-    def _advance(self) -> None:
-        """Sends what the socket takes, and asks to hear when it takes more."""
-        unsent = self._unsent
-        if not unsent:
-            return
+    def _push(self) -> bool:
+        """Sends what the socket takes; whether anything is left."""
         try:
-            taken = self._socket.send(unsent)
+            taken = self._socket.send(self._unsent)
         except BlockingIOError:
             taken = 0
-        except OSError:  # as above
-            taken = len(unsent)
-        del unsent[:taken]
-        if unsent:
-            self._await_room()
+        except OSError:  # the other side has gone: its last words may still be unread
+            taken = len(self._unsent)
+        del self._unsent[:taken]
+        return bool(self._unsent)
 
-    def _await_room(self) -> None:
-        if not self._writing:
-            self._writing = True
-            self._loop.add_writer(self._socket, self._writable)
-
-    def _writable(self) -> None:
-        self._advance()
-        if not self._unsent:
+    async def _write(self) -> None:
+        try:
+            while self._unsent:
+                await trio.lowlevel.wait_writable(self._socket)
+                self._push()
+        except trio.ClosedResourceError:
+            return
+        finally:
             self._writing = False
-            self._loop.remove_writer(self._socket)
 
     def _end(self, cause: str) -> None:
         if self._open:

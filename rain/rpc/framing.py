@@ -32,6 +32,10 @@ class Framer:
         """Whether the stream would end in the middle of a message."""
         return bool(self._rest)
 
+    def forget(self) -> None:
+        """Nothing more comes: the beginning of a message is let go."""
+        self._rest.clear()
+
     def feed(self, chunk: bytes) -> list[bytes]:
         """The messages that are complete with this chunk."""
         if self._rest:

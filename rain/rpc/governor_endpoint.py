@@ -1,8 +1,10 @@
 """The governor's side of its connection to the server."""
 
-import asyncio
+from __future__ import annotations
 
-import capnp
+from typing import Any
+
+import trio
 
 from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
@@ -10,18 +12,21 @@ from rain.base.errors import ProtocolError, StartError
 from rain.base.ids import GovernorId
 from rain.base.resources import Resources
 from rain.base.silence import SILENCE_LIMIT
-from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Update
+from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Orders, Update
 from rain.rpc import schema
 from rain.rpc.codec.amounts import write_amounts
 from rain.rpc.codec.answers import write_governor_report
-from rain.rpc.codec.border import Capability, OfferedServer, Reader, reading
-from rain.rpc.codec.orders import decode_orders
+from rain.rpc.codec.orders import read_orders
 from rain.rpc.codec.split import INLINE_BYTES, slim_update
-from rain.rpc.codec.update import encode_update
-from rain.rpc.connection import Connection, NotLetInError, dial, reason_of
+from rain.rpc.codec.update import write_update
+from rain.rpc.dialing import NotLetInError, dial
 from rain.rpc.handlers import ControlHandler
-from rain.rpc.host import in_host
-from rain.rpc.offer import Method, Write, nothing, offer
+from rain.rpc.interface import Fields, Interface
+from rain.rpc.link import Link, Patience
+from rain.rpc.offer import Served, nothing, offer
+from rain.rpc.offered import IncomingCall, Offered
+from rain.rpc.peer import CallError, Remote
+from rain.rpc.sizes import MESSAGE_LIMIT
 from rain.stream.errors import UnreachableError
 
 CONNECT_TIMEOUT = 10.0
@@ -29,75 +34,77 @@ CONNECT_TIMEOUT = 10.0
 ALWAYS_INLINE = INLINE_BYTES // INLINE_LIMIT
 """So many results, each as long as one that travels inline may be, fit into one update."""
 
+_REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerGovernor"]
+_UPSTREAM = Interface.of(schema.governor.GovernorUpstream).methods
+_UPDATE, _DRAINED = _UPSTREAM["update"], _UPSTREAM["drained"]
+
 
 class Upstream:
-    """How a governor speaks to the server. Nothing here blocks but `sent`."""
+    """How a governor speaks to the server. Nothing here blocks but `drained`."""
 
-    def __init__(self, connection: Connection, upstream: Capability, address: str) -> None:
+    def __init__(self, link: Link, upstream: Remote, address: str) -> None:
         self.address = address  # how the server and its users name this governor
-        self._connection = connection
+        self._link = link
         self._upstream = upstream
 
     @property
     def is_open(self) -> bool:
-        return self._connection.is_open
+        return self._link.is_open
 
     def update(self, update: Update) -> None:
         """Sends news after all earlier news; a closed connection takes nothing."""
         if len(update.finished.data) > ALWAYS_INLINE:
             update = slim_update(update)
-        self._connection.say(encode_update(update))
+        self._link.peer.call(self._upstream, _UPDATE, write_update(update), _taken)
 
     async def drained(self) -> None:
-        """From trio: says, after all news, that this governor leaves on purpose.
+        """Says, after all news, that this governor leaves on purpose.
 
         Returns when the server has got all that was said, or has gone.
         """
-        if self._connection.is_open:
-            await in_host(self._drained)
-
-    async def _drained(self) -> None:
-        try:
-            await self._upstream.drained()
-        except capnp.KjException as error:
-            self._connection.end(reason_of(error))
+        answered = trio.Event()
+        self._link.peer.call(self._upstream, _DRAINED, {}, lambda _: answered.set())
+        await answered.wait()
 
     def close(self, reason: str = "the governor closed the connection") -> None:
-        self._connection.end(reason)
+        self._link.end(reason)
 
 
-class Control:
-    """What the server may ask of this governor by a call; orders come without one."""
-
-    def __init__(self, connection: Connection, handler: ControlHandler) -> None:
-        self._connection = connection
-        self._handler = handler
-
-    def offered(self) -> OfferedServer:
-        return offer(
-            schema.governor.GovernorControl,
-            self._connection,
-            {
-                "report": Method(nothing, self._report),
-                "stop": Method(_read_reason, self._stop),
-            },
-        )
-
-    async def _report(self, _: None) -> Write:
-        report = self._handler.report()
-        return lambda results: write_governor_report(results.init("report"), report)
-
-    async def _stop(self, reason: str) -> Write:  # async, as all methods
-        self._handler.stop(reason)
-        return nothing
+def _taken(_: Fields | CallError) -> None:
+    """An update was taken, or the connection has ended, which is told elsewhere."""
 
 
-def _read_reason(params: Reader) -> str:
-    reason: str = params.reason
+def _control(handler: ControlHandler) -> Offered:
+    """What the server may ask of this governor."""
+
+    def order(orders: Orders, call: IncomingCall) -> None:
+        handler.order(orders)
+        call.acknowledge()  # the next update takes it along, if only a sign of life
+
+    def report(_: None, call: IncomingCall) -> None:
+        call.answer({"report": write_governor_report(handler.report())})
+
+    def stop(reason: str, call: IncomingCall) -> None:
+        handler.stop(reason)
+        call.answer()
+
+    return offer(
+        schema.governor.GovernorControl,
+        {
+            "order": Served(read_orders, order),
+            "report": Served(nothing, report),
+            "stop": Served(_read_reason, stop),
+        },
+    )
+
+
+def _read_reason(params: Fields) -> str:
+    reason: str = params["reason"]
     return reason
 
 
 async def connect_governor(
+    nursery: trio.Nursery,
     host: str,
     port: int,
     handler: ControlHandler,
@@ -110,42 +117,14 @@ async def connect_governor(
     timeout: float = CONNECT_TIMEOUT,
     silence_limit: float | None = SILENCE_LIMIT,
 ) -> Upstream:
-    """From trio: registers with the server; `StartError` says why it cannot.
+    """Registers with the server; `StartError` says why it cannot.
 
-    A server that is silent for longer than the limit is lost. The first orders may reach the
-    handler before this returns.
+    The connection lives in the nursery. A server that is silent for longer than the limit is lost.
+    The first orders may reach the handler before this returns.
     """
-
-    async def connect() -> Upstream:
-        connection = await dial(host, port, timeout, Role.GOVERNOR, secret)
-        try:
-            async with asyncio.timeout(timeout):
-                return await _register(connection)
-        except BaseException:
-            connection.end("the governor was not registered")
-            raise
-
-    async def _register(connection: Connection) -> Upstream:
-        connection.check_reasons()
-        bootstrap = connection.call(schema.server.ServerBootstrap)
-        request = bootstrap.registerGovernor_request()
-        request.version = version
-        request.incarnation = incarnation
-        request.dataAddress = data_address
-        write_amounts(request, "resources", tuple(resources.items()))
-        control = Control(connection, handler)
-        request.control = control.offered()
-        connection.hear(decode_orders, handler.order)
-        answer = await request.send()
-        with reading("the answer to the registration"):
-            upstream = Upstream(connection, answer.upstream, answer.address)
-        connection.tell_end(handler.left)
-        connection.beat(silence_limit)
-        return upstream
-
     where = spell_address(host, port)
     try:
-        return await in_host(connect)
+        connected = await dial(host, port, timeout, Role.GOVERNOR, secret)
     except NotLetInError as error:
         raise StartError(
             f"the server at {where} and this governor do not trust each other: {error}"
@@ -154,9 +133,47 @@ async def connect_governor(
         raise StartError(f"cannot reach the server at {error}") from None
     except ProtocolError as error:
         raise StartError(f"what listens at {where} is not a Rain server: {error}") from None
-    except TimeoutError:
-        raise StartError(f"the server at {where} does not answer within {timeout:g} s") from None
-    except capnp.KjException as error:
-        raise StartError(
-            f"the server at {where} refuses this governor: {reason_of(error)}"
-        ) from None
+    link = Link(connected, None, MESSAGE_LIMIT)
+    link.bear(Patience())
+    nursery.start_soon(link.run)
+    params = {
+        "version": version,
+        "incarnation": incarnation,
+        "dataAddress": data_address,
+        "resources": write_amounts(tuple(resources.items())),
+        "control": _control(handler),
+    }
+    try:
+        upstream = await _register(link, params, where, timeout)
+    except BaseException:
+        link.end("the governor was not registered")
+        raise
+    if link.cause is not None:  # the server has ended it in the same breath
+        handler.left(link.cause)
+        return upstream
+    link.on_end = handler.left
+    nursery.start_soon(link.expect, silence_limit)
+    return upstream
+
+
+async def _register(link: Link, params: Fields, where: str, timeout: float) -> Upstream:
+    answered = trio.Event()
+    outcome: Any = None
+
+    def take(returned: Fields | CallError) -> None:
+        nonlocal outcome
+        outcome = returned
+        answered.set()
+
+    link.peer.call(link.peer.bootstrap(), _REGISTER, params, take)
+    with trio.move_on_after(timeout):
+        await answered.wait()
+    if outcome is None:
+        raise StartError(f"the server at {where} does not answer within {timeout:g} s")
+    if isinstance(outcome, CallError):
+        if outcome.kind == "disconnected" and link.fault:
+            raise StartError(f"what listens at {where} is not a Rain server: {link.fault}")
+        raise StartError(f"the server at {where} refuses this governor: {outcome}")
+    if outcome["upstream"] is None:
+        raise StartError(f"what listens at {where} is not a Rain server: it offers nothing")
+    return Upstream(link, outcome["upstream"], outcome["address"])

@@ -2,7 +2,7 @@
 
 The server, the governor and the client implement or receive these; the endpoints in this folder
 carry them over Cap'n Proto. All methods are plain functions that return at once and are called in
-the host loop, one at a time; a handler that cannot answer yet keeps the `Reply`.
+the thread of trio, one at a time; a handler that cannot answer yet keeps the `Reply`.
 A handler that raises `ProtocolError` closes the peer that called it, and only that one.
 """
 
@@ -25,7 +25,7 @@ from rain.base.wire import (
     Update,
     WaitAnswer,
 )
-from rain.stream.holder import Draft, Held
+from rain.stream.holder import Held, UnfinishedUpload
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -213,7 +213,7 @@ class UploadRoom(Protocol):
 
     def join(self) -> Uploads: ...
 
-    def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> Draft: ...
+    def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload: ...
 
 
 class ServerHandler(StreamSource, Protocol):

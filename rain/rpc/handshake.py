@@ -1,13 +1,17 @@
 """Driving the words of admission (rain/base/admission.py) over a socket, before anything else.
 
-Whoever opens or accepts a socket of ours, for Cap'n Proto or for anything else, calls these first.
+The sockets do not block, and trio waits for them. `rain.stream.admission` does the same with
+sockets that block.
 """
 
-import asyncio
+from __future__ import annotations
+
 import os
 import socket
 from collections.abc import Generator
 from typing import TypeVar
+
+import trio
 
 from rain.base import admission
 from rain.base.admission import NONCE, Admitted, Role, Secret, Step
@@ -19,17 +23,17 @@ LIMIT = 10.0
 
 
 async def admit(accepted: socket.socket, secret: Secret | None, limit: float = LIMIT) -> Admitted:
-    """Lets a peer in; `NotAdmittedError`, `ProtocolError`, OSError or TimeoutError if not."""
-    async with asyncio.timeout(limit):
+    """Lets a peer in; `NotAdmittedError`, `ProtocolError`, OSError or trio.TooSlowError if not."""
+    with trio.fail_after(limit):
         return await _play(
             admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE)), accepted
         )
 
 
 async def turn_away(accepted: socket.socket, reason: str, limit: float) -> None:
-    """Tells a peer why there is no room for it; OSError or TimeoutError if it does not listen."""
+    """Tells a peer why there is no room; OSError or trio.TooSlowError if it does not listen."""
     accepted.setblocking(False)
-    async with asyncio.timeout(limit):
+    with trio.fail_after(limit):
         await _play(admission.turn_away(reason), accepted)
 
 
@@ -45,25 +49,36 @@ def _at(secret: Secret | None, address: tuple[str, int]) -> Secret | None:
 
 
 async def _play(side: Generator[Step, bytes, T], connected: socket.socket) -> T:
-    loop = asyncio.get_running_loop()
     try:
         step = next(side)
         while True:
             if isinstance(step, bytes):
-                await loop.sock_sendall(connected, step)
+                await _send(connected, step)
                 step = side.send(b"")
             else:
-                step = side.send(await _receive(loop, connected, step))
+                step = side.send(await _receive(connected, step))
     except StopIteration as end:
         result: T = end.value
         return result
 
 
-async def _receive(loop: asyncio.AbstractEventLoop, connected: socket.socket, count: int) -> bytes:
+async def _send(connected: socket.socket, data: bytes) -> None:
+    while data:
+        try:
+            data = data[connected.send(data) :]
+        except BlockingIOError:
+            await trio.lowlevel.wait_writable(connected)
+
+
+async def _receive(connected: socket.socket, count: int) -> bytes:
     """Exactly so many bytes, and not one of those that follow."""
     received = b""
     while len(received) < count:
-        piece = await loop.sock_recv(connected, count - len(received))
+        await trio.lowlevel.wait_readable(connected)
+        try:
+            piece = connected.recv(count - len(received))
+        except BlockingIOError:
+            continue
         if not piece:
             raise ConnectionResetError(None, "it closed the connection before it was let in")
         received += piece

@@ -1,7 +1,7 @@
 """A connection of a daemon: a socket and the peer that speaks on it, driven by trio tasks.
 
-One task receives, one sends. What is said while another task runs is sent as one piece, when the
-sending task gets its turn. `run` lasts as long as the connection and closes the socket.
+One task receives. What is said is sent at once, as far as the socket takes it; another task sends
+the rest. `run` lasts as long as the connection and closes the socket.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ class Link:
     """One connection. All of it belongs to the thread of trio."""
 
     def __init__(self, connected: socket.socket, bootstrap: Offered | None, longest: int) -> None:
-        self.peer = Peer(self._say, bootstrap, longest)
+        self.peer = Peer(self._say, bootstrap, longest, self._say_later)
         self.cause: str | None = None  # why it ended, or is about to
+        self.fault = ""  # what was wrong with what the other side said
         self.silence = 0.0  # seconds of it that were the cause of the end
         self.on_end: Callable[[str], object] | None = None  # told once, in `run`
-        self.pieces = 0  # that were sent until now
         self._socket = connected
         self._unsent: list[bytes] = []
-        self._sending = b""
+        self._sending = memoryview(b"")  # what is left of the piece that the socket takes now
         self._unsent_bytes = 0
-        self._said = trio.Event()
+        self._full = trio.Event()  # the socket takes nothing at present
         self._room = trio.Event()
         self._over = trio.Event()
         self._patience = UNREGISTERED
@@ -130,6 +130,8 @@ class Link:
         finally:
             self.end("the program ends")
             self.peer.end(self.cause or "")
+            self._unsent.clear()
+            self._sending = memoryview(b"")
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()
@@ -175,15 +177,19 @@ class Link:
     def _say(self, message: bytes) -> None:
         if self.cause is not None:
             return
-        self._unsent.append(message)
-        self._unsent_bytes += len(message)
-        self._said.set()
+        self._say_later(message)
+        if not self._full.is_set() and self._push():
+            self._full.set()
         if self._unsent_bytes > self._patience.most:
             self._unsent.clear()
             self.end(
                 f"{spell_size(self._unsent_bytes)} wait for it, and no more than"
                 f" {spell_size(self._patience.most)} are kept for one that does not read"
             )
+
+    def _say_later(self, message: bytes) -> None:
+        self._unsent.append(message)
+        self._unsent_bytes += len(message)
 
     async def _receive(self) -> None:
         connected, receive = self._socket, self.peer.receive
@@ -208,7 +214,8 @@ class Link:
                     raise ProtocolError("it says too much before it has registered")
                 receive(chunk)
             except ProtocolError as error:
-                self.end_with_reason(str(error))
+                self.fault = str(error)
+                self.end_with_reason(self.fault)
                 continue
             if self.peer.farewell is not None:
                 self.end(self.peer.farewell)
@@ -216,36 +223,35 @@ class Link:
             while self._must_wait():
                 await self._room.wait()
 
-    async def _send(self) -> None:
-        connected = self._socket
-        while True:
-            await self._said.wait()
-            self._said = trio.Event()
-            while self._unsent:
-                piece = self._unsent[0] if len(self._unsent) == 1 else b"".join(self._unsent)
+    def _push(self) -> bool:
+        """Sends what the socket takes at once; whether anything is left."""
+        while self._sending or self._unsent:
+            if not self._sending:
+                self._sending = memoryview(b"".join(self._unsent))
                 self._unsent.clear()
-                self.pieces += 1
-                if not await self._send_all(connected, piece):
-                    return
-
-    async def _send_all(self, connected: socket.socket, piece: bytes) -> bool:
-        """False when the connection has ended; the task that receives says why."""
-        rest: bytes | memoryview = piece
-        while True:
             try:
-                taken = connected.send(rest)
+                taken = self._socket.send(self._sending)
             except BlockingIOError:
-                taken = 0
-            except OSError:  # what the other side said last may still be unread
-                return False
+                return True
+            except OSError:  # the task that receives finds the end, and what was said before it
+                taken = len(self._sending)
+            self._sending = self._sending[taken:]
             self._unsent_bytes -= taken
             room, self._room = self._room, trio.Event()
             room.set()
-            if taken == len(rest):
+            if self._sending:
                 return True
-            rest = memoryview(rest)[taken:]
-            if not await self._writable(connected):
-                return False
+        return False
+
+    async def _send(self) -> None:
+        """Sends what the socket did not take when it was said."""
+        while True:
+            await self._full.wait()
+            while self._full.is_set():
+                if not await self._writable(self._socket):
+                    return
+                if not self._push():
+                    self._full = trio.Event()
 
     async def _writable(self, connected: socket.socket) -> bool:
         """Waits for room in the socket; False when the other side has taken nothing for long."""

@@ -1,22 +1,25 @@
 """The server's port, and the connections that it has brought."""
 
-import asyncio
+from __future__ import annotations
+
 import logging
 import socket
 from collections.abc import Callable
-from functools import partial
+
+import trio
 
 from rain.base.admission import NotAdmittedError, Role, Secret
 from rain.base.errors import ProtocolError
-from rain.rpc.connection import LINGER, Connection, accept, peer_host
 from rain.rpc.handshake import admit
-from rain.rpc.host import host as running_host
-from rain.rpc.host import in_host
+from rain.rpc.link import Link, peer_host, prepare
 from rain.rpc.port import Port
 from rain.rpc.streams import end_streams
 from rain.stream.serving import StreamServer
 
 log = logging.getLogger(__name__)
+
+Greet = Callable[[socket.socket, str, Role, trio.Nursery], Link]
+"""Makes the link of a peer that was let in from this host, in this role."""
 
 
 class Listener:
@@ -24,9 +27,10 @@ class Listener:
 
     def __init__(
         self,
+        nursery: trio.Nursery,
         host: str,
         port: int,
-        greet: Callable[[Connection, str, Role], object],
+        greet: Greet,
         streams: StreamServer,
         first_word: float,
         secret: Secret | None = None,
@@ -35,81 +39,87 @@ class Listener:
         self.host = self._port.host
         self.port = self._port.port
         self.address = self._port.address
+        self._nursery = nursery
         self._greet = greet
         self._streams = streams
         self._first_word = first_word
         self._secret = secret
-        self._connections: dict[Connection, None] = {}
-        self._new: dict[asyncio.Task[None], None] = {}  # those that have not spoken yet
+        self._links: dict[Link, None] = {}
+        self._quiet = trio.Event()  # no connection is left
+        self._new: dict[trio.CancelScope, None] = {}  # of those that have not been let in yet
         self.accepted = 0  # connections that were greeted until now
+        nursery.start_soon(self._port.run)
 
     @property
     def open_connections(self) -> int:
-        return len(self._connections)
+        return len(self._links)
 
     def close(self, cause: str = "the listener was closed") -> None:
         """Stops listening, and ends every connection that it brought."""
         self._stop_accepting()
-        for connection in list(self._connections):
-            connection.end(cause)
+        for link in list(self._links):
+            link.end(cause)
 
     async def drain(self, cause: str = "the listener was closed") -> None:
         """Like `close`, but answers that were given may still arrive: the end of a good program.
 
-        Called from trio; returns when all connections have ended.
+        Returns when all connections have ended.
         """
         self._stop_accepting()
-        for connection in list(self._connections):
-            connection.end_with_reason(cause)
-        if self._connections:
-            await in_host(asyncio.sleep, LINGER)
+        for link in list(self._links):
+            link.end_with_reason(cause)
+        while self._links:
+            self._quiet = trio.Event()
+            await self._quiet.wait()
         await end_streams(self._streams)
 
     def _stop_accepting(self) -> None:
         self._port.close()
         self._streams.close()
-        for task in list(self._new):
-            task.cancel()
+        for scope in self._new:
+            scope.cancel()
 
     def _welcome_soon(self, accepted: socket.socket) -> None:
-        task = running_host().loop.create_task(self._welcome(accepted))
-        self._new[task] = None
-        task.add_done_callback(partial(self._welcomed, accepted))
+        self._nursery.start_soon(self._welcome, accepted)
 
     async def _welcome(self, accepted: socket.socket) -> None:
         try:
+            accepted.setblocking(False)
             came_from = peer_host(accepted)
             role = await self._let_in(accepted, came_from)
-            if role is Role.READER:
-                self._streams.take(accepted, admitted=True)
-                return
             if role is None:
                 accepted.close()
                 return
-            connection = await accept(accepted)
-        except (OSError, asyncio.CancelledError):
-            accepted.close()  # it has gone before it was greeted, or has said nothing
+            if role is Role.READER:
+                self._streams.take(accepted, admitted=True)
+                return
+            prepare(accepted)
+        except OSError:
+            accepted.close()  # it has gone before it was greeted
             return
-        self._connections[connection] = None
+        except BaseException:
+            accepted.close()
+            raise
+        link = self._greet(accepted, came_from, role, self._nursery)
+        self._links[link] = None
         self.accepted += 1
-        connection.tell_close(partial(self._connections.pop, connection))
-        self._greet(connection, came_from, role)
+        try:
+            await link.run()
+        finally:
+            del self._links[link]
+            self._quiet.set()
 
     async def _let_in(self, accepted: socket.socket, came_from: str) -> Role | None:
         """The role of a peer that may come in; None for one that may not."""
+        scope = trio.CancelScope()
+        self._new[scope] = None
         try:
-            return (await admit(accepted, self._secret, self._first_word)).role
+            with scope:
+                return (await admit(accepted, self._secret, self._first_word)).role
         except (NotAdmittedError, ProtocolError) as error:
             log.warning("a peer from %s was not let in: %s", came_from, error)
-        except TimeoutError:
+        except trio.TooSlowError:
             log.warning("a peer from %s did not say who it is in time", came_from)
+        finally:
+            del self._new[scope]
         return None
-
-    def _welcomed(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
-        del self._new[task]
-        if task.cancelled():
-            accepted.close()  # the task had not begun
-            return
-        error = task.exception()
-        if error is not None:
-            running_host().fail(error)

@@ -83,7 +83,7 @@ class Exports:
 
 def opened(payload: Fields, layout: Layout, objects: Iterable[str]) -> Fields:
     """The fields of parameters or results; their objects as `Remote`, or None."""
-    fields = layout.read_within(payload["content"])
+    fields: Fields = payload["content"].struct(layout)
     for name in objects:
         fields[name] = _remote(fields[name], payload["capTable"])
     return fields

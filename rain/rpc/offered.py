@@ -12,7 +12,7 @@ from rain.rpc.interface import Fields, Interface, Method
 class Returner(Protocol):
     """Sends what a call returns (`rain.rpc.peer.Peer`)."""
 
-    def return_results(self, call: IncomingCall, results: Fields) -> None: ...
+    def return_results(self, call: IncomingCall, results: Fields, *, soon: bool) -> None: ...
 
     def return_failure(self, call: IncomingCall, reason: str, kind: str) -> None: ...
 
@@ -40,7 +40,12 @@ class IncomingCall:
     def answer(self, results: Fields | None = None) -> None:
         """Returns these results."""
         if self._close():
-            self._returner.return_results(self, results or {})
+            self._returner.return_results(self, results or {}, soon=True)
+
+    def acknowledge(self) -> None:
+        """Returns nothing, with whatever is said next: nobody waits for it."""
+        if self._close():
+            self._returner.return_results(self, {}, soon=False)
 
     def fail(self, reason: str, kind: str = "failed") -> None:
         """Returns an exception, as Cap'n Proto calls it."""

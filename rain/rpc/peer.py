@@ -21,42 +21,50 @@ This is level 1 of the protocol, without promises of our own: we never send `res
 Whose fault: what the other side may not say raises `ProtocolError` out of `receive`. The driver
 then says `abort` with the reason, and closes. Whatever else a handler raises is ours.
 
-Calling (`bootstrap`, `call`, `call_all`, `give_up`) may happen in any thread, and in a signal
+Calling (`bootstrap`, `call`, `write`, `say`, `give_up`) may happen in any thread, and in a signal
 handler between any two steps of it; receiving and answering happen in one thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from rain.base.errors import ProtocolError
-from rain.rpc.calling import CallError, Calling, OnReturn, Question, Request
-from rain.rpc.codec.border import MESSAGE_LIMIT
+from rain.rpc.calling import CallError, Calling, OnReturn, Question, Request, Written
 from rain.rpc.framing import Framer
 from rain.rpc.interface import Fields, Method
 from rain.rpc.objects import Exports, Remote
 from rain.rpc.offered import Offered
 from rain.rpc.protocol import MESSAGE, echo, shortened
 from rain.rpc.serving import Serving
+from rain.rpc.sizes import MESSAGE_LIMIT
 
-__all__ = ["MESSAGE", "CallError", "Peer", "Question", "Remote", "Request"]
+__all__ = ["MESSAGE", "CallError", "Peer", "Question", "Remote", "Request", "Written"]
 
 
 class Peer:
-    """One side of a connection. `say` gets whole messages, one or several at once."""
+    """One side of a connection.
+
+    `say` gets whole messages, one or several at once; `say_later` those that need not leave before
+    the next one does. If `say` only keeps them, `flush` is what sends them, and is called after it.
+    """
 
     def __init__(
         self,
         say: Callable[[bytes], object],
         bootstrap: Offered | None = None,
         longest: int = MESSAGE_LIMIT,
+        say_later: Callable[[bytes], object] | None = None,
+        flush: Callable[[], object] | None = None,
     ) -> None:
         self.farewell: str | None = None  # why the other side ends the connection, if it said so
-        self._say_bytes = say
+        self._pass_bytes = say
+        self._pass_bytes_later = say_later or say
+        self._flush = flush or _nothing
         self._framer = Framer(longest)
         self._exports = Exports()
-        self._calling = Calling(self._pass_on, self._exports)
-        self._serving = Serving(self._say, self._exports, bootstrap)
+        self._calling = Calling(self._pass_on, self._exports, say, self._flush)
+        self._serving = Serving(self._tell, self._tell_later, self._exports, bootstrap)
         self._deaf = False
         self._ended = False
         self._handlers: dict[str, Callable[[Fields], object]] = {
@@ -98,13 +106,14 @@ class Peer:
 
     def abort(self, reason: str) -> None:
         """Tells the other side why the connection ends."""
-        self._say({"abort": {"reason": shortened(reason), "type": "failed"}})
+        self._tell({"abort": {"reason": shortened(reason), "type": "failed"}})
 
     def end(self, reason: str) -> None:
         """The connection has ended: all calls of both sides have."""
         if self._ended:
             return
         self._ended = self._deaf = True
+        self._framer.forget()
         self._serving.end()
         self._exports.clear()
         self._calling.end(reason)
@@ -115,21 +124,33 @@ class Peer:
         """The first object of the other side, which may be called at once."""
         return self._calling.bootstrap()
 
-    def call(
-        self, target: Remote, method: Method, params: Fields, on_return: OnReturn
-    ) -> Question | None:
+    def call(self, target: Remote, method: Method, params: Fields, on_return: OnReturn) -> Question:
         """Calls a method; `on_return` gets its results, or why there are none, in `receive`.
 
-        None when the connection has ended, which `on_return` is told here and now.
+        When the connection has ended, `on_return` is told so here and now.
         """
-        return self._calling.call_all([Request(target, method, params, on_return)])
+        (call,) = self._calling.write([Request(target, method, params, on_return)])
+        self._calling.say([call])
+        return call.question
 
-    def call_all(self, requests: Iterable[Request]) -> Question | None:
-        """Makes several calls that no other call comes between; gives the last one."""
-        return self._calling.call_all(requests)
+    def write(self, requests: Iterable[Request]) -> list[Written]:
+        """The messages of calls that are made later (`say`), or never."""
+        return self._calling.write(requests)
+
+    def say(self, calls: Sequence[Written]) -> None:
+        """Makes calls that were written; no other call comes between them."""
+        self._calling.say(calls)
+
+    def is_open(self, question: Question) -> bool:
+        """Whether a call was made and has not returned."""
+        return self._calling.is_open(question)
 
     def give_up(self, question: Question) -> None:
-        """Nobody waits for the results of this call: the other side is told, nobody else is."""
+        """Nobody waits for the results of this call any more: the other side is told.
+
+        Results that are on their way already are still returned, and otherwise that the call was
+        cancelled.
+        """
         self._calling.give_up(question)
 
     # Receiving. In one thread.
@@ -138,7 +159,7 @@ class Peer:
         ((kind, body),) = message.items()
         handle = self._handlers.get(kind)
         if handle is None:
-            self._say({"unimplemented": {kind: echo(body)}})
+            self._tell({"unimplemented": {kind: echo(body)}})
         else:
             handle(body)
 
@@ -153,9 +174,18 @@ class Peer:
         kind = next(iter(message or {"": None}))
         raise ProtocolError(f"the other side does not understand a message of the kind {kind!r}")
 
-    def _say(self, message: Fields) -> None:
+    def _tell(self, message: Fields) -> None:
         self._pass_on(MESSAGE.write(message))
+
+    def _tell_later(self, message: Fields) -> None:
+        if not self._ended:
+            self._pass_bytes_later(MESSAGE.write(message))
 
     def _pass_on(self, content: bytes) -> None:
         if not self._ended:
-            self._say_bytes(content)
+            self._pass_bytes(content)
+            self._flush()
+
+
+def _nothing() -> None:
+    """What is said is sent at once."""

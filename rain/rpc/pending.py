@@ -13,6 +13,7 @@ from attrs import define, field
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, SessionId, spell
 from rain.base.wire import ConstantColumns, Submission, TaskColumns
+from rain.rpc.codec.kinds import weight
 
 PENDING_LIMIT = 4 * 1024**3
 """Bytes of one client's submissions that are not whole yet."""
@@ -21,7 +22,7 @@ TASK_COST = 64
 """Bytes that a task counts beside its config."""
 
 KIND_COST = 500
-"""And a kind beside those in which it came."""
+"""And a kind beside those that it takes in a message."""
 
 
 @define(eq=False)
@@ -42,9 +43,8 @@ class PendingSubmission:
         if constants.ids or uploaded:
             cost += sum(map(len, constants.data))
         if part.task_kinds or part.object_kinds:
-            kinds = [kind.packed for kind in part.task_kinds]
-            kinds += [kind.packed for kind in part.object_kinds]
-            cost += sum(map(len, kinds)) + KIND_COST * len(kinds)
+            weights = [*map(weight, part.task_kinds), *map(weight, part.object_kinds)]
+            cost += sum(weights) + KIND_COST * len(weights)
         if self.refusal or self.held + cost > self.limit:
             return self._refuse()
         self.held += cost

@@ -1,16 +1,16 @@
 """Listening on a port: who connects is accepted, whatever the system runs out of meanwhile."""
 
-import asyncio
 import errno
 import logging
 import socket
 from collections.abc import Callable
 from contextlib import suppress
 
+import trio
+
 from rain.base.address import plain_host, spell_address
 from rain.base.errors import StartError
 from rain.rpc.handshake import turn_away
-from rain.rpc.host import host as running_host
 from rain.stream.reserve import OUT_OF_DESCRIPTORS, Reserve, why_full
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class Port:
-    """Accepts connections until it is closed; `take` gets the socket of each."""
+    """Accepts connections while it runs; `take` gets the socket of each."""
 
     def __init__(self, host: str, port: int, take: Callable[[socket.socket], object]) -> None:
         self._socket = bind(host, port)
@@ -74,39 +74,47 @@ class Port:
         self.address = spell_address(self.host, self.port)
         self._take = take
         self._reserve = Reserve()
-        self._loop = running_host().loop
-        self._accepting = self._loop.create_task(self._accept())
-        self._accepting.add_done_callback(self._stopped)
+        self._scope = trio.CancelScope()
+        self._closed = False
 
     def close(self) -> None:
         """Stops listening."""
-        self._accepting.cancel()
+        self._scope.cancel()
+        if not self._closed:
+            self._closed = True
+            trio.lowlevel.notify_closing(self._socket)
+            self._socket.close()
+        self._reserve.close()
+
+    async def run(self) -> None:
+        """Accepts until it is closed."""
+        try:
+            with self._scope, suppress(trio.ClosedResourceError):
+                while not self._closed:
+                    await self._accept()
+        finally:
+            self.close()
 
     async def _accept(self) -> None:
-        while True:
-            try:
-                accepted, _ = await self._loop.sock_accept(self._socket)
-            except OSError as error:
-                if error.errno in OUT_OF_DESCRIPTORS:
-                    await self._somebody()  # the kernel says it also when nobody has come
-                    if not await self._take_or_turn_away():
-                        await asyncio.sleep(PAUSE)
-                elif error.errno in _SHORT_OF_MEMORY:
-                    log.warning("cannot accept a connection: %s", error.strerror)
-                    await asyncio.sleep(PAUSE)
-                elif error.errno not in _LOST_ON_THE_WAY:
-                    raise
-            else:
-                self._take(accepted)
-
-    async def _somebody(self) -> None:
-        """Returns when somebody has connected."""
-        came = asyncio.Event()
-        self._loop.add_reader(self._socket, came.set)
+        await trio.lowlevel.wait_readable(self._socket)
+        if self._closed:
+            return
         try:
-            await came.wait()
-        finally:
-            self._loop.remove_reader(self._socket)
+            accepted, _ = self._socket.accept()
+        except BlockingIOError:
+            return
+        except OSError as error:
+            if error.errno in OUT_OF_DESCRIPTORS:
+                # The kernel says it also when nobody has come: the next wait is for somebody.
+                if not await self._take_or_turn_away():
+                    await trio.sleep(PAUSE)
+            elif error.errno in _SHORT_OF_MEMORY:
+                log.warning("cannot accept a connection: %s", error.strerror)
+                await trio.sleep(PAUSE)
+            elif error.errno not in _LOST_ON_THE_WAY:
+                raise
+        else:
+            self._take(accepted)
 
     async def _take_or_turn_away(self) -> bool:
         """Tells who has come that no descriptor is left; False when even that is impossible."""
@@ -122,13 +130,6 @@ class Port:
                 accepted, _ = self._socket.accept()
             except OSError:  # it has gone, or somebody else was faster with the descriptor
                 return False
-            with accepted, suppress(OSError, TimeoutError):
+            with accepted, suppress(OSError, trio.TooSlowError):
                 await turn_away(accepted, reason, TURN_AWAY_LIMIT)
             return True
-
-    def _stopped(self, task: asyncio.Task[None]) -> None:
-        self._socket.close()
-        self._reserve.close()
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            running_host().fail(error)

@@ -17,26 +17,28 @@ from rain.base.errors import StartError
 FOLDER = (Path(__file__).parent.parent / "schema").resolve()
 
 
-def _load(name: str) -> ModuleType:
-    if not hasattr(capnp, "load"):
-        # `import capnp` succeeds in a checkout: it finds the folder of the schemas.
-        raise StartError("pycapnp is not installed in this environment: pip install 'pycapnp>=2.2'")
-    path = FOLDER / f"{name}.capnp"
+if not hasattr(capnp, "load"):
+    # `import capnp` succeeds in a checkout: it finds the folder of the schemas.
+    raise StartError("pycapnp is not installed in this environment: pip install 'pycapnp>=2.2'")
+
+_OF_CAPNP = Path(capnp.__file__ or "").parent
+_IMPORTS = [str(FOLDER), str(_OF_CAPNP.parent)]  # its own schemas name each other "/capnp/..."
+
+
+def load(path: Path, advice: str) -> ModuleType:
+    """A schema; all of them must name the same folders for imports, or pycapnp ends the process."""
     if not path.is_file():
-        raise StartError(f"the schema {path} is missing: install Rain again")
-    return capnp.load(str(path), imports=[str(FOLDER)])
+        raise StartError(f"the schema {path} is missing: install {advice} again")
+    return capnp.load(str(path), imports=_IMPORTS)
 
 
-def _load_rpc() -> ModuleType:
-    """Cap'n Proto's own messages, from the wheel of pycapnp."""
-    folder = Path(capnp.__file__).parent
-    return capnp.load(str(folder / "rpc.capnp"), imports=[str(folder.parent)])
+def _ours(name: str) -> ModuleType:
+    return load(FOLDER / f"{name}.capnp", "Rain")
 
 
-common = _load("common")
-governor = _load("governor")
-client = _load("client")
-request = _load("request")
-server = _load("server")
-reasons = _load("reasons")
-rpc = _load_rpc()
+common = _ours("common")
+governor = _ours("governor")
+client = _ours("client")
+server = _ours("server")
+rpc = load(_OF_CAPNP / "rpc.capnp", "pycapnp")
+"""Cap'n Proto's own messages, which carry ours."""

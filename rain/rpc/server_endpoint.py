@@ -4,10 +4,13 @@ A connection registers once and in one role. One that says nothing within the ha
 closed. Streams of data come to the same port and go their own way.
 """
 
-import asyncio
+from __future__ import annotations
+
 import logging
-from collections.abc import Callable
-from functools import partial
+import socket
+
+import trio
+from attrs import evolve
 
 from rain.base.address import seen_from_outside
 from rain.base.admission import Role, Secret
@@ -16,15 +19,17 @@ from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import schema
 from rain.rpc.codec.amounts import read_resources
-from rain.rpc.codec.border import MESSAGE_LIMIT, Builder, Capability, OfferedServer, Reader
-from rain.rpc.connection import Connection
 from rain.rpc.handlers import GovernorHello, ServerHandler
+from rain.rpc.interface import Fields
+from rain.rpc.link import Link, Patience
 from rain.rpc.listener import Listener
-from rain.rpc.offer import Method, Write, offer
-from rain.rpc.patience import Patience
+from rain.rpc.offer import Served, offer
+from rain.rpc.offered import IncomingCall
+from rain.rpc.peer import Remote
 from rain.rpc.pending import PENDING_LIMIT
 from rain.rpc.server_client import ServedClient
 from rain.rpc.server_governor import ServedGovernor
+from rain.rpc.sizes import MESSAGE_LIMIT
 from rain.rpc.streams import server_streams
 from rain.stream.protocol import NOBODY
 
@@ -40,6 +45,7 @@ log = logging.getLogger(__name__)
 
 
 def listen(
+    nursery: trio.Nursery,
     host: str,
     port: int,
     handler: ServerHandler,
@@ -49,7 +55,7 @@ def listen(
     pending_limit: int = PENDING_LIMIT,
     machine: bytes = NOBODY,
     client_silence: float | None = None,
-    patience: Callable[..., Patience] = Patience,
+    patience: Patience = Patience(),  # noqa: B008 # it is frozen
 ) -> Listener:
     """Listens for clients and governors, at any free port if it is 0; `StartError` if it cannot.
 
@@ -57,14 +63,12 @@ def listen(
     for longer than `client_silence` is closed.
     """
 
-    def greet(connection: Connection, peer_host: str, role: Role) -> None:
-        guest = Guest(connection, peer_host, role, handler, pending_limit, client_silence, patience)
-        connection.serve(guest.offered())
-        guest.expect(handshake_limit)
+    def greet(connected: socket.socket, peer_host: str, role: Role, nursery: trio.Nursery) -> Link:
+        guest = Guest(peer_host, role, handler, pending_limit, client_silence, patience, nursery)
+        return guest.greet(connected, handshake_limit)
 
-    return Listener(
-        host, port, greet, server_streams(handler, machine, secret), handshake_limit, secret
-    )
+    streams = server_streams(nursery, handler, machine, secret)
+    return Listener(nursery, host, port, greet, streams, handshake_limit, secret)
 
 
 class Guest:
@@ -72,94 +76,83 @@ class Guest:
 
     def __init__(
         self,
-        connection: Connection,
         peer_host: str,
         admitted: Role,
         handler: ServerHandler,
         pending_limit: int,
         client_silence: float | None,
-        patience: Callable[..., Patience],
+        patience: Patience,
+        nursery: trio.Nursery,
     ) -> None:
-        self._patience = patience
-        self._connection = connection
         self._peer_host = peer_host
         self._admitted = admitted
         self._handler = handler
         self._pending_limit = pending_limit
         self._client_silence = client_silence
+        self._patience = patience
+        self._nursery = nursery
         self._role = ""
+        self._link: Link
 
-    def offered(self) -> OfferedServer:
-        return offer(
+    def greet(self, connected: socket.socket, limit: float) -> Link:
+        """The link of this connection, which is closed unless it registers within the limit."""
+        offered = offer(
             schema.server.ServerBootstrap,
-            self._connection,
             {
-                "registerClient": Method(self._read_client, self._register_client),
-                "registerGovernor": Method(self._read_governor, self._register_governor),
+                "registerClient": Served(self._read_client, self._register_client),
+                "registerGovernor": Served(self._read_governor, self._register_governor),
             },
         )
+        self._link = Link(connected, offered, FIRST_WORDS)
+        self._link.allow(FIRST_WORDS, FIRST_WORDS)
+        self._link.on_end = self._left
+        self._nursery.start_soon(self._judge, limit)
+        return self._link
 
-    def expect(self, limit: float) -> None:
-        """Closes the connection unless it has got a role within so many seconds."""
-        self._connection.allow(FIRST_WORDS, FIRST_WORDS)
-        if self._admitted is Role.GOVERNOR:  # the only ones that are called
-            self._connection.check_reasons()
-        self._connection.tell_end(self._left)
-        timer = asyncio.get_running_loop().call_later(limit, partial(self._judge, limit))
-        self._connection.tell_end(lambda _: timer.cancel())
-
-    def _judge(self, limit: float) -> None:
+    async def _judge(self, limit: float) -> None:
+        with trio.move_on_after(limit):
+            await self._link.ended()
         if not self._role:
-            self._connection.end_with_reason(f"nobody has registered within {limit:g} seconds")
+            self._link.end_with_reason(f"nobody has registered within {limit:g} seconds")
 
-    def _read_client(self, params: Reader) -> None:
-        self._check_role("client", Role.CLIENT, params.version, CLIENT_VERSION)
+    def _read_client(self, params: Fields) -> None:
+        self._check_role("client", Role.CLIENT, params["version"], CLIENT_VERSION)
 
-    async def _register_client(self, _: None) -> Write:  # async, as all methods
-        self._take("client")
-        client = ServedClient(self._connection, self._handler, self._pending_limit)
-        self._connection.beat(self._client_silence)
+    def _register_client(self, _: None, call: IncomingCall) -> None:
+        self._take("client", evolve(self._patience, makes_wait=True))
+        client = ServedClient(self._link, self._handler, self._pending_limit)
+        self._nursery.start_soon(self._link.expect, self._client_silence)
+        call.answer({"service": client.offered(), "key": client.key})
 
-        def write(results: Builder) -> None:
-            results.service = client.offered()
-            results.key = client.key
-
-        return write
-
-    def _read_governor(self, params: Reader) -> tuple[GovernorHello, Capability]:
-        version: int = params.version  # first: what another version says next is not known
+    def _read_governor(self, params: Fields) -> tuple[GovernorHello, Remote]:
+        version: int = params["version"]  # first: what another version says next is not known
         self._check_role("governor", Role.GOVERNOR, version, GOVERNOR_VERSION)
+        if params["control"] is None:
+            raise ProtocolError("a governor without anything that takes orders")
         hello = GovernorHello(
             version=version,
-            incarnation=_read_incarnation(params.incarnation),
-            data_address=seen_from_outside(params.dataAddress, self._peer_host),
+            incarnation=_read_incarnation(params["incarnation"]),
+            data_address=seen_from_outside(params["dataAddress"], self._peer_host),
             peer_host=self._peer_host,
-            resources=read_resources(params.resources),
+            resources=read_resources(params["resources"]),
         )
-        return hello, params.control
+        return hello, params["control"]
 
-    async def _register_governor(self, said: tuple[GovernorHello, Capability]) -> Write:
+    def _register_governor(self, said: tuple[GovernorHello, Remote], call: IncomingCall) -> None:
         hello, control = said
-        self._take("governor")
-        governor = ServedGovernor(self._connection, self._handler, hello, control)
-        self._connection.beat()  # who is silent is the reactor's to judge
-
-        def write(results: Builder) -> None:
-            results.upstream = governor.offered()
-            results.address = governor.address
-
-        return write
-
-    def _take(self, role: str) -> None:
-        self._role = role
-        self._connection.allow(MESSAGE_LIMIT)
         # A governor that was not heard would be taken for silent, though its link is only slow.
-        give_up = self._connection.end_with_reason
-        self._connection.bear(self._patience(give_up, makes_wait=role == "client"))
+        # How long it may be silent is for the reactor to judge.
+        self._take("governor", self._patience)
+        governor = ServedGovernor(self._link, self._handler, hello, control, self._nursery)
+        call.answer({"upstream": governor.offered(), "address": governor.address})
+
+    def _take(self, role: str, patience: Patience) -> None:
+        self._role = role
+        self._link.allow(MESSAGE_LIMIT)
+        self._link.bear(patience)
 
     def _left(self, cause: str) -> None:
-        if not self._role:
-            log.warning("a peer from %s has not registered: %s", self._peer_host, cause)
+        log.warning("a peer from %s has not registered: %s", self._peer_host, cause)
 
     def _check_role(self, role: str, needed: Role, version: int, expected: int) -> None:
         if self._role:

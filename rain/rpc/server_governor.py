@@ -1,76 +1,81 @@
 """The server's side of one governor: its news come in, orders go out."""
 
-import asyncio
+from __future__ import annotations
 
-import capnp
+from functools import partial
+
+import trio
 
 from rain.base.errors import ProtocolError
 from rain.base.wire import GovernorReport, Orders, Update
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
-from rain.rpc.codec.border import Capability, OfferedServer, reading
-from rain.rpc.codec.orders import encode_orders
+from rain.rpc.codec.border import reading
+from rain.rpc.codec.orders import write_orders
 from rain.rpc.codec.split import OrdersSplitter
-from rain.rpc.codec.update import decode_update, encode_update
-from rain.rpc.connection import Connection, reason_of
+from rain.rpc.codec.update import read_update
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
-from rain.rpc.offer import Method, Write, nothing, offer
-from rain.rpc.running import start
+from rain.rpc.interface import Fields, Interface
+from rain.rpc.link import Link
+from rain.rpc.offer import Served, nothing, offer
+from rain.rpc.offered import IncomingCall, Offered
+from rain.rpc.peer import CallError, Remote
 
 STOP_GRACE = 2.0
 """Seconds that a governor has to say that it heard "stop", before its link is closed."""
 
-_ALIVE = encode_update(Update())
-"""What every governor says every other second when it has no news."""
+ANSWER_EVERY = 1.0
+"""Seconds after which the server answers an update at once, and not with its next orders."""
+
+_CONTROL = Interface.of(schema.governor.GovernorControl).methods
+_ORDER, _REPORT, _STOP = _CONTROL["order"], _CONTROL["report"], _CONTROL["stop"]
 
 
 class GovernorEnd:
     """How the server speaks to one governor (`rain.rpc.handlers.GovernorLink`)."""
 
-    def __init__(self, connection: Connection, control: Capability) -> None:
-        self._connection = connection
+    def __init__(self, link: Link, control: Remote, nursery: trio.Nursery) -> None:
+        self._link = link
         self._control = control
+        self._nursery = nursery
         self._splitter = OrdersSplitter()
 
     def order(self, orders: Orders) -> None:
         for part in self._splitter.split(orders):
-            self._connection.say(encode_orders(part))
+            self._link.peer.call(self._control, _ORDER, write_orders(part), self._taken)
 
     def report(self, reply: Reply[GovernorReport]) -> None:
-        if self._connection.is_open:
-            start(self._report(reply))
-        else:
-            reply.refuse("the governor has left")
+        self._link.peer.call(self._control, _REPORT, {}, partial(self._reported, reply))
 
     def stop(self, reason: str) -> None:
-        if self._connection.is_open:
-            start(self._stop(reason))
+        heard = trio.Event()
+        self._link.peer.call(self._control, _STOP, {"reason": reason}, lambda _: heard.set())
+        self._nursery.start_soon(self._end_when, heard, reason)
 
     def close(self, reason: str) -> None:
-        self._connection.end(reason)
+        self._link.end(reason)
 
-    async def _report(self, reply: Reply[GovernorReport]) -> None:
-        try:
-            answer = await self._control.report()
-        except capnp.KjException as error:
-            reply.refuse(f"the governor does not report: {reason_of(error)}")
+    def _taken(self, outcome: Fields | CallError) -> None:
+        if isinstance(outcome, CallError):
+            self._link.end_with_reason(outcome.reason)
+
+    def _reported(self, reply: Reply[GovernorReport], outcome: Fields | CallError) -> None:
+        if isinstance(outcome, CallError):
+            has_left = outcome.kind == "disconnected"
+            reply.refuse("the governor has left" if has_left else f"the governor says: {outcome}")
             return
         try:
             with reading("a governor's report"):
-                report = read_governor_report(answer.report)
+                report = read_governor_report(outcome["report"])
         except ProtocolError as error:
-            self._connection.end_with_reason(str(error))
             reply.refuse(str(error))
-            return
+            raise
         reply.answer(report)
 
-    async def _stop(self, reason: str) -> None:
-        try:
-            async with asyncio.timeout(STOP_GRACE):
-                await self._control.stop(reason=reason)
-        except (capnp.KjException, TimeoutError):
-            pass  # it has gone already, or it does not listen any more: closed either way
-        self._connection.end(reason)
+    async def _end_when(self, heard: trio.Event, reason: str) -> None:
+        with trio.move_on_after(STOP_GRACE):  # closed either way
+            await heard.wait()
+        self._link.end(reason)
 
 
 class ServedGovernor:
@@ -78,33 +83,40 @@ class ServedGovernor:
 
     def __init__(
         self,
-        connection: Connection,
+        link: Link,
         server: ServerHandler,
         hello: GovernorHello,
-        control: Capability,
+        control: Remote,
+        nursery: trio.Nursery,
     ) -> None:
-        self._connection = connection
         self._handler: GovernorHandler = server.join_governor(
-            hello, GovernorEnd(connection, control)
+            hello, GovernorEnd(link, control, nursery)
         )
-        connection.hear(_read_update, self._handler.update)
-        connection.tell_end(self._handler.left)
+        self._answer_due = 0.0
+        link.on_end = self._handler.left
 
     @property
     def address(self) -> str:
         return self._handler.address
 
-    def offered(self) -> OfferedServer:
+    def offered(self) -> Offered:
         return offer(
             schema.governor.GovernorUpstream,
-            self._connection,
-            {"drained": Method(nothing, self._drained)},
+            {
+                "update": Served(read_update, self._update),
+                "drained": Served(nothing, self._drained),
+            },
         )
 
-    async def _drained(self, _: None) -> Write:  # async, as all methods
+    def _update(self, update: Update, call: IncomingCall) -> None:
+        self._handler.update(update)
+        now = trio.current_time()
+        if now >= self._answer_due:  # the governor has to hear that the server lives
+            self._answer_due = now + ANSWER_EVERY
+            call.answer()
+        else:
+            call.acknowledge()
+
+    def _drained(self, _: None, call: IncomingCall) -> None:
         self._handler.drained()
-        return nothing
-
-
-def _read_update(message: bytes) -> Update:
-    return Update() if message == _ALIVE else decode_update(message)
+        call.answer()

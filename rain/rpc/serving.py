@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TypeAlias
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.capnproto.values import Capability
@@ -19,13 +20,20 @@ _WHOLE = -1
 """The place of an object that is a whole result, as that of a bootstrap."""
 
 
+Say: TypeAlias = Callable[[Fields], object]
+
+
 class Serving:
-    """The calls by their numbers. `say` gets the fields of each message."""
+    """The calls by their numbers.
+
+    `say` gets the fields of each message, and `say_later` those of one that may wait for the next.
+    """
 
     def __init__(
-        self, say: Callable[[Fields], object], exports: Exports, bootstrap: Offered | None
+        self, say: Say, say_later: Say, exports: Exports, bootstrap: Offered | None
     ) -> None:
         self._say = say
+        self._say_later = say_later
         self._exports = exports
         self._bootstrap = bootstrap
         self._answers: dict[int, IncomingCall] = {}
@@ -49,7 +57,7 @@ class Serving:
             return
         answer.is_open = False
         results = {"content": Capability(0), "capTable": [self._exports.lend(self._bootstrap)]}
-        self._return(answer, {"results": results}, {_WHOLE: self._bootstrap})
+        self._return(answer, {"results": results}, {_WHOLE: self._bootstrap}, self._say)
 
     def finished(self, finish: Fields) -> None:
         """The other side is done with an answer, or does not wait for it any more."""
@@ -69,8 +77,8 @@ class Serving:
             answer.give_up()
         self._answers.clear()
 
-    def return_results(self, call: IncomingCall, results: Fields) -> None:
-        """Answers a call."""
+    def return_results(self, call: IncomingCall, results: Fields, *, soon: bool) -> None:
+        """Answers a call, or with what is said next."""
         method = call.method
         if method is None:
             raise InvariantError("a call is answered before its method is known")
@@ -83,12 +91,14 @@ class Serving:
                 if results.get(name) is not None
             }
             results, table = self._exports.lend_all(results, method.gives)
-        content = method.results.within(results)
-        self._return(call, {"results": {"content": content, "capTable": table}}, given)
+        content = (method.results, results)
+        outcome = {"results": {"content": content, "capTable": table}}
+        self._return(call, outcome, given, self._say if soon else self._say_later)
 
     def return_failure(self, call: IncomingCall, reason: str, kind: str) -> None:
         """Answers a call with an exception."""
-        self._return(call, {"exception": {"reason": shortened(reason), "type": kind}}, {})
+        outcome = {"exception": {"reason": shortened(reason), "type": kind}}
+        self._return(call, outcome, {}, self._say)
 
     def _begin(self, number: int) -> IncomingCall:
         if number in self._answers:
@@ -129,14 +139,16 @@ class Serving:
                 answer.fail(str(error))
             raise
 
-    def _return(self, call: IncomingCall, outcome: Fields, given: Mapping[int, Offered]) -> None:
+    def _return(
+        self, call: IncomingCall, outcome: Fields, given: Mapping[int, Offered], say: Say
+    ) -> None:
         call.given = given
         if not given:
             del self._answers[call.id]
         fields: Fields = {"answerId": call.id, "noFinishNeeded": not given, **outcome}
         # Objects in the parameters stay ours until the connection ends.
         fields["releaseParamCaps"] = call.method is None or not call.method.takes
-        self._say({"return": fields})
+        say({"return": fields})
         held_back, call.held_back = call.held_back, []
         for serve in held_back:
             serve()

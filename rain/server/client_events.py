@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from rain.base.errors import RefusedError
+from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.ids import (
     FIRST_SHARED,
     LAST_SHARED,
@@ -51,7 +51,6 @@ from rain.server.messages import (
     WaitAsked,
 )
 from rain.server.sessions import (
-    SessionFailedError,
     close_session,
     living_session,
     session_for,

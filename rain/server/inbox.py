@@ -17,24 +17,24 @@ from rain.server.messages import ClientEvent, GovernorEvent, GovernorUpdated, Tu
 
 @define(eq=False)
 class Inbox:
-    """Collects events and pokes the reactor's pulse with each, or a little later."""
+    """Collects events and rings for a turn with each, or a little later."""
 
-    poke: Callable[[], None]
-    poke_soon: Callable[[], object]
+    ring: Callable[[], None]
+    ring_soon: Callable[[], object]
     _next: TurnInput = Factory(lambda: TurnInput(0.0))
 
     def from_governor(self, event: GovernorEvent) -> None:
         self._next.from_governors.append(event)
-        self.poke()
+        self.ring()
 
     def alive(self, event: GovernorUpdated) -> None:
         """A governor has told nothing but that it lives."""
         self._next.from_governors.append(event)
-        self.poke_soon()
+        self.ring_soon()
 
     def from_client(self, event: ClientEvent) -> None:
         self._next.from_clients.append(event)
-        self.poke()
+        self.ring()
 
     def take(self, now: float, scheduling_took: float) -> TurnInput:
         """Hands over everything and empties."""

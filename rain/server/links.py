@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+import trio
 from attrs import Factory, define
 from structlog.typing import FilteringBoundLogger
 
@@ -22,7 +23,6 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
-from rain.rpc.host import Bell
 from rain.server.inbox import Inbox
 from rain.server.messages import (
     AnswerDone,
@@ -69,7 +69,7 @@ class Links:
     inbox: Inbox
     log: FilteringBoundLogger
     uploads: Spool
-    end_asked: Bell = Factory(Bell)  # a client wants the server to end
+    end_asked: trio.Event = Factory(trio.Event)  # a client wants the server to end
     governors: dict[GovernorId, GovernorLink] = Factory(dict)
     clients: dict[ClientId, ClientLink] = Factory(dict)
     _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # what a reply takes, its effect knows
@@ -275,7 +275,7 @@ class ConnectedClient:
 
     def terminate(self) -> None:
         self.links.log.info("a client ends the server", client=self.id)
-        self.links.end_asked.ring()
+        self.links.end_asked.set()
 
     def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
         request = self.links.abandon(reply)

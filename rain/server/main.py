@@ -8,17 +8,17 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.admission import http_url
-from rain.daemon import garbage, lifetime, logs, memory, sampling
+from rain.daemon import garbage, lifetime, logs, memory, program, sampling
 from rain.daemon.folders import (
     default_log_folder,
     default_work_folder,
     make_folder,
     make_work_folder,
 )
-from rain.rpc import host
 from rain.rpc.server_endpoint import listen
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
@@ -46,7 +46,7 @@ def run_server(settings: ServerSettings) -> int:
     memory.give_back_large_blocks()
     sampling.start_if_asked("server")
     try:
-        return host.run(serve)
+        return program.run(serve)
     finally:
         logs.close()
 
@@ -73,9 +73,10 @@ async def _serve(
             recorder = stack.enter_context(Recorder.create(settings.record, header))
         uploads = Spool(make_work_folder(settings.work_folder or default_work_folder("server")))
         stack.callback(uploads.close)
-        awake = settings.awake if len(os.sched_getaffinity(0)) > 1 else 0.0
-        service = Service(make_scheduler, state, clock, log, uploads, recorder, awake)
+        service = Service(make_scheduler, state, clock, log, uploads, recorder)
+        nursery = await stack.enter_async_context(trio.open_nursery())
         listener = listen(
+            nursery,
             settings.host,
             settings.port,
             service,
@@ -84,6 +85,7 @@ async def _serve(
             client_silence=settings.client_silence,
         )
         stack.callback(listener.close)
+        nursery.start_soon(service.turns.run)
         http = None
         if settings.http is not None:
             # Not for the server of an embedded cluster, which has none. They bring numpy along.
@@ -102,6 +104,7 @@ async def _serve(
         reason = f"the server stops: {cause}"
         service.stop(reason)
         await listener.drain(reason)
+        nursery.cancel_scope.cancel()
     return 0
 
 

@@ -1,8 +1,6 @@
-"""The server's border: peers that join, the pulse of turns, and the effects carried out.
+"""The server's border: peers that join, the turns of the reactor, and the effects carried out.
 
-A turn is a plain function in the host loop. Everything that arrives before it is one batch; the
-pulse beats as soon as something has arrived, and an alarm when the reactor wants a turn for
-the sake of time alone.
+Everything that arrives before a turn is one batch (`rain.daemon.turns`).
 """
 
 from __future__ import annotations
@@ -14,8 +12,8 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import ClientId, ObjectId
-from rain.daemon.garbage import Nursery
-from rain.rpc.alarm import Alarm
+from rain.daemon.garbage import LargeSubmissions
+from rain.daemon.turns import Turns
 from rain.rpc.handlers import (
     ClientHandler,
     ClientLink,
@@ -23,9 +21,7 @@ from rain.rpc.handlers import (
     GovernorHello,
     GovernorLink,
 )
-from rain.rpc.host import Pulse, stay_awake
 from rain.scheduler.api import Scheduler
-from rain.server.awake import Expectation
 from rain.server.clock import Clock
 from rain.server.guard import TimeGuard
 from rain.server.inbox import Inbox
@@ -52,20 +48,16 @@ class Service:
         log: FilteringBoundLogger,
         uploads: Spool,
         recorder: Recorder | None = None,
-        awake: float = 0.0,
     ) -> None:
         self.clock = clock
         self.guard = TimeGuard(state.settings.scheduler_limit, clock.stopwatch)
         self.reactor = Reactor(make_scheduler, state, self.guard)
         self.log = log
         self.recorder = recorder
-        self._expectation = Expectation(awake)
-        self._nursery = Nursery()
-        self._spoke = False  # in the last turn
-        self._pulse = Pulse(self._turn, self._settle)
-        self._alarm = Alarm(self._pulse.poke, clock.now)
+        self.turns = Turns(self._turn, self._settle, clock.now)
+        self._large_submissions = LargeSubmissions()
         self._client_numbers = count(1)
-        self.inbox = Inbox(self._pulse.poke, self._poke_soon)
+        self.inbox = Inbox(self.turns.ring, self._ring_soon)
         self.uploads = uploads
         self.links = Links(self.inbox, log, uploads)
 
@@ -106,16 +98,15 @@ class Service:
 
     def stop(self, reason: str) -> None:
         """Ends all work: governors are stopped, and nobody waits any longer."""
-        self._pulse.stop()
-        self._alarm.stop()
+        self.turns.stop()
         self.links.refuse_all(reason)
         for governor in self.links.governors.values():
             governor.stop(reason)
         for client in self.links.clients.values():
             client.close(reason)
 
-    def _poke_soon(self) -> None:
-        self._alarm.advance(self.clock.now() + SIGN_OF_LIFE_WAIT)
+    def _ring_soon(self) -> None:
+        self.turns.ring_at(self.clock.now() + SIGN_OF_LIFE_WAIT)
 
     def _turn(self) -> None:
         given = self.inbox.take(self.clock.now(), self.guard.take())
@@ -124,7 +115,6 @@ class Service:
         output = self.reactor.turn(given)
         if self.recorder is not None and output.interrupted_after is not None:
             self._record(self.recorder, output.interrupted_after)
-        self._spoke = bool(output.effects)
         for effect in output.effects:
             self.links.carry(effect)
 
@@ -140,12 +130,10 @@ class Service:
             recorder.close()
             self.recorder = None
 
-    def _settle(self) -> None:
+    def _settle(self) -> float:
         """What can wait until the messages of a turn have left."""
         self.reactor.settle()
-        self._alarm.set(self.reactor.next_time())
         state = self.reactor.state
         growing, nodes = bool(state.growing), state.graph.nodes
-        self._nursery.after_turn(state.now, growing=growing, nodes=nodes)
-        if self._spoke and self._expectation.after_turn(state):
-            stay_awake(self._expectation.seconds)
+        self._large_submissions.after_turn(state.now, growing=growing, nodes=nodes)
+        return self.reactor.next_time()

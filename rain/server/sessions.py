@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rain.base.errors import RefusedError
+from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, SessionId
 from rain.graph import Session
@@ -10,14 +10,6 @@ from rain.graph.release import clear, take_apart
 from rain.server import happenings, waiting
 from rain.server.happenings import CloseReason
 from rain.server.state import State
-
-
-class SessionFailedError(Exception):
-    """Carries the failure of the session that a request concerns, as the answer to that request."""
-
-    def __init__(self, failure: SessionFailure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
 
 
 def session_for(state: State, client_id: ClientId, session_id: SessionId) -> Session:

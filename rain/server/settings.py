@@ -44,6 +44,5 @@ class ServerSettings:
     event_log_objects: bool = False
     event_log_keep: Keep = Factory(Keep)
     client_silence: float | None = None  # seconds after which a client is given up; None: never
-    awake: float = 0.001  # seconds without sleep for the answer to a single short task
     http: HttpSettings | None = Factory(HttpSettings)
     reactor: ReactorSettings = Factory(ReactorSettings)

@@ -153,7 +153,7 @@ class Account:
 
 @define(eq=False)
 class Upload:
-    """One constant on its way (`rain.stream.holder.Draft`)."""
+    """One constant on its way (`rain.stream.holder.UnfinishedUpload`)."""
 
     _spool: Spool
     account: Account

@@ -1,4 +1,4 @@
-"""The words of admission (rain/base/admission.py) over a blocking socket, before a stream."""
+"""The words of admission (rain/base/admission.py) over a socket that blocks."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ def admit(accepted: socket.socket, secret: Secret | None) -> None:
     _play(admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE)), accepted)
 
 
-def introduce(connected: socket.socket, secret: Secret | None) -> None:
-    """Asks to be let in as a reader; the same errors."""
-    _play(
-        admission.dial(_at(secret, connected.getpeername()), Role.READER, os.urandom(NONCE)),
-        connected,
-    )
+def introduce(connected: socket.socket, secret: Secret | None, role: Role = Role.READER) -> None:
+    """Asks to be let in; the same errors."""
+    _play(admission.dial(_at(secret, connected.getpeername()), role, os.urandom(NONCE)), connected)
 
 
 def _at(secret: Secret | None, address: tuple[str, int]) -> Secret | None:

@@ -65,7 +65,7 @@ class Elsewhere:
 Held = InMemory | InFile | InFolder | Elsewhere
 
 
-class Draft(Protocol):
+class UnfinishedUpload(Protocol):
     """An upload in the making."""
 
     descriptor: int  # a file that has all of its room already
@@ -86,6 +86,6 @@ class Holder(Protocol):
         """Where the object is; None when it is not here, or another program is meant."""
         ...
 
-    def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> Draft:
+    def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
         """Room for an upload; `RefusedError` says in one line why there is none."""
         ...

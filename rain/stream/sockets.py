@@ -28,6 +28,10 @@ class BrokenError(RainError):
     """The other side ended the stream, stalled, or said what makes no sense."""
 
 
+class StalledError(BrokenError):
+    """The other side has neither sent nor taken anything within the limit."""
+
+
 def prepare(connected: socket.socket, stall_limit: float = STALL_LIMIT) -> None:
     """Makes a connected socket ready; OSError when it has gone already."""
     connected.setblocking(True)
@@ -142,7 +146,7 @@ def send_file(connected: socket.socket, source: int, start: int, length: int) ->
 def broken(error: OSError) -> BrokenError:
     """What a failed call on a socket means."""
     if isinstance(error, BlockingIOError):
-        return BrokenError("the other side stalls")
+        return StalledError("the other side stalls")
     return BrokenError(f"the connection broke: {error.strerror}")
 
 

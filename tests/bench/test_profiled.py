@@ -9,7 +9,7 @@ from bench.profiled import Clocks, profile_sheet, room_of, shared_out
     ("stack", "room"),
     [
         ("__main__.main;rain.server.main.run;rain.graph.growth.grow", "rain.graph"),
-        ("rain.rpc.host.run;asyncio.base_events.run_once;selectors.select", "loops"),
+        ("rain.daemon.program.run;trio._core._run.unrolled_run", "loops"),
         ("rain.executor.executor.Executor.run;bench.functions.inc", "bench.functions"),
         ("rain.graph.task.Task.move;rain.daemon.sampling.stack_of", "rain.graph"),
         ("rain.client.task.call;attr._make.init", "rain.client"),
@@ -24,8 +24,8 @@ def test_the_time_of_a_process_is_shared_out_by_its_samples(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     file = tmp_path_factory.mktemp("stacks") / "server-7.stacks"
-    early = "rain.rpc.host.run\n"
-    file.write_text(early + "rain.graph.task.move\n" * 3 + "rain.rpc.host.run\n")
+    early = "rain.rpc.link.Link._send\n"
+    file.write_text(early + "rain.graph.task.move\n" * 3 + "rain.rpc.link.Link._send\n")
     before = Clocks({("server", ""): 1.0, ("client", "rain.client"): 0.5}, {file: len(early)})
     after = Clocks(
         {("server", ""): 1.4, ("client", "rain.client"): 0.6, ("executor", ""): 0.1},

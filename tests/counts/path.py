@@ -47,9 +47,11 @@ from rain.governor.messages import (
 from rain.governor.messages import Effect as GovernorEffect
 from rain.governor.messages import Event as GovernorEvent
 from rain.governor.reactor import Reactor as GovernorReactor
+from rain.rpc import schema
+from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import from_bytes, to_bytes
-from rain.rpc.codec.requests import SubmitPart, read_request, write_request
 from rain.rpc.codec.split import split_submission
+from rain.rpc.codec.submission import SubmitPart, read_submit, write_submit
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS
 from rain.server.messages import (
@@ -86,6 +88,8 @@ RESULT = pickle.dumps(1)
 
 CLIENT = ClientId(1)
 GOVERNOR = GovernorId(1)
+
+_SUBMISSION = Layout.of(schema.client.Submission)
 
 
 @define(eq=False)
@@ -155,10 +159,10 @@ class Path:
     def _submit(self, submission: Submission, wanted: Sequence[ObjectId] = ()) -> RequestId:
         with nobody_counts():
             (part,) = split_submission(submission)  # what is counted here fits into one message
-            encoded = write_request(0, SubmitPart(part, (), last=True, wanted=wanted))
+            submit = SubmitPart(part, (), last=True, wanted=wanted)
+            encoded = _SUBMISSION.write(write_submit(submit))
             self.counted.message("client to server", len(encoded))
-            _, request = read_request(encoded)
-            assert isinstance(request, SubmitPart)
+            request = read_submit(_SUBMISSION.read(encoded))
             arrived, objects = request.part, tuple(request.wanted)
             return self._ask(lambda number: Submitted(CLIENT, number, arrived, objects), told=True)
 

@@ -134,7 +134,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "turns server": 0.00902,
     },
     "chain": {
-        "bytes client to server": 171.7,
+        "bytes client to server": 176.7,
         "bytes executor to governor": 27.6,
         "bytes governor to executor": 183.0,
         "bytes governor to server": 53.5,
@@ -156,7 +156,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes client to server": 26.8,
         "bytes executor to governor": 0.028,
         "bytes governor to executor": 26.6,
-        "bytes governor to server": 0.131,
+        "bytes governor to server": 0.196,
         "bytes server to client": 0.131,
         "bytes server to governor": 26.8,
         "messages client to server": 0.00401,
@@ -191,12 +191,12 @@ LIMITS: dict[str, dict[str, float]] = {
         "turns server": 0.00979,
     },
     "round trip": {
-        "bytes client to server": 225.0,  # with what is wanted, for which nothing else is sent
+        "bytes client to server": 240.0,  # with what is wanted, for which nothing else is sent
         "bytes executor to governor": 27.6,
         "bytes governor to executor": 100.0,
-        "bytes governor to server": 129.0,
-        "bytes server to client": 129.0,  # results come with the answer to a wait
-        "bytes server to governor": 203.0,
+        "bytes governor to server": 192.0,
+        "bytes server to client": 136.0,  # results come with the answer to a wait
+        "bytes server to governor": 264.0,
         "messages client to server": 1.03,
         "messages executor to governor": 1.01,
         "messages governor to executor": 1.03,

@@ -7,11 +7,10 @@ import pytest
 from rain.base.ids import SessionId
 from rain.base.wire import Orders, Update
 from rain.rpc.codec import to_bytes
-from tests.support.tap import PLAIN, MessageCounter, Tap
+from tests.support.tap import MessageCounter, Tap
 
 CALL = to_bytes(Orders(forget_sessions=[SessionId(1), SessionId(2)]))
-INNER = to_bytes(Update())
-NEWS = PLAIN.to_bytes(4, "little") + len(INNER).to_bytes(4, "little") + INNER
+NEWS = to_bytes(Update())
 MESSAGES = [CALL, NEWS, NEWS, CALL]
 
 

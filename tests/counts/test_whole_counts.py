@@ -27,12 +27,12 @@ HEARTBEATS = 20  # so many messages may come for the sake of time alone
 ROUND_TRIP = {
     "client messages there": 2.0,
     "client messages back": 1.0,
-    "governor messages there": 1.0,
-    "governor messages back": 1.0,
+    "governor messages there": 2.0,  # an update, and what the last orders return
+    "governor messages back": 2.0,
     "client bytes there": 350.0,
     "client bytes back": 180.0,
-    "governor bytes there": 220.0,
-    "governor bytes back": 280.0,
+    "governor bytes there": 400.0,
+    "governor bytes back": 460.0,
 }
 """For each task, whose value is wanted before the next is described."""
 

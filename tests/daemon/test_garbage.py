@@ -6,7 +6,7 @@ from weakref import ref
 
 import pytest
 
-from rain.daemon.garbage import FEW, PAUSE, Nursery
+from rain.daemon.garbage import FEW, PAUSE, LargeSubmissions
 
 
 class Node:
@@ -17,9 +17,9 @@ class Node:
 
 
 @pytest.fixture
-def nursery() -> Generator[Nursery]:
+def large() -> Generator[LargeSubmissions]:
     gc.disable()
-    yield Nursery()
+    yield LargeSubmissions()
     gc.enable()
     gc.unfreeze()
 
@@ -28,37 +28,39 @@ def is_looked_at(node: Node) -> bool:
     return any(found is node for found in gc.get_objects())
 
 
-def test_what_comes_with_each_part_of_a_submission_is_spared(nursery: Nursery) -> None:
+def test_what_comes_with_each_part_of_a_submission_is_spared(large: LargeSubmissions) -> None:
     parts: list[Node] = []
     for growing in (True, True, False):
         parts.append(Node())
         assert is_looked_at(parts[-1])
-        nursery.after_turn(1.0, growing=growing, nodes=FEW + 1)
+        large.after_turn(1.0, growing=growing, nodes=FEW + 1)
         assert not any(map(is_looked_at, parts))
 
 
-def test_what_becomes_garbage_meanwhile_goes_when_there_are_few_nodes(nursery: Nursery) -> None:
+def test_what_becomes_garbage_meanwhile_goes_when_there_are_few_nodes(
+    large: LargeSubmissions,
+) -> None:
     gone = ref(Node())
     for growing in (True, False):
-        nursery.after_turn(1.0, growing=growing, nodes=FEW + 1)
-    nursery.after_turn(2.0, growing=False, nodes=FEW + 1)
+        large.after_turn(1.0, growing=growing, nodes=FEW + 1)
+    large.after_turn(2.0, growing=False, nodes=FEW + 1)
     assert gone() is not None
-    nursery.after_turn(3.0, growing=False, nodes=FEW)
+    large.after_turn(3.0, growing=False, nodes=FEW)
     assert gone() is None
 
 
-def test_all_is_looked_through_only_now_and_then(nursery: Nursery) -> None:
+def test_all_is_looked_through_only_now_and_then(large: LargeSubmissions) -> None:
     for growing in (True, False, False):
-        nursery.after_turn(1.0, growing=growing, nodes=0)
+        large.after_turn(1.0, growing=growing, nodes=0)
     gone = ref(Node())
     for growing in (True, False, False):
-        nursery.after_turn(PAUSE, growing=growing, nodes=0)
+        large.after_turn(PAUSE, growing=growing, nodes=0)
     assert gone() is not None
-    nursery.after_turn(1.0 + PAUSE, growing=False, nodes=0)
+    large.after_turn(1.0 + PAUSE, growing=False, nodes=0)
     assert gone() is None
 
 
-def test_all_else_is_left_to_the_collector(nursery: Nursery) -> None:
+def test_all_else_is_left_to_the_collector(large: LargeSubmissions) -> None:
     node = Node()
-    nursery.after_turn(1.0, growing=False, nodes=0)
+    large.after_turn(1.0, growing=False, nodes=0)
     assert is_looked_at(node)

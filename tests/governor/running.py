@@ -19,6 +19,7 @@ from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire import Orders, TaskFailure, Update
+from rain.daemon import program
 from rain.governor.builtin import Builtins
 from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
@@ -29,11 +30,12 @@ from rain.governor.service import Service
 from rain.governor.store import Store, remove
 from rain.governor.warden import Warden
 from rain.governor.work_folder import WorkFolder
-from rain.rpc import host
+from rain.rpc.background import Background
 from rain.rpc.codec import through_the_wire
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from tests.governor.words import add_task, object_id, task_id
+from tests.support.bell import Bell
 from tests.support.streams import bytes_of
 
 # Functions of tasks, as lambdas with no types get them: Any, whatever their number of arguments.
@@ -58,7 +60,7 @@ class PlayedServer:
         self.located: list[ObjectId] = []
         self.unfetched: list[ObjectId] = []
         self.started: list[TaskId] = []
-        self.news = host.Bell()
+        self.news = Bell()
 
     def update(self, update: Update) -> None:
         update = through_the_wire(update)
@@ -229,7 +231,6 @@ def governed(
         folder = WorkFolder.make(tmp_path / "work")
         logs = tmp_path / "logs"
         logs.mkdir()
-        warden = Warden(folder.root)
         store = Store(folder.data)
         log = structlog.get_logger()
         reactor = Reactor(
@@ -241,30 +242,33 @@ def governed(
             one_by_one=frozenset(commands or {}),
             idle_seconds=idle_seconds,
         )
-        service = Service(reactor, store, log)
         server = PlayedServer()
-        try:
-            async with trio.open_nursery() as nursery:
+        async with trio.open_nursery() as nursery:
+            background = Background(nursery)
+            warden = Warden(folder.root, background)
+            service = Service(reactor, store, background, log)
+            async with trio.open_nursery() as processes:
+                of_processes = Background(processes)
                 places = Places(folder.executors, logs, folder.data, origin=warden.origin)
                 executors = Executors(
-                    places, store, warden, nursery, service.tell, log, dict(commands or {})
+                    places, store, warden, of_processes, service.tell, log, dict(commands or {})
                 )
-                builtins = Builtins(store, folder.runs, warden, nursery, service.tell)
+                builtins = Builtins(store, folder.runs, warden, of_processes, service.tell)
                 reader = StreamReader("127.0.0.1:1", machine=machine)
-                fetcher = Fetcher(reader, store, service.tell, log)
+                fetcher = Fetcher(reader, store, background, service.tell, log)
                 running = Running(folder, service, server, executors, reactor, store, reader)
                 try:
                     service.open(executors, builtins, fetcher, server)
                     await scenario(running)
                 finally:
-                    await wind_down(service, fetcher, executors, nursery)
-        finally:
-            remove(folder.root)
+                    await wind_down(service, fetcher, executors, processes)
             warden.close()
+            nursery.cancel_scope.cancel()
+        remove(folder.root)
         return 0
 
     before = open_descriptors()
-    host.run(main)
+    program.run(main)
     assert open_descriptors() == before
 
 

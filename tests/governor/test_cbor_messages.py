@@ -17,7 +17,7 @@ from rain.base.resources import Resources
 from rain.governor.cbor_calls import Call, Input, Kinds, UncallableError, call_frame, drop_frame
 from rain.governor.cbor_replies import (
     AtPath,
-    InMemory,
+    Inline,
     OtherObject,
     Registered,
     Result,
@@ -182,7 +182,7 @@ def test_a_result_is_read() -> None:
         "words",
         '{"a": 1}',
         (
-            SaidOutput(InMemory(b"x"), "text", '{"b": 2}', ""),
+            SaidOutput(Inline(b"x"), "text", '{"b": 2}', ""),
             SaidOutput(AtPath("/a/b"), "", "", ""),
             SaidOutput(OtherObject(ObjectId(pack(1, 10))), "", "", ""),
         ),

@@ -19,7 +19,7 @@ from tests.governor.running import (
     governed,
 )
 from tests.governor.words import object_id
-from tests.support.streams import Holding, bytes_of, listen_streams
+from tests.support.streams import Holding, bytes_of, listening_streams
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.whole
@@ -30,8 +30,7 @@ MACHINE = bytes(range(16))
 def test_copies_are_fetched_from_other_holders(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
         # Given another holder (it is this governor itself, under its data address)
-        there = listen_streams(governor.service)
-        try:
+        async with listening_streams(governor.service) as there:
             make = governor.function(lambda ctx, size: b"x" * size)
             sizes = (10, MEMORY_LIMIT * 6)
             calls = [governor.call(make, size, outputs=(BLOB,)) for size in sizes]
@@ -41,8 +40,6 @@ def test_copies_are_fetched_from_other_holders(tmp_path: Path) -> None:
             governor.place(500, BLOB, there.address)
             await governor.until(lambda: governor.server.unfetched)
             assert governor.server.unfetched == [object_id(500)]
-        finally:
-            await there.close()
 
     governed(tmp_path, scenario)
 
@@ -64,43 +61,34 @@ def test_fetched_copies_are_in_memory_or_in_the_store_as_they_are_large(tmp_path
         contents = (small, large, little_folder, large_folder)
         kinds = (BLOB, BLOB, FOLDER, FOLDER)
         holding = Holding({object_id(500 + i): data for i, data in enumerate(contents)})
-        there = listen_streams(holding)
-        try:
+        async with listening_streams(holding) as there:
             for i, kind in enumerate(kinds):
                 governor.place(500 + i, kind, there.address)
             await governor.until(lambda: len(governor.server.located) == 4)
             assert [governor.read(500 + i) for i in range(4)] == list(contents)
             assert len(list(governor.folder.data.iterdir())) == 2
-        finally:
-            await there.close()
 
     governed(tmp_path, scenario)
 
 
 def test_a_broken_archive_is_not_a_directory(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
-        there = listen_streams(Holding({object_id(500): b"x" * MEMORY_LIMIT}))
-        try:
+        async with listening_streams(Holding({object_id(500): b"x" * MEMORY_LIMIT})) as there:
             governor.place(500, FOLDER, there.address)
             await governor.until(lambda: governor.server.unfetched)
             assert list(governor.folder.data.iterdir()) == []
-        finally:
-            await there.close()
 
     governed(tmp_path, scenario)
 
 
 def test_a_copy_that_is_not_wanted_any_more_is_not_fetched_to_its_end(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
-        there = listen_streams(Holding({object_id(500): b"x" * (64 << 20)}))
-        try:
+        async with listening_streams(Holding({object_id(500): b"x" * (64 << 20)})) as there:
             governor.place(500, BLOB, there.address)
             await until(lambda: list(governor.folder.data.iterdir()))
             governor.order(Orders(drops=[object_id(500)]))
             await until(lambda: not list(governor.folder.data.iterdir()))
             assert not governor.server.located
-        finally:
-            await there.close()
 
     governed(tmp_path, scenario)
 
@@ -115,14 +103,11 @@ def test_governors_of_one_machine_share_their_files_and_copy_nothing(tmp_path: P
     holding = Holding({object_id(500): theirs / "file", object_id(501): theirs / "folder"})
 
     async def scenario(governor: Running) -> None:
-        there = listen_streams(holding, MACHINE)
-        try:
+        async with listening_streams(holding, MACHINE) as there:
             # when
             governor.place(500, BLOB, there.address)
             governor.place(501, FOLDER, there.address)
             await governor.until(lambda: len(governor.server.located) == 2)
-        finally:
-            await there.close()
 
         # then: not one byte was copied, neither through a socket nor from file to file
         assert (governor.reader.received, governor.store.copied) == (0, 0)
@@ -147,12 +132,9 @@ def test_an_archive_is_no_directory_that_could_be_shared(tmp_path: Path) -> None
     archive.write_bytes(pack_tree({"a": b"x" * MEMORY_LIMIT}))
 
     async def scenario(governor: Running) -> None:
-        there = listen_streams(Holding({object_id(500): archive}), MACHINE)
-        try:
+        async with listening_streams(Holding({object_id(500): archive}), MACHINE) as there:
             governor.place(500, FOLDER, there.address)
             await governor.until(lambda: governor.server.located)
-        finally:
-            await there.close()
         assert isinstance(governor.service.find(object_id(500)), InFolder)
         assert governor.read(500) == archive.read_bytes()
 
@@ -171,12 +153,9 @@ def test_what_cannot_be_shared_is_read(tmp_path: Path) -> None:
             return InFile(found.descriptor, tmp_path / "hidden")
 
     async def scenario(governor: Running) -> None:
-        there = listen_streams(Hidden({object_id(500): theirs}), MACHINE)
-        try:
+        async with listening_streams(Hidden({object_id(500): theirs}), MACHINE) as there:
             governor.place(500, BLOB, there.address)
             await governor.until(lambda: governor.server.located)
-        finally:
-            await there.close()
         assert governor.reader.received == MEMORY_LIMIT
         assert governor.read(500) == theirs.read_bytes()
 
@@ -195,12 +174,9 @@ def test_a_file_of_another_filesystem_is_copied_by_the_kernel(
     theirs.write_bytes(b"x" * MEMORY_LIMIT)
 
     async def scenario(governor: Running) -> None:
-        there = listen_streams(Holding({object_id(500): theirs}), MACHINE)
-        try:
+        async with listening_streams(Holding({object_id(500): theirs}), MACHINE) as there:
             governor.place(500, BLOB, there.address)
             await governor.until(lambda: governor.server.located)
-        finally:
-            await there.close()
         assert (governor.reader.received, governor.store.copied) == (0, MEMORY_LIMIT)
         assert governor.read(500) == theirs.read_bytes()
 
@@ -220,8 +196,7 @@ def test_a_disk_that_is_full_fails_those_who_need_room_and_nobody_else(
             object_id(500): b"x" * MEMORY_LIMIT,
             object_id(501): b"small",
         }
-        there = listen_streams(Holding(contents))
-        try:
+        async with listening_streams(Holding(contents)) as there:
             governor.place(500, BLOB, there.address)
             reader = governor.builtin("buildin/concat", {}, (500,))
             said = await governor.failure(reader)
@@ -231,7 +206,5 @@ def test_a_disk_that_is_full_fails_those_who_need_room_and_nobody_else(
             assert list(governor.folder.data.iterdir()) == []
             governor.place(501, BLOB, there.address)
             await governor.until(lambda: governor.server.located)
-        finally:
-            await there.close()
 
     governed(tmp_path, scenario)

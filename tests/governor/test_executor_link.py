@@ -11,10 +11,13 @@ from typing import Any
 
 import msgpack
 import pytest
+import trio
 from attrs import Factory, define
+from trio.testing import wait_all_tasks_blocked
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import KindId, TaskId
+from rain.daemon import program
 from rain.governor.executor_link import ExecutorLink
 from rain.governor.executor_process import Places, Started
 from rain.governor.messages import (
@@ -27,8 +30,7 @@ from rain.governor.messages import (
     ExecutorReady,
 )
 from rain.governor.store import Store
-from rain.rpc import host
-from tests.support.waiting import turns_of_the_host
+from rain.rpc.background import Background
 
 NUMBER = 7
 
@@ -53,7 +55,7 @@ class Desk:
 
     async def told(self) -> list[Event]:
         """What the link has told since the last look, when all that was said is heard."""
-        await turns_of_the_host()
+        await wait_all_tasks_blocked()
         events = self.events[:]
         self.events.clear()
         return events
@@ -121,27 +123,29 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
         started = Started(process, theirs, ours, tokens, taken_tokens, answers)
         events: list[Event] = []
         faults: list[str] = []
-        link = ExecutorLink(
-            NUMBER,
-            started,
-            places,
-            Store(tmp_path),
-            events.append,
-            lambda _, what: faults.append(what),
-        )
-        desk = Desk(link, theirs, taken_tokens, their_answers, events, faults)
-        try:
-            desk.say(msgpack.packb([protocol.REGISTER, protocol.PROTOCOL, NUMBER]))
-            assert await desk.told() == [ExecutorReady(NUMBER)]
-            await scenario(desk)
-        finally:
-            link.kill()
-            process.wait()
-            link.close()
-            os.close(their_answers)
+        async with trio.open_nursery() as nursery:
+            link = ExecutorLink(
+                NUMBER,
+                started,
+                places,
+                Store(tmp_path),
+                Background(nursery),
+                events.append,
+                lambda _, what: faults.append(what),
+            )
+            desk = Desk(link, theirs, taken_tokens, their_answers, events, faults)
+            try:
+                desk.say(msgpack.packb([protocol.REGISTER, protocol.PROTOCOL, NUMBER]))
+                assert await desk.told() == [ExecutorReady(NUMBER)]
+                await scenario(desk)
+            finally:
+                link.kill()
+                process.wait()
+                link.close()
+                os.close(their_answers)
         return 0
 
-    host.run(main)
+    program.run(main)
 
 
 def test_a_call_that_comes_alone_is_one_message_in_either_direction(tmp_path: Path) -> None:

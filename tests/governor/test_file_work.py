@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from rain.base.ids import SessionId
 from rain.base.wire import Orders
+from rain.daemon import program
+from rain.governor.file_work import Deleter
 from rain.governor.messages import Stored
 from rain.governor.store import Store
+from rain.rpc.background import Background
 from tests.governor.running import FOLDER, Running, governed, is_alive
 from tests.support.waiting import until
 
@@ -108,3 +112,17 @@ def test_a_link_is_not_adopted_at_once_because_what_it_leads_to_may_be_large(
     assert not store.adopts_at_once(tmp_path / "link")
     assert not store.adopts_at_once(tmp_path / "folder")
     assert isinstance(store.adopt(tmp_path / "link"), Stored)
+
+
+def test_who_ends_before_it_has_begun_to_delete_waits_for_nothing(tmp_path: Path) -> None:
+    async def main() -> int:
+        async with trio.open_nursery() as nursery:
+            deleter = Deleter(Store(tmp_path), Background(nursery))
+            nursery.cancel_scope.cancel()  # so that no thread is started any more
+            deleter.delete([1])
+        deleter.close()
+        with trio.fail_after(30):
+            await trio.to_thread.run_sync(deleter.join, abandon_on_cancel=True)
+        return 0
+
+    program.run(main)

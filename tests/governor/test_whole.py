@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from rain.base.errors import StartError
 from rain.base.ids import SessionId
@@ -21,7 +22,7 @@ from rain.governor.main import run_governor
 from rain.governor.settings import GovernorSettings
 from rain.governor.work_folder import WorkFolder
 from rain.governor.zero import ZeroService
-from rain.rpc import host
+from rain.rpc.background import Background
 from tests.governor.running import PlayedServer, is_alive
 from tests.governor.words import add_task, object_id, python_kind, task_id
 from tests.support.swallowing import SwallowingProxy
@@ -219,8 +220,8 @@ def test_a_zero_governor_finishes_everything_at_once(tmp_path: Path) -> None:
 
 
 def test_a_zero_governor_answers_orders_with_one_update() -> None:
-    async def main() -> int:
-        service = ZeroService(Resources(2))
+    async def scenario(background: Background) -> None:
+        service = ZeroService(Resources(2), background)
         server = PlayedServer()
         kind = python_kind(outputs=2)
         orders = Orders(task_kinds=[kind])
@@ -240,9 +241,13 @@ def test_a_zero_governor_answers_orders_with_one_update() -> None:
         assert service.told_to_stop
         service.left("")
         assert not service.lost_server  # its end was announced
-        return 0
 
-    host.run(main)
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            await scenario(Background(nursery))
+            nursery.cancel_scope.cancel()
+
+    trio.run(main)
 
 
 def test_a_governor_that_hears_nothing_of_its_server_stops_its_work(tmp_path: Path) -> None:

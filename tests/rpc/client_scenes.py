@@ -6,10 +6,9 @@ from typing import Never
 import trio
 
 from rain.base.ids import ObjectId, SessionId, pack
-from rain.rpc import host
+from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.server_endpoint import listen
-from tests.rpc.fakes import FakeServer
+from tests.rpc.fakes import FakeServer, serving
 
 SESSION = SessionId(1)
 OBJECT = ObjectId(pack(1, 10))
@@ -32,20 +31,18 @@ def play(
         server = FakeServer()
         servers.append(server)
         prepare(server)
-        listener = listen("127.0.0.1", 0, server, pending_limit=pending_limit)
 
-        def script() -> None:
-            client = ClientConnection("127.0.0.1", listener.port)
+        def script(port: int) -> None:
+            client = ClientConnection("127.0.0.1", port)
             try:
                 scene(client)
             finally:
                 client.close()
 
-        with trio.fail_after(60):
-            await trio.to_thread.run_sync(script)
+        async with serving(server, pending_limit=pending_limit) as here:
+            await trio.to_thread.run_sync(script, here.port)
             await server.journal.until("client left")
-        listener.close()
         return 0
 
-    host.run(main)
+    program.run(main)
     return servers[0]

@@ -1,13 +1,15 @@
 """A server and a governor that do what a test says, and keep what they were told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 from weakref import finalize
 
-from attrs import Factory, define, field
+import trio
+from attrs import Factory, define, field, frozen
 
 from rain.base.failures import OnFailure
 from rain.base.ids import FIRST_SHARED, GovernorId, ObjectId, SessionId, TaskId
@@ -27,8 +29,8 @@ from rain.base.wire import (
 )
 from rain.rpc.governor_endpoint import Upstream, connect_governor
 from rain.rpc.handlers import ClientLink, GovernorHello, GovernorLink, Reply
-from rain.rpc.host import Bell
 from rain.rpc.listener import Listener
+from rain.rpc.server_endpoint import listen
 from rain.server.spool import Account, Spool, Upload
 from rain.stream.holder import Elsewhere, Held, InMemory
 from tests.support.swallowing import SwallowingProxy
@@ -39,11 +41,12 @@ class Journal:
     """What happened, in order; a trio task can wait until something has."""
 
     entries: list[tuple[Any, ...]] = Factory(list)
-    bell: Bell = Factory(Bell)
+    written: trio.Event = Factory(trio.Event)
 
     def write(self, *entry: Any) -> None:
         self.entries.append(entry)
-        self.bell.ring()
+        written, self.written = self.written, trio.Event()
+        written.set()
 
     def named(self, name: str) -> list[tuple[Any, ...]]:
         return [entry[1:] for entry in self.entries if entry[0] == name]
@@ -51,7 +54,7 @@ class Journal:
     async def until(self, name: str, count: int = 1) -> list[tuple[Any, ...]]:
         """All entries of a name, once there are so many."""
         while len(self.named(name)) < count:
-            await self.bell.wait()
+            await self.written.wait()
         return self.named(name)
 
 
@@ -266,7 +269,33 @@ class FakeControl:
         self.journal.write("left", cause)
 
 
+@frozen
+class Serving:
+    """A server under test that listens."""
+
+    listener: Listener
+    nursery: trio.Nursery
+
+    @property
+    def port(self) -> int:
+        return self.listener.port
+
+
+@asynccontextmanager
+async def serving(
+    server: FakeServer, limit: float = 60, **options: Any
+) -> AsyncGenerator[Serving, None]:
+    """A server that listens; at the end all of its connections have ended, or TooSlowError."""
+    with trio.fail_after(limit):
+        async with trio.open_nursery() as nursery:
+            listener = listen(nursery, "127.0.0.1", 0, server, **options)
+            yield Serving(listener, nursery)
+            await listener.drain("the test is over")
+            nursery.cancel_scope.cancel()
+
+
 async def join(
+    nursery: trio.Nursery,
     listener: Listener | SwallowingProxy,
     control: FakeControl,
     data_address: str = "0.0.0.0:7000",
@@ -275,6 +304,7 @@ async def join(
 ) -> Upstream:
     """A governor that is registered with a server under test, perhaps through another port."""
     return await connect_governor(
+        nursery,
         "127.0.0.1",
         port or listener.port,
         control,

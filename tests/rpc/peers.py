@@ -8,7 +8,7 @@ from typing import Any
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.peer import CallError, Peer
-from tests.rpc.capnproto.everything import schemas
+from tests.rpc.counter import schemas
 
 COUNTER = Interface.of(schemas.Counter)
 LISTENER = Interface.of(schemas.Listener)

@@ -11,13 +11,11 @@ from rain.base.admission import Secret
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
 from rain.base.resources import Resources
-from rain.rpc import host
+from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.governor_endpoint import connect_governor
 from rain.rpc.listener import Listener
-from rain.rpc.server_endpoint import listen
-from tests.rpc.fakes import FakeControl, FakeServer
-from tests.support.waiting import turns_of_the_host
+from tests.rpc.fakes import FakeControl, FakeServer, serving
 
 SECRET = Secret.of("correct-horse-battery-staple")
 OTHER = Secret.of("incorrect-horse-battery-staple")
@@ -30,14 +28,11 @@ def with_server(secret: Secret | None, scene: Callable[[Listener], object]) -> F
     async def main() -> int:
         server = FakeServer()
         servers.append(server)
-        listener = listen("127.0.0.1", 0, server, secret=secret)
-        with trio.fail_after(60):
-            await trio.to_thread.run_sync(scene, listener)
-        listener.close()
-        await turns_of_the_host()
+        async with serving(server, secret=secret) as here:
+            await trio.to_thread.run_sync(scene, here.listener)
         return 0
 
-    host.run(main)
+    program.run(main)
     return servers[0]
 
 
@@ -75,19 +70,19 @@ def test_a_client_with_another_secret_or_none_is_told_why_and_so_is_the_log(
 def test_a_governor_with_another_secret_is_told_why() -> None:
     async def main() -> int:
         server = FakeServer()
-        listener = listen("127.0.0.1", 0, server, secret=SECRET)
-        with trio.fail_after(60), pytest.raises(StartError, match="not the one of this cluster"):
-            await connect_governor(
-                "127.0.0.1",
-                listener.port,
-                FakeControl(),
-                incarnation=GovernorId(1),
-                data_address="127.0.0.1:1",
-                resources=Resources(),
-                secret=OTHER,
-            )
+        async with serving(server, secret=SECRET) as here:
+            with pytest.raises(StartError, match="not the one of this cluster"):
+                await connect_governor(
+                    here.nursery,
+                    "127.0.0.1",
+                    here.port,
+                    FakeControl(),
+                    incarnation=GovernorId(1),
+                    data_address="127.0.0.1:1",
+                    resources=Resources(),
+                    secret=OTHER,
+                )
         assert server.hellos == []
-        listener.close()
         return 0
 
-    host.run(main)
+    program.run(main)

@@ -14,11 +14,10 @@ from rain.base.errors import (
     StartError,
 )
 from rain.base.wire import CLIENT_VERSION
-from rain.rpc import host
+from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.server_endpoint import listen
-from tests.rpc.fakes import FakeServer, FakeStore
-from tests.support.streams import listen_streams
+from tests.rpc.fakes import FakeServer, FakeStore, serving
+from tests.support.streams import listening_streams
 
 
 def closed_port() -> int:
@@ -80,35 +79,31 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
 
 def test_the_data_port_of_a_governor_is_no_server() -> None:
     async def main() -> int:
-        streams = listen_streams(FakeStore({}))
+        async with listening_streams(FakeStore({})) as streams:
 
-        def script() -> None:
-            with pytest.raises(StartError, match="is not a Rain server"):
-                ClientConnection(*split_address(streams.address))
+            def script() -> None:
+                with pytest.raises(StartError, match="is not a Rain server"):
+                    ClientConnection(*split_address(streams.address))
 
-        with trio.fail_after(60):
             await trio.to_thread.run_sync(script)
-        await streams.close()
         return 0
 
-    host.run(main)
+    program.run(main)
 
 
 def test_a_client_of_another_version_is_told_both_versions() -> None:
     async def main() -> int:
         server = FakeServer()
-        listener = listen("127.0.0.1", 0, server)
 
-        def script() -> None:
+        def script(port: int) -> None:
             with pytest.raises(
-                StartError, match=rf"speaks version 9 .* this server version {CLIENT_VERSION}"
+                StartError, match=rf"speaks version 99 .* this server version {CLIENT_VERSION}"
             ):
-                ClientConnection("127.0.0.1", listener.port, version=9)
+                ClientConnection("127.0.0.1", port, version=99)
 
-        with trio.fail_after(60):
-            await trio.to_thread.run_sync(script)
+        async with serving(server) as here:
+            await trio.to_thread.run_sync(script, here.port)
         assert server.journal.entries == []
-        listener.close()
         return 0
 
-    host.run(main)
+    program.run(main)

@@ -21,16 +21,13 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, SessionId, TaskId
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import GovernorReport, Submission, TaskColumns
-from rain.rpc import host
-from rain.rpc.background import background
+from rain.daemon import program
+from rain.rpc.client_calls import Asked
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.client_requests import Box
 from rain.rpc.codec.split import PART_ROWS
-from rain.rpc.connection import Connection
 from rain.rpc.handlers import Reply
-from rain.rpc.server_endpoint import listen
 from tests.rpc.client_scenes import OBJECT, SESSION, interrupted, play
-from tests.rpc.fakes import FakeServer
+from tests.rpc.fakes import FakeServer, serving
 
 
 def test_every_call_gets_its_answer() -> None:
@@ -93,13 +90,8 @@ def test_every_call_can_be_refused_and_told_that_its_session_failed(name: str) -
 
 @pytest.mark.parametrize("outcome", ["done", "refused"])
 def test_the_end_of_a_session_is_not_answered_and_what_is_asked_next_comes_behind_it(
-    outcome: str, monkeypatch: pytest.MonkeyPatch
+    outcome: str,
 ) -> None:
-    said: list[bytes] = []
-
-    def say(_: Connection, message: bytes) -> None:
-        said.append(message)
-
     def end(reply: Reply[Any]) -> None:
         if outcome == "done":
             reply.answer(None)
@@ -107,15 +99,12 @@ def test_the_end_of_a_session_is_not_answered_and_what_is_asked_next_comes_behin
             reply.refuse("it is closed already")
 
     def scene(client: ClientConnection) -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(Connection, "say", say)
-            client.close_session(SESSION)
-            assert client.unanswered == 0
-            client.server_info()
+        client.close_session(SESSION)
+        client.server_info()
+        assert client.unanswered == 0
         client.open_session("next")
 
     server = play(scene, lambda server: server.rules.update(close_session=end))
-    assert not said
     assert [entry[0] for entry in server.journal.entries[1:3]] == ["close_session", "server_info"]
 
 
@@ -142,14 +131,12 @@ def test_a_client_that_breaks_the_protocol_is_closed_alone_and_told_why() -> Non
 
     async def main() -> int:
         server = FakeServer(rules={"unkeep": judge})
-        listener = listen("127.0.0.1", 0, server)
 
-        def script() -> None:
-            bad = ClientConnection("127.0.0.1", listener.port)
-            good = ClientConnection("127.0.0.1", listener.port)
+        def script(port: int) -> None:
+            bad = ClientConnection("127.0.0.1", port)
+            good = ClientConnection("127.0.0.1", port)
             expected = (
-                f"the server at 127.0.0.1:{listener.port} closed the connection:"
-                " that session is not yours"
+                f"the server at 127.0.0.1:{port} closed the connection: that session is not yours"
             )
             for _ in range(2):
                 with pytest.raises(ConnectionLostError, match=f"^{re.escape(expected)}$"):
@@ -158,24 +145,21 @@ def test_a_client_that_breaks_the_protocol_is_closed_alone_and_told_why() -> Non
             good.close()
             bad.close()
 
-        with trio.fail_after(60):
-            await trio.to_thread.run_sync(script)
+        async with serving(server) as here:
+            await trio.to_thread.run_sync(script, here.port)
             assert ("that session is not yours",) in await server.journal.until("client left", 2)
-        listener.close()
         return 0
 
-    host.run(main)
+    program.run(main)
 
 
 def test_a_killed_server_gives_one_clear_error() -> None:
     async def main() -> int:
         server = FakeServer()
-        listener = listen("127.0.0.1", 0, server)
-        server.rules["wait"] = lambda reply: listener.close("killed")
 
-        def script() -> None:
-            client = ClientConnection("127.0.0.1", listener.port)
-            expected = f"the server at 127.0.0.1:{listener.port} closed the connection"
+        def script(port: int) -> None:
+            client = ClientConnection("127.0.0.1", port)
+            expected = f"the server at 127.0.0.1:{port} closed the connection"
             with pytest.raises(ConnectionLostError, match=f"^{re.escape(expected)}$"):
                 client.wait(SESSION, [], [], "session")
             for call in (
@@ -189,11 +173,12 @@ def test_a_killed_server_gives_one_clear_error() -> None:
             client.close()
             client.close()
 
-        with trio.fail_after(60):
-            await trio.to_thread.run_sync(script)
+        async with serving(server) as here:
+            server.rules["wait"] = lambda reply: here.listener.close("killed")
+            await trio.to_thread.run_sync(script, here.port)
         return 0
 
-    host.run(main)
+    program.run(main)
 
 
 def test_our_own_mistake_in_a_handler_ends_the_server() -> None:
@@ -209,7 +194,7 @@ def test_our_own_mistake_in_a_handler_ends_the_server() -> None:
 
 
 def test_the_end_of_a_session_does_not_overtake_what_was_submitted_before() -> None:
-    count = PART_ROWS + 1  # in two messages, which leave behind the caller's back
+    count = PART_ROWS + 1  # in two messages
     tasks = TaskColumns(
         ids=[TaskId(number) for number in range(count)],
         kinds=[KindId(1)] * count,
@@ -218,11 +203,8 @@ def test_the_end_of_a_session_does_not_overtake_what_was_submitted_before() -> N
     )
 
     def scene(client: ClientConnection) -> None:
-        told = threading.Event()
-        background().soon(told.wait)  # until then nothing leaves behind the caller's back
         client.submit_soon(Submission(SESSION, tasks=tasks))
         client.close_session(SESSION)
-        told.set()
         client.server_info()
         assert client.unanswered == 0
 
@@ -243,7 +225,7 @@ def test_a_session_that_nobody_waits_for_any_more_is_closed(
 
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(Box, "take", interrupted)
+            patch.setattr(Asked, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 client.open_session("unwanted")
         for _ in range(2):
@@ -259,17 +241,12 @@ def test_a_session_that_nobody_waits_for_any_more_is_closed(
     assert closed == [(SessionId(7 if late else 1),)]
 
 
-def test_who_asks_after_the_end_is_told_so_though_the_connection_has_not_heard_of_it() -> None:
+def test_who_asks_after_the_end_is_told_so() -> None:
     def scene(client: ClientConnection) -> None:
-        heard = threading.Event()
-        background().soon(heard.wait)
-        try:
-            client.close()
-            with pytest.raises(ConnectionLostError, match="was closed"):
-                client.open_session("late")
-            with pytest.raises(ConnectionLostError, match="was closed"):
-                client.wait(SESSION, [], [], "session")
-        finally:
-            heard.set()
+        client.close()
+        with pytest.raises(ConnectionLostError, match="was closed"):
+            client.open_session("late")
+        with pytest.raises(ConnectionLostError, match="was closed"):
+            client.wait(SESSION, [], [], "session")
 
     play(scene)

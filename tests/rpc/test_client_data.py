@@ -13,14 +13,14 @@ from rain.base.errors import RefusedError
 from rain.base.ids import KindId, ObjectId, SessionId, pack
 from rain.base.states import ObjectState
 from rain.base.wire import INLINE_LIMIT, ConstantColumns, Fetched, ObjectReport, Submission
-from rain.rpc import client_fetch, host
+from rain.daemon import program
+from rain.rpc import client_fetch
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.handlers import Reply
-from rain.rpc.server_endpoint import listen
 from rain.stream.machine import machine_id
 from rain.stream.memory import AHEAD_FROM
-from tests.rpc.fakes import FakeServer
-from tests.support.streams import Holding, listen_streams
+from tests.rpc.fakes import FakeServer, serving
+from tests.support.streams import Holding, listening_streams
 
 SESSION = SessionId(1)
 OBJECT = ObjectId(pack(1, 10))
@@ -45,30 +45,26 @@ def play(
     async def main() -> int:
         server = FakeServer()
         governor = Holding({OBJECT: content})
-        streams = listen_streams(governor, machine)
-        listener = listen("127.0.0.1", 0, server)
-        server.holders[OBJECT] = (streams.address,)
-        holder = streams.address if reachable else "127.0.0.1:1"
 
-        def fetch(reply: Reply[Fetched]) -> None:
-            reply.answer(Fetched(ObjectReport(OBJECT, ObjectState.FINISHED), None, holder))
-
-        server.rules["fetch"] = fetch
-
-        def script() -> None:
-            client = ClientConnection("127.0.0.1", listener.port)
+        def script(port: int) -> None:
+            client = ClientConnection("127.0.0.1", port)
             try:
                 scene(Scene(client, server, governor))
             finally:
                 client.close()
 
-        with trio.fail_after(60):
-            await trio.to_thread.run_sync(script)
-        await listener.drain()
-        await streams.close()
+        async with serving(server) as here, listening_streams(governor, machine) as streams:
+            server.holders[OBJECT] = (streams.address,)
+            holder = streams.address if reachable else "127.0.0.1:1"
+
+            def fetch(reply: Reply[Fetched]) -> None:
+                reply.answer(Fetched(ObjectReport(OBJECT, ObjectState.FINISHED), None, holder))
+
+            server.rules["fetch"] = fetch
+            await trio.to_thread.run_sync(script, here.port)
         return 0
 
-    host.run(main)
+    program.run(main)
 
 
 @pytest.mark.parametrize("size", [INLINE_LIMIT + 1, 3_000_000, AHEAD_FROM + 1])

@@ -4,29 +4,44 @@ What has left counts as submitted, what nobody waits for is given up, and that i
 told by the next call.
 """
 
+from collections.abc import Callable
 from typing import Any, Never
 
 import pytest
 
-from rain.base.errors import RefusedError
+from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.failures import SessionFailure
-from rain.base.wire import Submission
-from rain.rpc import client_endpoint
+from rain.base.ids import KindId
+from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission
+from rain.rpc import client_submit
+from rain.rpc.client_calls import Asked, ClientCalls
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.client_requests import Box, Requests
+from rain.rpc.handlers import Reply
+from rain.rpc.interface import Fields
 from tests.rpc.client_scenes import OBJECT, SESSION, interrupted, play
 from tests.rpc.fakes import FakeServer
 
 
 def interrupt_when_sent(patched: pytest.MonkeyPatch) -> None:
     """Whatever is asked has left when Ctrl-C comes."""
-    ask = Requests.ask
+    make = ClientCalls.make
 
-    def ask_and_be_interrupted(*arguments: Any, **words: Any) -> None:
-        ask(*arguments, **words)
+    def make_and_be_interrupted(
+        calls: ClientCalls, asked: Asked[Any], due: float | None = None
+    ) -> None:
+        make(calls, asked, due)
         raise KeyboardInterrupt
 
-    patched.setattr(Requests, "ask", ask_and_be_interrupted)
+    patched.setattr(ClientCalls, "make", make_and_be_interrupted)
+    make_behind = ClientCalls.make_behind
+
+    def make_behind_and_be_interrupted(
+        calls: ClientCalls, asked: Asked[Any], upload: Callable[[], bool]
+    ) -> None:
+        make_behind(calls, asked, upload)
+        raise KeyboardInterrupt
+
+    patched.setattr(ClientCalls, "make_behind", make_behind_and_be_interrupted)
 
 
 def test_nothing_remains_of_a_computation_that_is_given_up(
@@ -35,7 +50,7 @@ def test_nothing_remains_of_a_computation_that_is_given_up(
     def scene(client: ClientConnection) -> None:
         waiting = client.submit_and_wait(Submission(SESSION), [OBJECT])
         with monkeypatch.context() as patch:
-            patch.setattr(Box, "take", interrupted)
+            patch.setattr(Asked, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 waiting()
         client.server_info()
@@ -61,7 +76,7 @@ def test_a_submission_that_is_interrupted_has_left_when_it_was_sent(
 
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(client_endpoint, "encode_submission", interrupted)
+            patched.setattr(client_submit, "encode_parts", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 begin(client)
         assert not client.has_left(SESSION)
@@ -85,7 +100,7 @@ def test_the_refusal_of_an_interrupted_submission_is_told_by_the_next_call(
 ) -> None:
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(Box, "take", interrupted)
+            patched.setattr(Asked, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 client.submit(Submission(SESSION))
         assert client.has_left(SESSION)
@@ -103,19 +118,19 @@ def test_the_refusal_of_an_interrupted_submission_is_told_by_the_next_call(
 def test_the_refusal_of_an_interrupted_computation_is_told_by_the_next_call(
     moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    take = Box.take
+    take = Asked[Any].take
 
-    def take_and_be_interrupted(box: Box, timeout: float | None = None) -> Never:
+    def take_and_be_interrupted(asked: Asked[Any], timeout: float | None = None) -> Never:
         if moment == "afterwards":
             with pytest.raises(RefusedError):
-                take(box, timeout)
+                take(asked, timeout)
         raise KeyboardInterrupt
 
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
             if moment == "while it is sent":
                 interrupt_when_sent(patched)
-            patched.setattr(Box, "take", take_and_be_interrupted)
+            patched.setattr(Asked, "take", take_and_be_interrupted)
             with pytest.raises(KeyboardInterrupt):
                 client.submit_and_wait(Submission(SESSION), [OBJECT])()
         client.open_session("behind it")  # its answer comes after the refusal
@@ -130,12 +145,41 @@ def test_the_refusal_of_an_interrupted_computation_is_told_by_the_next_call(
     play(scene, prepare)
 
 
+def test_the_late_refusal_of_an_interrupted_computation_with_uploads_is_told_by_the_next_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # given: a submission that the server decides on later
+    replies: list[Reply[Any]] = []
+    constants = ConstantColumns([OBJECT], [KindId(1)], [bytes(INLINE_LIMIT + 1)])
+
+    def scene(client: ClientConnection) -> None:
+        with monkeypatch.context() as patched:
+            interrupt_when_sent(patched)
+            with pytest.raises(KeyboardInterrupt):
+                client.submit_and_wait(Submission(SESSION, constants=constants), [OBJECT])
+        assert client.has_left(SESSION)
+        # when
+        client.server_info()  # it is refused before that is answered
+        # then
+        with pytest.raises(RefusedError, match="two producers"):
+            client.wait(SESSION, [], [], "session")
+
+    def decide(reply: Reply[Any]) -> None:
+        replies[0].refuse("two producers")
+        reply.answer([])
+
+    def prepare(server: FakeServer) -> None:
+        server.rules.update(submit=replies.append, server_info=decide)
+
+    play(scene, prepare)
+
+
 def test_that_a_task_of_an_interrupted_computation_has_failed_is_no_refusal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(Box, "take", interrupted)
+            patched.setattr(Asked, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 client.submit_and_wait(Submission(SESSION), [OBJECT])()
         client.open_session("behind it")
@@ -150,24 +194,13 @@ def test_that_a_task_of_an_interrupted_computation_has_failed_is_no_refusal(
 def test_nothing_is_kept_of_an_interrupted_computation_when_somebody_behind_it_is_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    connections: list[Requests] = []
-    give_up = Requests.give_up_waiting
-
-    def seen(requests: Requests, number: int) -> None:
-        connections.append(requests)
-        give_up(requests, number)
-
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(Requests, "give_up_waiting", seen)
-            patched.setattr(Box, "take", interrupted)
+            patched.setattr(Asked, "take", interrupted)
             for _ in range(3):
                 with pytest.raises(KeyboardInterrupt):
                     client.submit_and_wait(Submission(SESSION), [OBJECT])()
         client.open_session("behind it")
-        client.open_session("and once more: what was given up late is known by now")
-        assert len(connections) == 3
-        assert not any(vars(requests)["_given_up"] for requests in connections)
         assert client.unanswered == 0
 
     def prepare(server: FakeServer) -> None:
@@ -176,13 +209,14 @@ def test_nothing_is_kept_of_an_interrupted_computation_when_somebody_behind_it_i
     assert len(play(scene, prepare).journal.named("abandoned")) == 3
 
 
-def test_a_box_that_is_left_gives_what_it_holds_and_what_comes() -> None:
+def test_a_call_that_is_left_gives_what_has_come_and_what_comes() -> None:
     for early in (True, False):
-        box, told = Box(), list[object]()
-        refusal = RefusedError("no")
+        asked = Asked(lambda fields: None, lambda error: ConnectionLostError("gone"))
+        told: list[object] = []
+        refusal: Fields = {"refusal": {"refused": "no"}}
         if early:
-            box.put(refusal)
-        box.leave_to(told.append)
+            asked.returned(refusal)
+        asked.leave_to(told.append)
         if not early:
-            box.put(refusal)
-        assert told == [refusal]
+            asked.returned(refusal)
+        assert [str(one) for one in told] == ["no"]

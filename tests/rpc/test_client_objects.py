@@ -16,13 +16,12 @@ from rain.base.wire import (
     Fetched,
     ObjectReport,
 )
-from rain.rpc import host
+from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.handlers import Reply
-from rain.rpc.server_endpoint import listen
 from tests.rpc.client_scenes import OBJECT, play
-from tests.rpc.fakes import FakeServer, FakeStore
-from tests.support.streams import listen_streams
+from tests.rpc.fakes import FakeServer, FakeStore, serving
+from tests.support.streams import listening_streams
 
 
 def test_a_large_object_of_the_server_arrives_whole() -> None:
@@ -51,10 +50,7 @@ def test_an_object_of_a_governor_is_looked_for_again_when_it_moved() -> None:
 
     async def main() -> int:
         server = FakeServer()
-        listener = listen("127.0.0.1", 0, server)
-        gone = listen_streams(FakeStore({}))
-        there = listen_streams(FakeStore({OBJECT: data}))
-        holders = [gone.address, there.address]
+        holders: list[str] = []
 
         def fetch(reply: Reply[Any]) -> None:
             report = ObjectReport(OBJECT, ObjectState.FINISHED, len(data))
@@ -63,19 +59,21 @@ def test_an_object_of_a_governor_is_looked_for_again_when_it_moved() -> None:
 
         server.rules["fetch"] = fetch
 
-        def script() -> None:
-            client = ClientConnection("127.0.0.1", listener.port)
+        def script(port: int) -> None:
+            client = ClientConnection("127.0.0.1", port)
             assert client.fetch(OBJECT).data == data
             client.close()
 
-        with trio.fail_after(60):
-            await trio.to_thread.run_sync(script)
-        listener.close()
-        await gone.close()
-        await there.close()
+        async with (
+            serving(server) as here,
+            listening_streams(FakeStore({})) as gone,
+            listening_streams(FakeStore({OBJECT: data})) as there,
+        ):
+            holders += [gone.address, there.address]
+            await trio.to_thread.run_sync(script, here.port)
         return 0
 
-    host.run(main)
+    program.run(main)
 
 
 def test_an_object_that_nobody_gives_is_refused_by_name() -> None:

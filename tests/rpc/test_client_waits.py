@@ -1,6 +1,7 @@
 """What a client waits for, and what comes with the answer."""
 
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -10,13 +11,17 @@ from rain.base.errors import (
     ConnectionLostError,
     InvariantError,
 )
-from rain.base.ids import ObjectId
+from rain.base.ids import KindId, ObjectId
 from rain.base.wire import (
+    INLINE_LIMIT,
+    ConstantColumns,
     Delivery,
+    Submission,
     WaitAnswer,
 )
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.handlers import Reply
+from rain.stream.reading import StreamReader
 from tests.rpc.client_scenes import OBJECT, SESSION, play
 
 
@@ -106,3 +111,44 @@ def test_a_cancellation_comes_behind_the_end_of_the_wait_that_was_interrupted() 
     names = [entry[0] for entry in server.journal.entries]
     assert names.index("abandoned") < names.index("cancel")
     assert server.journal.named("cancel") == [(SESSION, [], [OBJECT], False)]
+
+
+@pytest.mark.parametrize("end", ["timeout", "close"])
+def test_a_wait_behind_the_upload_of_another_thread_ends_in_time(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on, over = threading.Event(), threading.Event(), threading.Event()
+
+    def upload(*_: object) -> None:
+        begun.set()
+        goes_on.wait()
+
+    def submit(client: ClientConnection) -> None:
+        constants = ConstantColumns([OBJECT], [KindId(1)], [bytes(INLINE_LIMIT + 1)])
+        with suppress(ConnectionLostError):
+            client.submit(Submission(SESSION, constants=constants))
+
+    def wait(client: ClientConnection) -> None:
+        expected = TimeoutError if end == "timeout" else ConnectionLostError
+        with pytest.raises(expected):
+            client.wait(SESSION, [], [], "session", timeout=0.05 if end == "timeout" else None)
+        over.set()
+
+    def scene(client: ClientConnection) -> None:
+        submitting = threading.Thread(target=submit, args=(client,))
+        waiting = threading.Thread(target=wait, args=(client,))
+        submitting.start()
+        begun.wait()
+        waiting.start()
+        if end == "close":
+            client.close()
+        try:
+            assert over.wait(30)
+        finally:
+            client.close()
+            goes_on.set()
+            submitting.join()
+            waiting.join()
+
+    monkeypatch.setattr(StreamReader, "upload", upload)
+    assert play(scene).journal.named("wait") == []

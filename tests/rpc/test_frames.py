@@ -1,18 +1,19 @@
-"""Frames are cut out of a stream, and travel over sockets in the host loop."""
+"""Frames are cut out of a stream, and travel over sockets."""
 
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 import trio
-import trio.lowlevel
 from hypothesis import given
 from hypothesis import strategies as st
+from trio.testing import wait_all_tasks_blocked
 
 from rain.base.errors import InvariantError, ProtocolError
-from rain.rpc import host
+from rain.daemon import program
+from rain.rpc.background import Background
 from rain.rpc.frames import FrameParser, SocketLink
-from tests.support.waiting import turns_of_the_host
+from tests.support.bell import Bell
 
 
 def framed(*frames: bytes) -> bytes:
@@ -56,11 +57,13 @@ def test_a_frame_over_the_limit_is_the_senders_fault() -> None:
 class End:
     """One end of a connection under test, and what it has seen."""
 
-    def __init__(self, connected: socket.socket, limit: int = 1 << 28) -> None:
+    def __init__(
+        self, connected: socket.socket, background: Background, limit: int = 1 << 28
+    ) -> None:
         self.batches: list[list[bytes]] = []
         self.causes: list[str] = []
-        self.bell = host.Bell()
-        self.link = SocketLink(connected, self.on_frames, self.on_closed, limit)
+        self.bell = Bell()
+        self.link = SocketLink(connected, background, self.on_frames, self.on_closed, limit)
 
     def on_frames(self, frames: list[bytes]) -> None:
         self.batches.append(frames)
@@ -79,14 +82,26 @@ class End:
             await self.bell.wait()
 
 
-def test_what_is_said_in_one_turn_arrives_as_one_list() -> None:
+def run(scene: Callable[[Background], Awaitable[None]]) -> None:
+    """Runs a scene; what works in the background ends with it."""
+
     async def main() -> int:
+        async with trio.open_nursery() as nursery:
+            await scene(Background(nursery))
+            nursery.cancel_scope.cancel()
+        return 0
+
+    program.run(main)
+
+
+def test_what_is_said_in_one_turn_arrives_as_one_list() -> None:
+    async def scene(background: Background) -> None:
         ours, theirs = socket.socketpair()
-        left, right = End(ours), End(theirs)
+        left, right = End(ours, background), End(theirs, background)
         left.link.send(b"one")
-        left.link.send(b"two", b"")
+        left.link.send(b"two")
         await right.until(lambda: bool(right.batches))
-        assert right.batches == [[b"one", b"two", b""]]
+        assert right.batches == [[b"one", b"two"]]
         right.link.send(b"back")
         await left.until(lambda: bool(left.batches))
         assert left.frames == [b"back"]
@@ -96,100 +111,91 @@ def test_what_is_said_in_one_turn_arrives_as_one_list() -> None:
         assert left.causes == []
         assert not left.link.is_open
         assert not right.link.is_open
-        return 0
 
-    host.run(main)
+    run(scene)
 
 
 def test_frames_larger_than_the_sockets_buffer_arrive_in_order() -> None:
     large = [bytes([number]) * 3_000_000 for number in range(3)]
 
-    async def main() -> int:
+    async def scene(background: Background) -> None:
         ours, theirs = socket.socketpair()
-        left, right = End(ours), End(theirs)
+        left, right = End(ours, background), End(theirs, background)
         left.link.send(large[0])
         await trio.lowlevel.checkpoint()
         left.link.send(large[1])
-        left.link.send(large[2], b"end")
+        left.link.send(large[2])
+        left.link.send(b"end")
         await right.until(lambda: len(right.frames) == 4)
         assert right.frames == [*large, b"end"]
         left.link.send(b"after")
         await right.until(lambda: len(right.frames) == 5)
         right.link.close()
         left.link.close()
-        return 0
 
-    host.run(main)
+    run(scene)
 
 
-def test_a_frame_that_is_sent_at_once_does_not_wait_for_the_end_of_the_turn() -> None:
-    async def main() -> int:
+def test_a_frame_leaves_where_it_is_said() -> None:
+    async def scene(background: Background) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             theirs.setblocking(False)
-            left = End(ours)
-            left.link.send_now(b"one")
+            left = End(ours, background)
+            left.link.send(b"one")
             assert theirs.recv(100) == framed(b"one")
-            left.link.send(b"two")
-            left.link.send_now(b"three")  # behind what is still to be sent
-            await turns_of_the_host()
-            assert theirs.recv(100) == framed(b"two", b"three")
             with pytest.raises(ValueError, match="the limit is"):
-                left.link.send_now(bytes((1 << 28) + 1))
+                left.link.send(bytes((1 << 28) + 1))
             left.link.close()
-            left.link.send_now(b"never")
+            left.link.send(b"never")
             assert theirs.recv(100) == b""
-        return 0
 
-    host.run(main)
+    run(scene)
 
 
 def test_what_the_socket_does_not_take_at_once_follows_in_order() -> None:
     large = [bytes([number]) * 3_000_000 for number in range(2)]
 
-    async def main() -> int:
+    async def scene(background: Background) -> None:
         ours, theirs = socket.socketpair()
-        left, right = End(ours), End(theirs)
-        left.link.send_now(large[0])
+        left, right = End(ours, background), End(theirs, background)
+        left.link.send(large[0])
         assert left.link.unsent > 0
-        left.link.send_now(b"small")
+        left.link.send(b"small")
         left.link.send(b"said")
-        left.link.send_now(large[1])
+        left.link.send(large[1])
         await right.until(lambda: len(right.frames) == 4)
         assert right.frames == [large[0], b"small", b"said", large[1]]
         right.link.close()
         left.link.close()
-        return 0
 
-    host.run(main)
+    run(scene)
 
 
 def test_what_was_said_before_close_still_leaves() -> None:
-    async def main() -> int:
+    async def scene(background: Background) -> None:
         ours, theirs = socket.socketpair()
-        left, right = End(ours), End(theirs)
+        left, right = End(ours, background), End(theirs, background)
         left.link.send(b"stop")
         left.link.close()
         left.link.send(b"never")
         await right.until(lambda: bool(right.causes))
         assert right.frames == [b"stop"]
-        return 0
 
-    host.run(main)
+    run(scene)
 
 
 def test_the_last_words_of_the_other_side_are_heard_although_it_listens_no_more() -> None:
-    async def main() -> int:
+    async def scene(background: Background) -> None:
         ours, theirs = socket.socketpair()
-        left = End(ours)
+        left = End(ours, background)
         theirs.send(framed(b"last words"))
         theirs.close()
         left.link.send(b"hello?")
         await left.until(lambda: bool(left.causes))
         assert left.frames == [b"last words"]
-        return 0
 
-    host.run(main)
+    run(scene)
 
 
 @pytest.mark.parametrize(
@@ -201,68 +207,64 @@ def test_the_last_words_of_the_other_side_are_heard_although_it_listens_no_more(
     ],
 )
 def test_a_link_ends_once_with_its_cause(said: bytes, cause: str) -> None:
-    async def main() -> int:
+    async def scene(background: Background) -> None:
         ours, theirs = socket.socketpair()
-        left = End(ours, limit=10)
+        left = End(ours, background, limit=10)
         theirs.send(said)
         theirs.close()
         await left.until(lambda: bool(left.causes))
         assert left.causes == [cause]
-        return 0
 
-    host.run(main)
+    run(scene)
 
 
 def test_our_own_mistake_in_a_callback_ends_the_program() -> None:
     def broken(frames: list[bytes]) -> None:
         raise InvariantError("two owners")
 
-    async def main() -> int:
+    async def scene(background: Background) -> None:
         ours, theirs = socket.socketpair()
-        link = SocketLink(ours, broken, print)
+        link = SocketLink(ours, background, broken, print)
         theirs.send(framed(b"x"))
         try:
             await trio.sleep_forever()
         finally:
             link.close()
             theirs.close()
-        return 0
 
     with pytest.raises(InvariantError, match="two owners"):
-        host.run(main)
+        run(scene)
 
 
 def test_a_frame_over_the_limit_is_not_sent() -> None:
-    async def main() -> int:
+    async def scene(background: Background) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            link = SocketLink(ours, print, print, limit=10)
+            link = SocketLink(ours, background, print, print, limit=10)
             with pytest.raises(ValueError, match="the limit is 10"):
                 link.send(b"0123456789a")
             link.close()
-        return 0
 
-    host.run(main)
+    run(scene)
 
 
 def test_a_watch_calls_back_until_it_is_stopped() -> None:
-    async def main() -> int:
+    async def scene(background: Background) -> None:
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            bell = host.Bell()
+            bell = Bell()
             calls: list[bytes] = []
 
             def readable() -> None:
                 calls.append(ours.recv(10))
                 bell.ring()
 
-            watch = host.Watch(ours.fileno(), readable)
+            watch = background.watch(ours.fileno(), readable)
             theirs.send(b"one")
             await bell.wait()
             watch.stop()
             theirs.send(b"two")
-            await turns_of_the_host()
+            await wait_all_tasks_blocked()
             assert calls == [b"one"]
-        return 0
 
-    host.run(main)
+    run(scene)

@@ -8,8 +8,9 @@ import pytest
 import trio
 
 from rain.base.errors import InvariantError, ProtocolError, StartError
-from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.ids import GovernorId, KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import TaskKind
+from rain.base.resources import Resources
 from rain.base.wire import (
     GOVERNOR_VERSION,
     AssignedTasks,
@@ -19,13 +20,19 @@ from rain.base.wire import (
     TaskFailure,
     Update,
 )
-from rain.rpc import host
-from rain.rpc.listener import Listener
+from rain.daemon import program
+from rain.rpc.governor_endpoint import connect_governor
+from rain.rpc.handshake import admit
+from rain.rpc.interface import Fields
+from rain.rpc.link import Link, prepare
+from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.server_endpoint import listen
-from tests.rpc.fakes import FakeControl, FakeServer, join
-from tests.support.waiting import turns_of_the_host
+from rain.rpc.sizes import MESSAGE_LIMIT
+from tests.rpc.fakes import FakeControl, FakeServer, Serving, join, serving
+from tests.rpc.raw import BOOTSTRAP, UPSTREAM
+from tests.support.bell import Bell
 
-Scene = Callable[[FakeServer, Listener], Awaitable[None]]
+Scene = Callable[[FakeServer, Serving], Awaitable[None]]
 
 
 def play(scene: Scene, handshake_limit: float = 10) -> FakeServer:
@@ -35,21 +42,19 @@ def play(scene: Scene, handshake_limit: float = 10) -> FakeServer:
     async def main() -> int:
         server = FakeServer()
         servers.append(server)
-        listener = listen("127.0.0.1", 0, server, handshake_limit=handshake_limit)
-        with trio.fail_after(30):
-            await scene(server, listener)
-        listener.close()
+        async with serving(server, 30, handshake_limit=handshake_limit) as here:
+            await scene(server, here)
         return 0
 
-    host.run(main)
+    program.run(main)
     return servers[0]
 
 
 def test_a_governor_registers_and_its_unspecified_host_becomes_the_one_it_came_from() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
-        upstream = await join(listener, FakeControl())
+    async def scene(server: FakeServer, here: Serving) -> None:
+        upstream = await join(here.nursery, here.listener, FakeControl())
         assert upstream.address == "127.0.0.1:7000"
-        named = await join(listener, FakeControl(), "node7:7001")
+        named = await join(here.nursery, here.listener, FakeControl(), "node7:7001")
         assert named.address == "node7:7001"
 
     server = play(scene)
@@ -63,9 +68,9 @@ def test_a_governor_registers_and_its_unspecified_host_becomes_the_one_it_came_f
 
 
 def test_orders_and_updates_arrive_in_their_order() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         control = FakeControl()
-        upstream = await join(listener, control)
+        upstream = await join(here.nursery, here.listener, control)
         for number in range(20):
             server.governors[0].order(Orders(drops=[ObjectId(number)]))
             upstream.update(Update(located=[ObjectId(number)]))
@@ -82,10 +87,10 @@ def test_orders_and_updates_arrive_in_their_order() -> None:
 
 def test_a_slow_governor_holds_up_nobody() -> None:
     # given: a governor that does not read, and orders that fill every buffer between
-    async def scene(server: FakeServer, listener: Listener) -> None:
-        slow = await join(listener, FakeControl())
+    async def scene(server: FakeServer, here: Serving) -> None:
+        slow = await join(here.nursery, here.listener, FakeControl())
         quick_control = FakeControl()
-        await join(listener, quick_control)
+        await join(here.nursery, here.listener, quick_control)
         data = [bytes(1_000_000) for _ in range(6)]
         numbers = [ObjectId(number) for number in range(6)]
         for _ in range(10):
@@ -120,12 +125,12 @@ def test_orders_that_are_too_long_for_one_message_arrive_as_several() -> None:
         outputs=[ObjectId(number // 2) for number in range(2 * count)],
     )
 
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         control = FakeControl()
-        await join(listener, control)
+        await join(here.nursery, here.listener, control)
         server.governors[0].order(Orders(task_kinds=[kind], tasks=tasks))
         while sum(len(order.tasks.ids) for (order,) in control.journal.named("order")) < count:
-            await control.journal.bell.wait()
+            await control.journal.written.wait()
         parts = [order for (order,) in control.journal.named("order")]
         assert len(parts) > 3
         assert parts[0].task_kinds == [kind]
@@ -137,8 +142,8 @@ def test_orders_that_are_too_long_for_one_message_arrive_as_several() -> None:
 
 
 def test_a_governor_reports_when_it_is_asked() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
-        await join(listener, FakeControl())
+    async def scene(server: FakeServer, here: Serving) -> None:
+        await join(here.nursery, here.listener, FakeControl())
         answers = Answers()
         server.governors[0].report(answers)
         await answers.bell.wait()
@@ -150,8 +155,8 @@ def test_a_governor_reports_when_it_is_asked() -> None:
 
 
 def test_a_governor_that_has_left_reports_by_a_refusal() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
-        upstream = await join(listener, FakeControl())
+    async def scene(server: FakeServer, here: Serving) -> None:
+        upstream = await join(here.nursery, here.listener, FakeControl())
         upstream.close()
         await server.journal.until("governor left")
         answers = Answers()
@@ -162,9 +167,9 @@ def test_a_governor_that_has_left_reports_by_a_refusal() -> None:
 
 
 def test_a_stopped_governor_hears_the_reason_and_then_the_link_closes() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         control = FakeControl()
-        await join(listener, control)
+        await join(here.nursery, here.listener, control)
         server.governors[0].order(Orders(drops=[ObjectId(1)]))
         server.governors[0].stop("two of you have one name")
         await control.journal.until("left")
@@ -176,9 +181,9 @@ def test_a_stopped_governor_hears_the_reason_and_then_the_link_closes() -> None:
 
 
 def test_both_sides_learn_once_that_the_other_one_has_gone() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         controls = [FakeControl(), FakeControl()]
-        first, _ = [await join(listener, control) for control in controls]
+        first, _ = [await join(here.nursery, here.listener, control) for control in controls]
         first.close()
         await server.journal.until("governor left")
         server.governors[1].close("enough")
@@ -195,33 +200,32 @@ def test_both_sides_learn_once_that_the_other_one_has_gone() -> None:
 
 
 def test_a_governor_of_another_version_is_told_both_versions() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         with pytest.raises(
-            StartError, match=rf"speaks version 9 .* this server version {GOVERNOR_VERSION}"
+            StartError, match=rf"speaks version 99 .* this server version {GOVERNOR_VERSION}"
         ) as caught:
-            await join(listener, FakeControl(), version=9)
+            await join(here.nursery, here.listener, FakeControl(), version=99)
         assert "\n" not in str(caught.value)
-        assert f"127.0.0.1:{listener.port}" in str(caught.value)
+        assert f"127.0.0.1:{here.port}" in str(caught.value)
 
     assert play(scene).journal.entries == []
 
 
 def test_a_governor_without_a_data_port_is_refused() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         with pytest.raises(StartError, match="'nonsense' is not an address"):
-            await join(listener, FakeControl(), "nonsense")
+            await join(here.nursery, here.listener, FakeControl(), "nonsense")
 
     play(scene)
 
 
 def test_a_server_that_is_not_there_is_named() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
-        listener.close()
-        where = f"127.0.0.1:{listener.port}"
+    async def scene(server: FakeServer, here: Serving) -> None:
+        here.listener.close()
+        where = f"127.0.0.1:{here.port}"
         expected = f"cannot reach the server at {where}: Connection refused; is the server running?"
-        await turns_of_the_host()
         with pytest.raises(StartError, match=re.escape(expected)):
-            await join(listener, FakeControl())
+            await join(here.nursery, here.listener, FakeControl())
 
     play(scene)
 
@@ -231,10 +235,10 @@ def test_a_governor_that_breaks_the_protocol_is_closed_alone() -> None:
         if update.failed:
             raise ProtocolError("task 1/5 was never assigned")
 
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         server.rules["news"] = judge
         controls = [FakeControl(), FakeControl()]
-        bad, good = [await join(listener, control) for control in controls]
+        bad, good = [await join(here.nursery, here.listener, control) for control in controls]
         bad.update(Update(failed=[TaskFailure(TaskId(5), 1, "no")]))
         assert await server.journal.until("governor left") == [("task 1/5 was never assigned",)]
         assert await controls[0].journal.until("left") == [("task 1/5 was never assigned",)]
@@ -248,9 +252,9 @@ def test_a_server_that_breaks_the_protocol_is_left() -> None:
     def judge(orders: Orders) -> None:
         raise ProtocolError("unknown kind 1/10")
 
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         control = FakeControl(rules={"order": judge})
-        await join(listener, control)
+        await join(here.nursery, here.listener, control)
         server.governors[0].order(Orders())
         assert await control.journal.until("left") == [("unknown kind 1/10",)]
         assert await server.journal.until("governor left") == [("unknown kind 1/10",)]
@@ -262,9 +266,9 @@ def test_our_own_mistake_in_a_handler_ends_the_program() -> None:
     def broken(update: Update) -> None:
         raise InvariantError("two owners")
 
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         server.rules["news"] = broken
-        (await join(listener, FakeControl())).update(Update())
+        (await join(here.nursery, here.listener, FakeControl())).update(Update())
         await trio.sleep_forever()
 
     with pytest.raises(InvariantError, match="two owners"):
@@ -282,21 +286,21 @@ def test_our_own_mistake_in_a_handler_ends_the_program() -> None:
     ],
 )
 def test_garbage_harms_nobody_else(said: bytes) -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
-        upstream = await join(listener, FakeControl())
+    async def scene(server: FakeServer, here: Serving) -> None:
+        upstream = await join(here.nursery, here.listener, FakeControl())
         for _ in range(3):
-            with socket.create_connection(("127.0.0.1", listener.port)) as stranger:
+            with socket.create_connection(("127.0.0.1", here.port)) as stranger:
                 stranger.sendall(said)
         upstream.update(Update(located=[ObjectId(1)]))
         await server.journal.until("news")
 
-    assert play(scene).journal.named("governor left") in ([], [("the listener was closed",)])
+    assert play(scene).journal.named("governor left") in ([], [("the test is over",)])
 
 
 def test_a_connection_that_never_registers_is_closed() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
-        upstream = await join(listener, FakeControl())
-        stream = await trio.open_tcp_stream("127.0.0.1", listener.port)
+    async def scene(server: FakeServer, here: Serving) -> None:
+        upstream = await join(here.nursery, here.listener, FakeControl())
+        stream = await trio.open_tcp_stream("127.0.0.1", here.port)
         async with stream:
             assert await stream.receive_some() == b""
         upstream.update(Update())
@@ -306,21 +310,21 @@ def test_a_connection_that_never_registers_is_closed() -> None:
 
 
 def test_a_port_in_use_is_named() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
-        expected = f"cannot listen on 127.0.0.1:{listener.port}: Address already in use; choose"
+    async def scene(server: FakeServer, here: Serving) -> None:
+        expected = f"cannot listen on 127.0.0.1:{here.port}: Address already in use; choose"
         with pytest.raises(StartError, match=re.escape(expected)):
-            listen("127.0.0.1", listener.port, server)
+            listen(here.nursery, "127.0.0.1", here.port, server)
 
     play(scene)
 
 
 def test_draining_lets_the_last_answers_arrive() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         control = FakeControl()
-        upstream = await join(listener, control)
+        upstream = await join(here.nursery, here.listener, control)
         upstream.update(Update())
         await server.journal.until("news")
-        await listener.drain("the server stops")
+        await here.listener.drain("the server stops")
         assert await server.journal.until("governor left") == [("the server stops",)]
         await control.journal.until("left")
         await upstream.drained()
@@ -333,7 +337,7 @@ class Answers:
 
     def __init__(self) -> None:
         self.seen: list[object] = []
-        self.bell = host.Bell()
+        self.bell = Bell()
 
     def answer(self, value: object, /) -> None:
         self.seen.append(value)
@@ -344,11 +348,50 @@ class Answers:
 
 
 def test_the_session_ids_in_orders_survive() -> None:
-    async def scene(server: FakeServer, listener: Listener) -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
         control = FakeControl()
-        await join(listener, control)
+        await join(here.nursery, here.listener, control)
         orders = Orders(forget_sessions=[SessionId(3)], stop_ids=[TaskId(1)], stop_attempts=[2])
         server.governors[0].order(orders)
         assert await control.journal.until("order") == [(orders,)]
 
     play(scene)
+
+
+def test_a_governor_whose_server_ends_with_the_registration_hears_of_the_end() -> None:
+    control = FakeControl()
+
+    async def serve(listening: socket.socket) -> None:
+        await trio.lowlevel.wait_readable(listening)
+        accepted, _ = listening.accept()
+        prepare(accepted)
+        await admit(accepted, None, 10)
+
+        def register(params: Fields, call: IncomingCall) -> None:
+            upstream = Offered(UPSTREAM, dict.fromkeys(UPSTREAM.methods, register))
+            call.answer({"upstream": upstream, "address": "here:1"})
+            link.end_with_reason("the server stops")
+
+        bootstrap = Offered(BOOTSTRAP, dict.fromkeys(BOOTSTRAP.methods, register))
+        link = Link(accepted, bootstrap, MESSAGE_LIMIT)
+        await link.run()
+
+    async def main() -> int:
+        with socket.create_server(("127.0.0.1", 0)) as listening, trio.fail_after(30):
+            listening.setblocking(False)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(serve, listening)
+                await connect_governor(
+                    nursery,
+                    "127.0.0.1",
+                    listening.getsockname()[1],
+                    control,
+                    incarnation=GovernorId(77),
+                    data_address="there:1",
+                    resources=Resources(1),
+                )
+                await control.journal.until("left")
+        return 0
+
+    program.run(main)
+    assert control.journal.entries == [("left", "the server stops")]

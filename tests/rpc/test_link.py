@@ -88,18 +88,37 @@ def test_a_call_goes_over_a_socket_and_comes_back() -> None:
     run(main)
 
 
-def test_what_is_said_in_one_step_of_a_task_leaves_as_one_piece() -> None:
+def test_what_the_socket_does_not_take_at_once_follows_in_order() -> None:
     async def main() -> None:
         async with ends() as both:
-            await both.call("add", number=0)
-            before = both.caller.pieces
+            fail, add = COUNTER.methods["fail"], COUNTER.methods["add"]
             for number in range(10):
-                both.caller.peer.call(
-                    both.root, COUNTER.methods["add"], {"number": number}, lambda _: None
-                )
-            await both.call("add", number=0)
-            assert both.caller.pieces == before + 1
-            assert both.counter.sum == 45
+                both.caller.peer.call(both.root, fail, {"reason": "z" * 500_000}, lambda _: None)
+                both.caller.peer.call(both.root, add, {"number": number}, lambda _: None)
+            assert both.caller.unsent > 0
+            assert await both.call("add", number=0) == {"sum": 45}
+            assert both.caller.unsent == 0
+
+    run(main)
+
+
+def test_what_may_leave_later_leaves_with_what_is_said_next() -> None:
+    async def main() -> None:
+        counter = Counter()
+
+        def acknowledge(params: Fields, call: IncomingCall) -> None:
+            call.acknowledge()
+
+        handlers = dict.fromkeys(COUNTER.methods, acknowledge)
+        counter.offered = Offered(COUNTER, {**handlers, "fail": lambda _, call: call.fail("no")})
+        async with ends(counter) as both:
+            returned: list[Fields | CallError] = []
+            wait = COUNTER.methods["wait"]
+            both.caller.peer.call(both.root, wait, {}, returned.append)
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert not returned
+            assert isinstance(await both.call("fail"), CallError)
+            assert returned == [{"answer": ""}]
 
     run(main)
 
@@ -195,9 +214,9 @@ def test_who_leaves_more_unread_than_is_kept_is_closed() -> None:
     async def main() -> None:
         async with ends() as both:
             both.caller.bear(Patience(most=100_000))
-            for _ in range(3):
+            for _ in range(100):
                 both.caller.peer.call(
-                    both.root, COUNTER.methods["fail"], {"reason": "z" * 50_000}, lambda _: None
+                    both.root, COUNTER.methods["fail"], {"reason": "z" * 500_000}, lambda _: None
                 )
             assert both.caller.cause is not None
             assert "does not read" in both.caller.cause

@@ -12,7 +12,7 @@ import pytest
 
 from rain.rpc.interface import Fields
 from rain.rpc.peer import CallError, Peer
-from tests.rpc.capnproto.everything import schemas
+from tests.rpc.counter import schemas
 from tests.rpc.peers import COUNTER, LISTENER, Counter
 
 

@@ -1,67 +1,22 @@
 """A connection registers once and in one role; what it may call depends on nothing else."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
+from __future__ import annotations
 
-import capnp
 import pytest
 import trio
 
 from rain.base.admission import MAGIC, NONCE, Role
-from rain.base.ids import SessionId
-from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
-from rain.rpc import host, schema
-from rain.rpc.codec.border import Capability
-from rain.rpc.codec.columns import write_numbers
-from rain.rpc.codec.requests import Wait, write_request
-from rain.rpc.codec.words import write_words
-from rain.rpc.connection import Connection, dial, reason_of
-from rain.rpc.server_endpoint import listen
-from tests.rpc.fakes import FakeServer
-from tests.support.waiting import turns_of_the_host
-
-Scene = Callable[[Connection, Capability], Awaitable[None]]
-
-
-def play(
-    scene: Scene,
-    role: Role = Role.CLIENT,
-    rules: dict[str, Callable[[Any], object]] | None = None,
-) -> FakeServer:
-    """Runs a coroutine of the host with a raw connection to a server."""
-    servers: list[FakeServer] = []
-
-    async def main() -> int:
-        server = FakeServer(rules=rules or {})
-        servers.append(server)
-        listener = listen("127.0.0.1", 0, server)
-
-        async def raw() -> None:
-            connection = await dial("127.0.0.1", listener.port, 5, role)
-            await scene(connection, connection.call(schema.server.ServerBootstrap))
-            connection.end("done")
-
-        with trio.fail_after(30):
-            await host.in_host(raw)
-        listener.close()
-        await turns_of_the_host()
-        return 0
-
-    host.run(main)
-    return servers[0]
-
-
-async def failure_of(call: Awaitable[object]) -> str:
-    with pytest.raises(capnp.KjException) as caught:
-        await call
-    return reason_of(caught.value)
+from rain.base.wire import CLIENT_VERSION
+from rain.daemon import program
+from rain.rpc.interface import Fields
+from tests.rpc.fakes import FakeServer, serving
+from tests.rpc.raw import BOOTSTRAP, SERVICE, UPSTREAM, Raw, play
 
 
 def test_a_second_registration_is_refused_and_ends_the_connection() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=CLIENT_VERSION)
-        assert await failure_of(bootstrap.registerClient(version=CLIENT_VERSION)) == (
+    async def scene(raw: Raw) -> None:
+        await raw.register_client()
+        assert await raw.failure_of(raw.register_client()) == (
             "this connection is registered as a client and cannot become a client"
         )
 
@@ -72,11 +27,9 @@ def test_a_second_registration_is_refused_and_ends_the_connection() -> None:
 
 
 def test_a_client_cannot_become_a_governor() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=CLIENT_VERSION)
-        request = bootstrap.registerGovernor_request()
-        request.version, request.incarnation = GOVERNOR_VERSION, 77
-        assert await failure_of(request.send()) == (
+    async def scene(raw: Raw) -> None:
+        await raw.register_client()
+        assert await raw.failure_of(raw.register_governor()) == (
             "this connection is registered as a client and cannot become a governor"
         )
 
@@ -84,152 +37,130 @@ def test_a_client_cannot_become_a_governor() -> None:
 
 
 def test_a_role_is_the_one_that_was_asked_for_at_the_door() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        assert await failure_of(bootstrap.registerClient(version=CLIENT_VERSION)) == (
+    async def scene(raw: Raw) -> None:
+        assert await raw.failure_of(raw.register_client()) == (
             "this connection was let in as a governor, not as a client"
         )
 
     assert play(scene, Role.GOVERNOR).journal.entries == []
 
 
+def test_a_client_of_another_version_is_told_both_versions() -> None:
+    async def scene(raw: Raw) -> None:
+        call = raw.call(BOOTSTRAP, "registerClient", {"version": CLIENT_VERSION + 1})
+        said = await raw.failure_of(call)
+        assert f"version {CLIENT_VERSION + 1} " in said
+        assert f"version {CLIENT_VERSION}:" in said
+
+    assert play(scene).clients == []
+
+
 def test_the_service_of_a_client_is_not_that_of_a_governor() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        service = (await bootstrap.registerClient(version=CLIENT_VERSION)).service
-        wrong = service.as_reader() if hasattr(service, "as_reader") else service
-        cast = wrong.cast_as(schema.governor.GovernorUpstream)
-        assert "interface not implemented" in await failure_of(cast.drained())
+    async def scene(raw: Raw) -> None:
+        service = await raw.register_client()
+        said = await raw.failure_of(raw.call(UPSTREAM, "drained", {}, service))
+        assert "has no such method" in said
+        # and it goes on: only that call has failed
+        await raw.call(SERVICE, "alive", {}, service)
 
     play(scene)
 
 
-def test_a_governor_without_a_control_is_refused_when_it_is_needed() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        request = bootstrap.registerGovernor_request()
-        request.version, request.incarnation = GOVERNOR_VERSION, 77
-        request.dataAddress = "host:1"
-        await request.send()
-
-    server = play(scene, Role.GOVERNOR)
-    assert [hello.data_address for hello in server.hellos] == ["host:1"]
-
-
-def test_resources_that_are_negative_are_refused() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        request = bootstrap.registerGovernor_request()
-        request.version, request.incarnation = GOVERNOR_VERSION, 77
-        request.dataAddress = "host:1"
-        row = request.init("resources", 1)[0]
-        row.name, row.amount = "cpus", -1
-        assert "must be a whole number, not -1" in await failure_of(request.send())
+def test_a_governor_that_offers_nothing_is_refused() -> None:
+    async def scene(raw: Raw) -> None:
+        said = await raw.failure_of(raw.register_governor(control=None))
+        assert "without anything that takes orders" in said
 
     assert play(scene, Role.GOVERNOR).hellos == []
 
 
-async def farewell_to(
-    connection: Connection, message: bytes, call: Awaitable[object] | None = None
-) -> str:
-    """Why the server closes the connection after a plain message, or a call."""
-    ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    connection.hear(bytes, lambda message: None)
-    connection.tell_end(ended.set_result)
-    if call is None:
-        connection.say(message)
-        return await ended
-    with pytest.raises(capnp.KjException):
-        await call
-    return await ended
+IMPOSSIBLE: list[tuple[list[Fields], str]] = [
+    ([{"name": "cpus", "amount": -1}], "must be a whole number, not -1"),
+    ([{"name": "gpus", "amount": 1}] * 2, "a resource is named twice"),
+    ([{}] * 2000, "2000 resources; there may be 1000"),
+]
+
+
+@pytest.mark.parametrize(("resources", "why"), IMPOSSIBLE)
+def test_resources_that_cannot_be_are_refused(resources: list[Fields], why: str) -> None:
+    async def scene(raw: Raw) -> None:
+        assert why in await raw.failure_of(raw.register_governor(resources=resources))
+
+    assert play(scene, Role.GOVERNOR).hellos == []
+
+
+@pytest.mark.parametrize("incarnation", [0, -1, -(2**63)])
+def test_an_incarnation_that_no_address_can_name_is_refused(incarnation: int) -> None:
+    async def scene(raw: Raw) -> None:
+        said = await raw.failure_of(raw.register_governor(incarnation=incarnation))
+        assert "must be above 0" in said
+
+    assert play(scene, Role.GOVERNOR).hellos == []
 
 
 def test_columns_that_do_not_fit_are_the_clients_fault() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=CLIENT_VERSION)
-        message = write_words(write_numbers([5, 1, 1, 0, 2, 0, 0, 0, 0, 0]), [])
-        assert "other lengths than it says" in await farewell_to(connection, message)
+    async def scene(raw: Raw) -> None:
+        service = await raw.register_client()
+        params = {"session": 1, "tasks": {"ids": [1, 2], "kinds": [3]}, "last": True}
+        assert "columns" in await raw.failure_of(raw.call(SERVICE, "submit", params, service))
 
     server = play(scene)
     assert server.journal.named("submit") == []
+    assert len(server.journal.named("client left")) == 1
 
 
-def test_a_request_of_an_unknown_kind_is_the_clients_fault() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=CLIENT_VERSION)
-        message = write_words(write_numbers([5, 99]), [])
-        assert await farewell_to(connection, message) == "a request: nobody can ask for number 99"
+def test_a_waits_past_that_is_below_zero_is_the_clients_fault() -> None:
+    async def scene(raw: Raw) -> None:
+        service = await raw.register_client()
+        params = {"session": 1, "mode": "news", "since": -1}
+        said = await raw.failure_of(raw.call(SERVICE, "wait", params, service))
+        assert "-1 tasks cannot have been told before" in said
 
-    play(scene)
+    assert len(play(scene).journal.named("client left")) == 1
 
 
-def test_a_number_that_is_still_waited_for_is_not_used_again() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=CLIENT_VERSION)
-        message = write_request(5, Wait(SessionId(1), (), (), "session"))
-        connection.hear(bytes, lambda message: None)
-        connection.say(message)
-        assert "5 is not answered yet" in await farewell_to(connection, message)
+def test_garbage_is_the_clients_fault() -> None:
+    async def scene(raw: Raw) -> None:
+        await raw.register_client()
+        raw.link.say_bytes(b"\0\0\0\0\1\0\0\0garbage!")
+        await raw.link.ended()
+
+    assert len(play(scene).journal.named("client left")) == 1
+
+
+def test_a_wait_is_given_up_with_its_connection() -> None:
+    async def scene(raw: Raw) -> None:
+        service = await raw.register_client()
+        wait = SERVICE.methods["wait"]
+        raw.link.peer.call(service, wait, {"session": 1, "mode": "session"}, lambda _: None)
+        await raw.call(SERVICE, "alive", {}, service)
 
     server = play(scene, rules={"wait": lambda reply: None})
     assert len(server.journal.named("wait")) == len(server.journal.named("abandoned")) == 1
 
 
-def test_garbage_in_a_plain_message_is_the_clients_fault() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=CLIENT_VERSION)
-        assert (await farewell_to(connection, b"garbage")).startswith("a request: ")
-
-    play(scene)
-
-
-def test_whoever_is_not_registered_says_nothing_plain() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        message = write_request(5, Wait(SessionId(1), (), (), "session"))
-        assert await farewell_to(connection, message)
+def test_a_caller_that_is_not_registered_has_no_service_to_call() -> None:
+    async def scene(raw: Raw) -> None:
+        said = await raw.failure_of(raw.call(SERVICE, "openSession", {"name": "x"}))
+        assert said
 
     assert play(scene).journal.entries == []
-
-
-def test_a_message_over_the_limit_is_refused_by_name() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        service = (await bootstrap.registerClient(version=CLIENT_VERSION)).service
-        request = service.joinSession_request()
-        request.name = "x" * 70_000_000
-        said = await farewell_to(connection, b"", request.send())
-        assert "bytes; the limit is 67108864" in said
-
-    play(scene)
-
-
-def test_a_plain_message_over_the_limit_is_refused_by_name() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        await bootstrap.registerClient(version=CLIENT_VERSION)
-        said = await farewell_to(connection, bytes(70_000_000))
-        assert said == "a message of 70000000 bytes; the limit is 67108864"
-
-    play(scene)
-
-
-def test_a_message_far_over_the_limit_does_not_even_leave() -> None:
-    async def scene(connection: Connection, bootstrap: Capability) -> None:
-        service = (await bootstrap.registerClient(version=CLIENT_VERSION)).service
-        request = service.joinSession_request()
-        request.name = "x" * 300_000_000
-        call = request.send()
-        assert "so I won't send it" in await failure_of(call)
-
-    play(scene)
 
 
 def test_a_message_that_is_too_long_to_be_received_ends_the_connection() -> None:
     # given: the header of a message with one segment of 4 GiB
     async def main() -> int:
-        server = FakeServer()
-        listener = listen("127.0.0.1", 0, server)
-        async with await trio.open_tcp_stream("127.0.0.1", listener.port) as stream:
-            await stream.send_all(MAGIC + Role.CLIENT.value + b"\0" + bytes(NONCE))
-            assert await stream.receive_some(1) == b"o"
-            await stream.send_all(b"\0\0\0\0\xff\xff\xff\x1f")
-            # then: that is enough, though nothing of it has come
-            assert await stream.receive_some() == b""
-        listener.close()
+        async with serving(FakeServer(), 30) as here:
+            stream = await trio.open_tcp_stream("127.0.0.1", here.port)
+            async with stream:
+                await stream.send_all(MAGIC + Role.CLIENT.value + b"\0" + bytes(NONCE))
+                assert await stream.receive_some(1) == b"o"
+                await stream.send_all(b"\0\0\0\0\xff\xff\xff\x1f")
+                # then: that is enough, though nothing of it has come
+                said = b""
+                while piece := await stream.receive_some():
+                    said += piece
+                assert b"the limit is" in said
         return 0
 
-    host.run(main)
+    program.run(main)

@@ -7,11 +7,11 @@ import trio
 
 from rain.base.errors import ConnectionLostError
 from rain.base.ids import SessionId
-from rain.rpc import host
+from rain.base.wire import Update
+from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.server_endpoint import listen
 from tests.rpc.client_scenes import OBJECT, SESSION
-from tests.rpc.fakes import FakeControl, FakeServer, join
+from tests.rpc.fakes import FakeControl, FakeServer, join, serving
 from tests.support.swallowing import SwallowingProxy
 
 LIMIT = 2.0
@@ -30,11 +30,10 @@ def test_a_client_whose_server_has_fallen_silent_is_told_for_how_long_in_every_w
 
     async def main() -> int:
         server = patient_server()
-        listener = listen("127.0.0.1", 0, server, client_silence=LIMIT)
 
-        def script() -> None:
-            with SwallowingProxy("127.0.0.1", listener.port) as link:
-                quiet = ClientConnection("127.0.0.1", listener.port, silence_limit=LIMIT)
+        def script(port: int) -> None:
+            with SwallowingProxy("127.0.0.1", port) as link:
+                quiet = ClientConnection("127.0.0.1", port, silence_limit=LIMIT)
                 client = ClientConnection("127.0.0.1", link.port, silence_limit=LIMIT)
                 asked = threading.Semaphore(0)
 
@@ -62,13 +61,12 @@ def test_a_client_whose_server_has_fallen_silent_is_told_for_how_long_in_every_w
                 quiet.close()
                 client.close()
 
-        with trio.fail_after(60):
-            await trio.to_thread.run_sync(script)
+        async with serving(server, client_silence=LIMIT) as here:
+            await trio.to_thread.run_sync(script, here.port)
             server_heard.extend(await server.journal.until("client left", 2))
-        listener.close()
         return 0
 
-    host.run(main)
+    program.run(main)
     assert len(said) == 2
     assert any(
         "nothing was heard of the other side for 2 seconds" in str(cause) for cause in server_heard
@@ -77,19 +75,24 @@ def test_a_client_whose_server_has_fallen_silent_is_told_for_how_long_in_every_w
 
 def test_a_governor_whose_server_has_fallen_silent_is_told_that_it_has_left() -> None:
     async def main() -> int:
-        server = FakeServer()
-        listener = listen("127.0.0.1", 0, server)
-        with SwallowingProxy("127.0.0.1", listener.port) as link, trio.fail_after(60):
-            control, quiet = FakeControl(), FakeControl()
-            cut_off = await join(link, control, silence_limit=LIMIT)
-            other = await join(listener, quiet, silence_limit=LIMIT)
-            link.cut()
-            (told,) = await control.journal.until("left")
-            assert told == ("nothing was heard of the other side for 2 seconds",)
-            assert not cut_off.is_open
-            assert other.is_open
-            other.close()
-        listener.close()
+        async with serving(FakeServer()) as here:
+            with SwallowingProxy("127.0.0.1", here.port) as link:
+                control, quiet = FakeControl(), FakeControl()
+                cut_off = await join(here.nursery, link, control, silence_limit=LIMIT)
+                other = await join(here.nursery, here.listener, quiet, silence_limit=LIMIT)
+
+                async def give_signs_of_life() -> None:
+                    while other.is_open:
+                        other.update(Update())
+                        await trio.sleep(LIMIT / 5)
+
+                here.nursery.start_soon(give_signs_of_life)
+                link.cut()
+                (told,) = await control.journal.until("left")
+                assert told == ("nothing was heard of the other side for 2 seconds",)
+                assert not cut_off.is_open
+                assert other.is_open
+                other.close()
         return 0
 
-    host.run(main)
+    program.run(main)

@@ -9,7 +9,7 @@ import pytest
 from rain.base.errors import ProtocolError
 from rain.base.ids import TaskId
 from rain.base.wire import FinishedTasks, Update
-from rain.rpc.codec.update import decode_update, encode_update
+from rain.rpc.codec import from_bytes, to_bytes
 
 TASKS = [TaskId(1), TaskId(2), TaskId(3)]
 
@@ -21,10 +21,10 @@ def test_a_duration_that_is_none_is_the_governors_fault(seconds: float, place: i
     durations[place] = seconds
     update = Update(finished=FinishedTasks(TASKS, [1] * 3, durations, [0] * 3, [], []))
     with pytest.raises(ProtocolError, match="no number of seconds"):
-        decode_update(encode_update(update))
+        from_bytes(Update, to_bytes(update))
 
 
 def test_a_size_below_zero_is_the_governors_fault() -> None:
     update = Update(finished=FinishedTasks(TASKS[:1], [1], [0.5], [1], [-1], [b""]))
     with pytest.raises(ProtocolError, match="below zero"):
-        decode_update(encode_update(update))
+        from_bytes(Update, to_bytes(update))

@@ -14,9 +14,9 @@ from rain.server.messages import GovernorUpdated
 
 def test_that_a_governor_lives_waits_for_others_and_its_news_do_not() -> None:
     # given
-    pokes: list[str] = []
-    inbox = Inbox(lambda: pokes.append("now"), lambda: pokes.append("soon"))
-    links = cast("Links", SimpleNamespace(inbox=inbox))  # the others need a running host
+    rings: list[str] = []
+    inbox = Inbox(lambda: rings.append("now"), lambda: rings.append("soon"))
+    links = cast("Links", SimpleNamespace(inbox=inbox))  # the others need a server
     governor = ConnectedGovernor(links, GovernorId(1), "h:1")
     finished = FinishedTasks([TaskId(1)], [1], [0.1], [0], [], [])
     news = [Update(), Update(located=[ObjectId(1)]), Update(finished=finished)]
@@ -26,7 +26,7 @@ def test_that_a_governor_lives_waits_for_others_and_its_news_do_not() -> None:
         governor.update(update)
 
     # then
-    assert pokes == ["soon", "now", "now"]
+    assert rings == ["soon", "now", "now"]
     given = inbox.take(5.0, 0.0)
     assert given.from_governors == [GovernorUpdated(GovernorId(1), update) for update in news]
     assert inbox.take(6.0, 0.0).from_governors == []

@@ -145,24 +145,26 @@ def a_governor_tells_everything(serving: Serving, tap: KeepingTap) -> None:
     client = ClientConnection("127.0.0.1", serving.port)
 
     async def live() -> None:
-        control = FakeControl()
-        upstream = await connect_governor(
-            "127.0.0.1",
-            tap.port,
-            control,
-            incarnation=GovernorId(77),
-            data_address="0.0.0.0:7000",
-            resources=Resources.of({"cpus": 8, "gpus": 1}),
-        )
-        tap.registered()
-        open_session = partial(client.open_session, "recorded", on_failure=OnFailure.CONTINUE)
-        session = await trio.to_thread.run_sync(open_session)
-        work = await trio.to_thread.run_sync(submit, client, session)
-        await control.journal.until("order")
-        for update in news(*work):
-            upstream.update(update)
-        await upstream.drained()
-        upstream.close()
+        async with trio.open_nursery() as nursery:
+            control = FakeControl()
+            upstream = await connect_governor(
+                nursery,
+                "127.0.0.1",
+                tap.port,
+                control,
+                incarnation=GovernorId(77),
+                data_address="0.0.0.0:7000",
+                resources=Resources.of({"cpus": 8, "gpus": 1}),
+            )
+            tap.registered()
+            open_session = partial(client.open_session, "recorded", on_failure=OnFailure.CONTINUE)
+            session = await trio.to_thread.run_sync(open_session)
+            work = await trio.to_thread.run_sync(submit, client, session)
+            await control.journal.until("order")
+            for update in news(*work):
+                upstream.update(update)
+            await upstream.drained()
+            upstream.close()
 
     serving.trio(live)
     client.close()

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from rain.base.errors import StartError
 from rain.base.ids import ClientId, GovernorId, KindId, RequestId, SessionId, TaskId
-from rain.base.kinds import DataType, ObjectKind, TaskKind, keep_packed
+from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.wire import Submission, TaskFailure, TaskNote, Update
 from rain.graph import Graph
@@ -192,22 +192,6 @@ def test_every_part_of_an_event_survives() -> None:
 
     # when / then
     assert decode(TurnInput, encode(turn)) == turn
-
-
-def test_the_bytes_in_which_a_kind_came_are_not_written_down() -> None:
-    def turn() -> TurnInput:
-        kinds = [TaskKind(KindId(7), "py/")], [ObjectKind(KindId(8))]
-        submission = Submission(SessionId(1), *kinds)
-        return TurnInput(1.0, [], [Submitted(ClientId(1), RequestId(1), submission)])
-
-    plain, came = turn(), turn()
-    (submitted,) = came.from_clients
-    assert isinstance(submitted, Submitted)
-    keep_packed(submitted.submission.task_kinds[0], b"as it came")
-    keep_packed(submitted.submission.object_kinds[0], b"as it came")
-
-    assert encode(came) == encode(plain)
-    assert decode(TurnInput, encode(came)) == plain
 
 
 @pytest.mark.parametrize("missing", [1, 5, 9])

@@ -14,7 +14,7 @@ from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId
 from rain.stream.admission import introduce
-from rain.stream.holder import Draft, Elsewhere, Held
+from rain.stream.holder import Elsewhere, Held, UnfinishedUpload
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from rain.stream.serving import StreamServer
@@ -39,7 +39,7 @@ class Having:
             return Elsewhere(self.elsewhere[object_id])
         return Holding(self.contents).find(object_id)
 
-    def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> Draft:
+    def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
         raise RefusedError("the disk is full")
 
 

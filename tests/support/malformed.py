@@ -19,7 +19,7 @@ import trio
 from attrs import define
 
 from rain.base.admission import HELLO, MAGIC, NONCE, Role
-from rain.rpc import host
+from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.server_endpoint import listen
 from rain.scheduler.rain import RainScheduler
@@ -70,17 +70,19 @@ def beside_a_server(folder: Path, script: Callable[[Serving], None], last_sessio
         log = structlog.get_logger()
         spool = Spool(folder)
         service = Service(RainScheduler, state, Clock(), log, spool)
-        listener = listen("127.0.0.1", 0, service)
-
-        serving = Serving(service, listener.port, trio.from_thread.run)
-        with trio.fail_after(300):
-            await trio.to_thread.run_sync(script, serving, abandon_on_cancel=True)
-        service.stop("the test is over")
-        await listener.drain()
+        async with trio.open_nursery() as nursery:
+            listener = listen(nursery, "127.0.0.1", 0, service)
+            nursery.start_soon(service.turns.run)
+            serving = Serving(service, listener.port, trio.from_thread.run)
+            with trio.fail_after(300):
+                await trio.to_thread.run_sync(script, serving, abandon_on_cancel=True)
+            service.stop("the test is over")
+            await listener.drain()
+            nursery.cancel_scope.cancel()
         spool.close()
         return 0
 
-    host.run(main)
+    program.run(main)
 
 
 def enter(port: int, role: Role) -> socket.socket:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import trio
 from attrs import Factory, define
 
 from rain.base.ids import GovernorId, ObjectId
@@ -32,9 +35,16 @@ class Holding:
         return InFolder(content) if content.is_dir() else InFile.open(content)
 
 
-def listen_streams(source: StreamSource, machine: bytes = NOBODY) -> GovernorStreams:
+@asynccontextmanager
+async def listening_streams(
+    source: StreamSource, machine: bytes = NOBODY
+) -> AsyncGenerator[GovernorStreams, None]:
     """A data port in the program of the test."""
-    return GovernorStreams("127.0.0.1", 0, source, GovernorId(77), machine)
+    async with trio.open_nursery() as nursery:
+        streams = GovernorStreams(nursery, "127.0.0.1", 0, source, GovernorId(77), machine)
+        yield streams
+        await streams.close()
+        nursery.cancel_scope.cancel()
 
 
 @define(eq=False)

@@ -1,6 +1,6 @@
 """A tap on a connection: passes all bytes on, and counts the messages among them.
 
-Both the messages of Cap'n Proto's calls and the plain ones between them (docs/wire.md).
+Signs of life are counted, too: tests that count leave room for them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from rain.base.admission import HELLO, MAGIC
 
 WORD = 8
 SEGMENT_WORD = 4
-PLAIN, FAREWELL, ALIVE = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 PIECE = 1 << 20
 
 THERE, BACK = len(MAGIC) + HELLO, 1
@@ -26,9 +25,8 @@ THERE, BACK = len(MAGIC) + HELLO, 1
 class MessageCounter:
     """Finds the ends of messages in a stream of bytes.
 
-    A message of a call begins with the number of its segments less one, and the length of each in
-    words; both take four bytes, and all of that is filled up to whole words. A plain message begins
-    with a number that no call has, and its length in bytes; so does a sign of life.
+    A message begins with the number of its segments less one, and the length of each in words; both
+    take four bytes, and all of that is filled up to whole words.
     """
 
     def __init__(self, introduction: int = 0) -> None:
@@ -44,7 +42,7 @@ class MessageCounter:
         rest = self._rest + piece[introduction:]
         start = 0
         while (length := _message_length(rest, start)) is not None and start + length <= len(rest):
-            self.messages += _number(rest, start) != ALIVE  # time makes these, and not a task
+            self.messages += 1
             start += length
         self._rest = rest[start:]
 
@@ -53,10 +51,7 @@ def _message_length(data: bytes, start: int) -> int | None:
     """The length of the message that begins there; None while its header is not complete."""
     if len(data) - start < SEGMENT_WORD:
         return None
-    first = _number(data, start)
-    if first in {PLAIN, FAREWELL, ALIVE}:
-        return None if len(data) - start < WORD else WORD + _number(data, start + SEGMENT_WORD)
-    segments = first + 1
+    segments = _number(data, start) + 1
     header = (SEGMENT_WORD * (segments + 1) + WORD - 1) // WORD * WORD
     if len(data) - start < header:
         return None

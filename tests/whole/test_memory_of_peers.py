@@ -9,7 +9,6 @@ import pytest
 
 from rain.base.admission import Role
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.interleaved import Kind
 from tests.support.malformed import KeepingTap, Said, enter, register, tapped
 from tests.support.waiting import until_now
 from tests.whole.daemons import server
@@ -19,8 +18,7 @@ pytestmark = pytest.mark.whole
 MIB = 1024 * 1024
 PEERS = 10
 SENT = bytes(20 * MIB)
-ANNOUNCED = (60 * MIB).to_bytes(4, "little")
-CALL = bytes(4) + (60 * MIB // 8).to_bytes(4, "little")
+ANNOUNCED = bytes(4) + (60 * MIB // 8).to_bytes(4, "little")
 SLACK = 60 * MIB  # less than half of what the peers of one round have sent
 
 
@@ -38,10 +36,7 @@ def a_registration(port: int) -> Said:
     return tap.said
 
 
-@pytest.mark.parametrize("head", [Kind.MESSAGE.value + ANNOUNCED, CALL])
-def test_messages_that_never_came_to_their_end_go_with_their_peers(
-    tmp_path: Path, head: bytes
-) -> None:
+def test_messages_that_never_came_to_their_end_go_with_their_peers(tmp_path: Path) -> None:
     with server(tmp_path, "--insecure") as running:
         said = a_registration(running.port)
         before = resident(running.process.pid)
@@ -50,19 +45,19 @@ def test_messages_that_never_came_to_their_end_go_with_their_peers(
                 for _ in range(PEERS):
                     peer = peers.enter_context(enter(running.port, Role.CLIENT))
                     register(peer, said)
-                    peer.sendall(head + SENT)
+                    peer.sendall(ANNOUNCED + SENT)
                 assert until_now(lambda: resident(running.process.pid) > before + 2 * SLACK)
             assert until_now(lambda: resident(running.process.pid) < before + SLACK)
 
 
-@pytest.mark.parametrize("head", [Kind.MESSAGE.value + ANNOUNCED, CALL])
-def test_who_is_not_registered_is_not_listened_to_for_long(tmp_path: Path, head: bytes) -> None:
+def test_who_is_not_registered_is_not_listened_to_for_long(tmp_path: Path) -> None:
     with server(tmp_path, "--insecure") as running:
         before = resident(running.process.pid)
         with ExitStack() as peers:
             for _ in range(PEERS):
                 peer = peers.enter_context(enter(running.port, Role.CLIENT))
                 with suppress(ConnectionError):
-                    peer.sendall(head + SENT)
-                    assert peer.recv(1) == b""
+                    peer.sendall(ANNOUNCED + SENT)
+                    while peer.recv(1 << 16):  # it is told why
+                        pass
             assert resident(running.process.pid) < before + SLACK

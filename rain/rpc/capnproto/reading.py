@@ -1,339 +1,292 @@
-"""Reads a message as a dict of fields. Nothing outside of the message is ever looked at.
-
-A message may lead a reader in circles, or say that it has millions of empty entries. So every word
-that is read is counted, and no more are read than the message has, and no deeper than `DEEPEST`.
-"""
+"""Reads a message as a dict of fields. Nothing outside of the message is ever looked at."""
 
 from __future__ import annotations
 
 import sys
 from array import array
-from struct import Struct, error, unpack_from
-from typing import Any, Final, NamedTuple
+from struct import Struct
+from typing import Any, Final, cast
 
-from rain.rpc.capnproto.shape import Item, Shape, Slot
+from rain.rpc.capnproto.compiled import FieldsReader, fields_reader
+from rain.rpc.capnproto.segments import DEEPEST, LIST, OBJECT, POINTER, WORD, Message
+from rain.rpc.capnproto.shapes import Item, Reader, Shape, Slot
 from rain.rpc.capnproto.values import UnreadableError
 
-DEEPEST: Final = 32
-"""So many structs and lists may lie in each other."""
-
-SPARE_WORDS: Final = 64
-"""So many more may be read than there are, since structs without fields count, too."""
-
-_WORD: Final = 8
-_POINTER: Final = Struct("<Q")
-_CHOICE: Final = Struct("<H")
 _NATIVE: Final = sys.byteorder == "little"
-_READERS: Final = {letter: Struct(f"<{letter}") for letter in "bhiqBHIQfd"}
-_LENGTHS: Final = {2: 1, 3: 2, 4: 4, 5: 8}  # bytes of a number, as a pointer to a list says it
-_COMPOSITE: Final = 7
-
-
-class Place(NamedTuple):
-    """Where a pointer leads."""
-
-    segment: int
-    start: int
-    low: int  # the pointer's own halves, of which the last one that was followed is kept
-    high: int
-
-
-class Message:
-    """The segments of a message, and how many words may still be read."""
-
-    __slots__ = ("content", "segments", "words")
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self.words = len(content) // _WORD + SPARE_WORDS
-        try:
-            count = unpack_from("<I", content)[0] + 1
-            lengths = unpack_from(f"<{count}I", content, 4)
-        except (error, MemoryError):
-            raise UnreadableError("a message without its table of segments") from None
-        end = (4 + 4 * count + _WORD - 1) // _WORD * _WORD
-        self.segments: list[tuple[int, int]] = []
-        for length in lengths:
-            start, end = end, end + _WORD * length
-            self.segments.append((start, end))
-        if end > len(content):
-            raise UnreadableError("a message that is shorter than it says")
-
-    def follow(self, segment: int, pointer: int) -> Place | None:
-        """Where the pointer at this place leads; None when it is null."""
-        word: int = _POINTER.unpack_from(self.content, pointer)[0]
-        if not word:
-            return None
-        if word & 3 == 2:
-            return self._follow_far(word)
-        return self._near(segment, pointer, word)
-
-    def _near(self, segment: int, pointer: int, word: int) -> Place:
-        low, high = word & 0xFFFF_FFFF, word >> 32
-        between = low >> 2
-        if between & 1 << 29:
-            between -= 1 << 30
-        return Place(segment, pointer + _WORD + _WORD * between, low, high)
-
-    def _follow_far(self, word: int) -> Place | None:
-        """A pointer into another segment, to a word that says more."""
-        segment, pad = self._landing(word)
-        landed: int = _POINTER.unpack_from(self.content, pad)[0]
-        if not word & 4:
-            if landed & 3 == 2:
-                raise UnreadableError("a pointer that leads to a pointer into another segment")
-            return self._near(segment, pad, landed) if landed else None
-        target, start = self._landing(landed)  # and the word behind it says what is there
-        self.within(segment, pad, 2)
-        described: int = _POINTER.unpack_from(self.content, pad + _WORD)[0]
-        return Place(target, start, described & 0xFFFF_FFFF, described >> 32)
-
-    def _landing(self, word: int) -> tuple[int, int]:
-        segment = word >> 32
-        if word & 3 != 2 or segment >= len(self.segments):
-            raise UnreadableError("a pointer into a segment that is not there")
-        place = self.segments[segment][0] + _WORD * ((word & 0xFFFF_FFFF) >> 3)
-        self.within(segment, place, 1)
-        return segment, place
-
-    def within(self, segment: int, start: int, words: int) -> None:
-        """These words are read: they must be in the segment, and not too many."""
-        first, end = self.segments[segment]
-        if start < first or start + _WORD * words > end:
-            raise UnreadableError("a pointer out of its segment")
-        self.words -= words
-        if self.words < 0:
-            raise UnreadableError("a message whose parts are read again and again")
+_CHOICE: Final = Struct("<H")
+_BYTE, _POINTERS, _COMPOSITE = 2, 6, 7  # of what a list is, as a pointer to it says
+# Pointers to lists that lie behind them, in the same segment.
+_NEAR_MASK: Final = 7 << 32 | 1 << 31 | 3
+_NEAR_BYTES: Final = LIST | _BYTE << 32
 
 
 class AnyPointer:
     """What a pointer without a type leads to, for one who knows what it is."""
 
-    __slots__ = ("_deep", "_message", "_pointer", "_segment")
+    __slots__ = ("_deep", "_message", "_place", "_segment", "_word")
 
-    def __init__(self, message: Message, segment: int, pointer: int, deep: int) -> None:
+    def __init__(self, message: Message, segment: int, place: int, word: int, deep: int) -> None:
         self._message = message
         self._segment = segment
-        self._pointer = pointer
+        self._place = place
+        self._word = word
         self._deep = deep
 
     def struct(self, shape: Shape) -> dict[str, Any]:
         """The fields of the struct that is there; their defaults if there is none."""
-        try:
-            return _struct(self._message, self._segment, self._pointer, shape, self._deep)
-        except (error, ValueError) as wrong:
-            raise UnreadableError(f"{shape.name}: {wrong}") from None
+        return _struct(self._message, self._segment, self._place, self._word, shape, self._deep)
 
     def capability(self) -> int | None:
         """The place of the object that is there, if one is."""
-        return _object(self._message, self._pointer)
+        return _object_place(self._word)
 
 
-def read(shape: Shape, content: bytes) -> dict[str, Any]:
+def read(shape: Shape, content: bytes | bytearray | memoryview) -> dict[str, Any]:
     """Every field of a message."""
-    message = Message(content)
+    message = Message(bytes(content))
     start, _ = message.segments[0]
-    try:
-        message.within(0, start, 1)
-        return _struct(message, 0, start, shape, 0)
-    except (error, ValueError) as wrong:
-        raise UnreadableError(f"{shape.name}: {wrong}") from None
+    message.within(0, start, 1)
+    root: int = POINTER.unpack_from(message.content, start)[0]
+    return _struct(message, 0, start, root, shape, 0)
+
+
+def reader_of(item: Item) -> Reader:
+    """What reads such an item where a pointer leads."""
+    if item.entry is not None:
+        if item.entry.number is not None:
+            return _numbers
+        return _structs if item.entry.shape is not None else _LISTS[item.entry.kind]
+    return _READERS.get(item.kind, item.read)
+
+
+# Structs.
 
 
 def _struct(
-    message: Message, segment: int, pointer: int, shape: Shape, deep: int
+    message: Message, segment: int, place: int, word: int, shape: Shape, deep: int
 ) -> dict[str, Any]:
-    place = message.follow(segment, pointer)
-    if place is None:
-        return defaults(shape)
-    segment, start, low, high = place
-    if low & 3:
+    if deep > DEEPEST:
+        raise UnreadableError(f"{shape.name}: structs lie too deep in each other")
+    if not word:
+        return _absent(message, shape, deep)
+    segment, start, word = message.target(segment, place, word)
+    if word & 3:
         raise UnreadableError(f"{shape.name}: no struct is where one must be")
-    data, pointers = high & 0xFFFF, high >> 16
+    data, pointers = word >> 32 & 0xFFFF, word >> 48
     message.within(segment, start, data + pointers)
-    middle = start + _WORD * data
-    return _fields(
-        message, segment, (start, middle, middle, middle + _WORD * pointers), shape, deep
-    )
+    middle = start + WORD * data
+    read = shape.read_fields or fields_of(shape)
+    return read(message, segment, start, middle, middle + WORD * pointers, deep + 1)
 
 
-def _fields(
-    message: Message, segment: int, where: tuple[int, int, int, int], shape: Shape, deep: int
-) -> dict[str, Any]:
-    """The fields of a struct whose data and pointers lie there; it may be shorter than ours."""
-    values = {slot.name: _field(message, segment, where, slot, deep) for slot in shape.always}
-    if shape.choices:
-        data, middle, _, _ = where
-        place = data + shape.choice_place
-        chosen = _CHOICE.unpack_from(message.content, place)[0] if place + 2 <= middle else 0
-        slot = shape.choices.get(chosen)
-        if slot is None:
-            raise UnreadableError(f"{shape.name} is something ({chosen}) that is not known here")
-        values[slot.name] = _field(message, segment, where, slot, deep)
-    return values
+def _absent(message: Message, shape: Shape, deep: int) -> dict[str, Any]:
+    """The defaults of a struct that is not there."""
+    message.claim(1)
+    return fields_of(shape)(message, 0, 0, 0, 0, deep + 1)
 
 
-def _field(
-    message: Message, segment: int, where: tuple[int, int, int, int], slot: Slot, deep: int
-) -> Any:
-    data, middle, pointers, end = where
-    item, content = slot.item, message.content
-    if item.letter:
-        reader = _READERS[item.letter]
-        place = data + slot.place
-        if place + reader.size > middle:
-            value = slot.default
-        elif slot.default:
-            kept, zero = content[place : place + reader.size], reader.pack(slot.default)
-            value = reader.unpack(bytes(a ^ b for a, b in zip(kept, zero, strict=True)))[0]
-        else:
-            value = reader.unpack_from(content, place)[0]
-        if not item.names:
-            return value
-        if value >= len(item.names):
-            raise UnreadableError(f"{slot.name} has a value ({value}) that is not known here")
-        return item.names[value]
-    kind = item.kind
-    if kind == "bool":
-        place = data + slot.place // 8
-        differs = place < middle and content[place] >> slot.place % 8 & 1 == 1
-        return differs is not slot.default
-    if kind == "group":
-        assert item.shape is not None
-        return _fields(message, segment, where, item.shape, deep)
-    if kind == "void":
-        return None
-    pointer = pointers + _WORD * slot.place
-    if pointer + _WORD > end:
-        return _default(slot)
-    if not _POINTER.unpack_from(content, pointer)[0]:
-        return _default(slot)
-    return _pointed(message, segment, pointer, item, deep)
+def fields_of(shape: Shape) -> FieldsReader:
+    """What reads the fields of such a struct."""
+    if shape.read_fields is None:
+        shape.read_fields = fields_reader(shape, _CALLED)
+    return shape.read_fields
 
 
-def defaults(shape: Shape, around: tuple[Shape, ...] = ()) -> dict[str, Any]:
-    """The fields of a struct that is not there. One that would hold itself is None."""
-    around = (*around, shape)
-    values = {slot.name: _default(slot, around) for slot in shape.always}
-    if shape.choices:
-        first = shape.choices[0]
-        values[first.name] = _default(first, around)
-    return values
+def _add_member(
+    values: dict[str, Any],
+    message: Message,
+    segment: int,
+    where: tuple[int, int, int],
+    shape: Shape,
+    deep: int,
+) -> None:
+    """Adds the one member of a union that is there."""
+    start, middle, end = where
+    data = message.content[start:middle].ljust(shape.data_bytes, b"\0")
+    chosen = _CHOICE.unpack_from(data, shape.choice_place)[0]
+    member = shape.choices.get(chosen)
+    if member is None:
+        raise UnreadableError(f"{shape.name} is something ({chosen}) that is not known here")
+    item, place = member.item, member.place
+    value: Any = None
+    if item.number is not None:
+        value = _meaning(shape, member, item.number.unpack_from(data, place)[0])
+    elif item.kind == "bool":
+        value = bool(data[place // 8] >> place % 8 & 1) is not member.default
+    elif item.kind == "group":
+        value = fields_of(cast("Shape", item.shape))(message, segment, start, middle, end, deep)
+    elif item.kind != "void":
+        at = middle + WORD * place
+        word = POINTER.unpack_from(message.content, at)[0] if at < end else 0
+        value = item.read(message, segment, at, word, item, deep)
+    values[member.name] = value
 
 
-def _default(slot: Slot, around: tuple[Shape, ...] = ()) -> Any:
-    item = slot.item
-    if item.shape is not None and item.kind != "list":
-        return None if item.shape in around else defaults(item.shape, around)
-    if item.names:
-        return item.names[0]
-    if item.letter or item.kind == "bool":
-        return slot.default
-    if item.kind == "list":
-        return []
-    return {"text": "", "data": b""}.get(item.kind)
+def _meaning(shape: Shape, slot: Slot, number: Any) -> Any:
+    """The value of a number as it is kept."""
+    if slot.default:
+        number ^= slot.default
+    names = slot.item.names
+    if not names:
+        return number
+    if number >= len(names):
+        raise UnreadableError(f"{shape.name}.{slot.name} is {number}, which is not known here")
+    return names[number]
 
 
-def _pointed(message: Message, segment: int, pointer: int, item: Item, deep: int) -> Any:
-    if deep >= DEEPEST:
-        raise UnreadableError("a message that is too deep")
-    kind = item.kind
-    if kind == "text":
-        return _text(message, segment, pointer)
-    if kind == "data":
-        return _bytes(message, segment, pointer)
-    if kind == "list":
-        assert item.entry is not None
-        return _list(message, segment, pointer, item.entry, deep + 1)
-    if kind == "struct":
-        assert item.shape is not None
-        return _struct(message, segment, pointer, item.shape, deep + 1)
-    if kind == "interface":
-        return _object(message, pointer)
-    return AnyPointer(message, segment, pointer, deep + 1)
+# What pointers lead to.
 
 
-def _bytes(message: Message, segment: int, pointer: int) -> bytes:
-    place = message.follow(segment, pointer)
-    if place is None:
+def _nested(message: Message, segment: int, place: int, word: int, item: Item, deep: int) -> Any:
+    return _struct(message, segment, place, word, cast("Shape", item.shape), deep)
+
+
+def _list(message: Message, segment: int, place: int, word: int, size: int) -> tuple[int, int, int]:
+    """Where a list of such entries lies: its segment, its first byte, how many entries it has."""
+    if word & _NEAR_MASK == LIST | size << 32:
+        return segment, place + WORD + ((word & 0x7FFF_FFFC) << 1), word >> 35
+    segment, start, word = message.target(segment, place, word)
+    if word & 3 != LIST or word >> 32 & 7 != size:
+        raise UnreadableError("a list of something else than it must be, or none")
+    return segment, start, word >> 35
+
+
+def _bytes(message: Message, segment: int, place: int, word: int, item: Item, deep: int) -> bytes:
+    if not word:
         return b""
-    segment, start, low, high = place
-    if low & 3 != 1 or high & 7 != 2:
-        raise UnreadableError("no bytes are where they must be")
-    count = high >> 3
-    message.within(segment, start, (count + _WORD - 1) // _WORD)
+    segment, start, count = _list(message, segment, place, word, _BYTE)
+    message.within(segment, start, (count + WORD - 1) // WORD)
     return message.content[start : start + count]
 
 
-def _text(message: Message, segment: int, pointer: int) -> str:
-    content = _bytes(message, segment, pointer)
+def _text(message: Message, segment: int, place: int, word: int, item: Item, deep: int) -> str:
+    return _decoded(_bytes(message, segment, place, word, item, deep)) if word else ""
+
+
+def _decoded(content: bytes) -> str:
     if not content:
         return ""
     if content[-1]:
         raise UnreadableError("a text that does not end")
-    return content[:-1].decode()
+    try:
+        return content[:-1].decode()
+    except UnicodeDecodeError as wrong:
+        raise UnreadableError(f"a text is not UTF-8: {wrong}") from None
 
 
-def _object(message: Message, pointer: int) -> int | None:
-    word: int = _POINTER.unpack_from(message.content, pointer)[0]
+def _object_place(word: int) -> int | None:
     if not word:
         return None
-    if word & 0xFFFF_FFFF != 3:
+    if word & 0xFFFF_FFFF != OBJECT:
         raise UnreadableError("no object is where one must be")
     return word >> 32
 
 
-def _list(message: Message, segment: int, pointer: int, entry: Item, deep: int) -> list[Any]:
-    place = message.follow(segment, pointer)
-    if place is None:
-        return []
-    segment, start, low, high = place
-    size, count = high & 7, high >> 3
-    if low & 3 != 1:
-        raise UnreadableError("no list is where one must be")
-    if entry.letter:
-        return _numbers(message, segment, start, size, count, entry)
-    if entry.shape is not None:
-        return _structs(message, segment, start, size, count, entry.shape, deep)
-    if size != 6:
-        raise UnreadableError("a list of something else than it must be")
-    message.within(segment, start, count)
-    one = _text if entry.kind == "text" else _bytes
-    return [one(message, segment, start + _WORD * row) for row in range(count)]
+def _object(
+    message: Message, segment: int, place: int, word: int, item: Item, deep: int
+) -> int | None:
+    return _object_place(word)
+
+
+def _anything(
+    message: Message, segment: int, place: int, word: int, item: Item, deep: int
+) -> AnyPointer:
+    return AnyPointer(message, segment, place, word, deep)
+
+
+# Lists.
 
 
 def _numbers(
-    message: Message, segment: int, start: int, size: int, count: int, entry: Item
+    message: Message, segment: int, place: int, word: int, item: Item, deep: int
 ) -> list[Any]:
-    length = _READERS[entry.letter].size
-    if _LENGTHS.get(size) != length:
-        raise UnreadableError("a list of other numbers than it must be")
-    message.within(segment, start, (count * length + _WORD - 1) // _WORD)
-    part = message.content[start : start + count * length]
-    numbers: array[Any] = array(entry.letter, part)
-    if not _NATIVE:
-        numbers.byteswap()
-    return numbers.tolist()
+    if not word:
+        return []
+    letter, one, size = item.entries
+    segment, start, count = _list(message, segment, place, word, size)
+    length = one.size * count
+    message.within(segment, start, length + WORD - 1 >> 3)
+    if count == 1:
+        return [*one.unpack_from(message.content, start)]
+    part: Any = message.view[start : start + length]
+    if _NATIVE:
+        numbers: list[Any] = part.cast(letter).tolist()
+        return numbers
+    turned = array(letter, bytes(part))
+    turned.byteswap()
+    return turned.tolist()
 
 
 def _structs(
-    message: Message, segment: int, start: int, size: int, words: int, shape: Shape, deep: int
+    message: Message, segment: int, place: int, word: int, item: Item, deep: int
 ) -> list[Any]:
-    if size != _COMPOSITE:
-        raise UnreadableError(f"a list of something else than {shape.name}")
+    if not word:
+        return []
+    shape = cast("Shape", cast("Item", item.entry).shape)
+    if deep > DEEPEST:
+        raise UnreadableError(f"{shape.name}: structs lie too deep in each other")
+    segment, start, words = _list(message, segment, place, word, _COMPOSITE)
     message.within(segment, start, words + 1)
-    tag: int = _POINTER.unpack_from(message.content, start)[0]
+    tag: int = POINTER.unpack_from(message.content, start)[0]
     count, data, pointers = (tag & 0xFFFF_FFFF) >> 2, tag >> 32 & 0xFFFF, tag >> 48
     if tag & 3 or count * (data + pointers) > words:
         raise UnreadableError(f"a list of {shape.name} that is shorter than it says")
-    message.words -= count  # they may be empty
-    if message.words < 0:
-        raise UnreadableError(f"a list of {count} structs of {shape.name} in a small message")
+    message.claim(count)  # they may be empty
     rows: list[Any] = []
-    at = start + _WORD
+    read = fields_of(shape)
+    at = start + WORD
     for _ in range(count):
-        middle = at + _WORD * data
-        end = middle + _WORD * pointers
-        rows.append(_fields(message, segment, (at, middle, middle, end), shape, deep))
+        middle = at + WORD * data
+        end = middle + WORD * pointers
+        rows.append(read(message, segment, at, middle, end, deep + 1))
         at = end
     return rows
+
+
+def _datas(
+    message: Message, segment: int, place: int, word: int, item: Item, deep: int
+) -> list[bytes]:
+    """A list of strings of bytes: one of them for every task of a message."""
+    if not word:
+        return []
+    segment, start, count = _list(message, segment, place, word, _POINTERS)
+    message.within(segment, start, count)
+    content, (_, end) = message.content, message.segments[segment]
+    rows: list[bytes] = []
+    append, room = rows.append, WORD * message.words  # many may lead to the same bytes
+    behind = range(start + WORD, start + WORD + WORD * count, WORD)
+    for at, row in zip(behind, Struct(f"<{count}Q").unpack_from(content, start), strict=True):
+        if row & _NEAR_MASK == _NEAR_BYTES:  # bytes that lie behind it, as nearly always
+            first = at + ((row & 0x7FFF_FFFC) << 1)
+            last = first + (row >> 35)
+            room -= row >> 35
+            if last > end:
+                raise UnreadableError("a pointer out of its segment")
+            if room < 0:
+                raise UnreadableError("a message whose parts are read again and again")
+            append(content[first:last])
+        elif row:
+            append(_bytes(message, segment, at - WORD, row, item, deep))
+        else:
+            append(b"")
+    message.words = min(message.words, room // WORD)
+    return rows
+
+
+def _texts(
+    message: Message, segment: int, place: int, word: int, item: Item, deep: int
+) -> list[str]:
+    return [*map(_decoded, _datas(message, segment, place, word, item, deep))]
+
+
+_READERS: Final[dict[str, Reader]] = {
+    "text": _text,
+    "data": _bytes,
+    "struct": _nested,
+    "interface": _object,
+    "anyPointer": _anything,
+}
+_LISTS: Final[dict[str, Reader]] = {"data": _datas, "text": _texts}
+
+_CALLED: Final = {"meaning": _meaning, "fields_of": fields_of, "add_member": _add_member}
+"""What the functions of structs call by these names."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rain.base.errors import ProtocolError
-from rain.rpc.capnproto.shape import Shape
 
 
 class UnreadableError(ProtocolError):
@@ -17,10 +15,3 @@ class Capability(NamedTuple):
     """An object, as its place in the table beside the message."""
 
     place: int
-
-
-class Content(NamedTuple):
-    """A struct in a field that may be anything."""
-
-    shape: Shape
-    values: Mapping[str, Any]

@@ -4,163 +4,220 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from rain.base.errors import InvariantError
-from rain.rpc.capnproto.shape import Item, Shape, Slot
-from rain.rpc.capnproto.values import Capability, Content
+from rain.rpc.capnproto.segments import LIST, OBJECT, POINTER, WORD
+from rain.rpc.capnproto.shapes import NO_UNION, Item, Put, Shape, Slot, Writer
+from rain.rpc.capnproto.values import Capability
 
-_WORD: Final = 8
-_HEAD: Final = 2 * _WORD  # the table of segments, and the pointer to the root
+_HEAD: Final = 2 * WORD  # the table of segments, and the pointer to the root
 _NATIVE: Final = sys.byteorder == "little"
-
-_POINTER: Final = Struct("<Q")
 _TABLE: Final = Struct("<II")
 _CHOICE: Final = Struct("<H")
-
-_SIZES: Final = {"b": 2, "B": 2, "h": 3, "H": 3, "i": 4, "I": 4, "f": 4, "q": 5, "Q": 5, "d": 5}
-"""How a pointer to a list says how long each number is."""
-
-_PACKERS: Final = {letter: Struct(f"<{letter}") for letter in _SIZES}
-
-_OBJECT: Final = 3  # the lowest bits of a pointer to a capability
+_BYTE, _POINTERS, _COMPOSITE = 2, 6, 7  # of what a list is, as a pointer to it says
+_NOWHERE: Final = 0xFFFF_FFFC  # a pointer to a struct without any fields
+_PADDING: Final = [bytes(-length % WORD) for length in range(WORD)]
 
 
 def write(shape: Shape, values: Mapping[str, Any]) -> bytes:
     """A whole message."""
     out = bytearray(_HEAD)
-    _struct(out, _WORD, shape, values)
-    _TABLE.pack_into(out, 0, 0, len(out) // _WORD - 1)
+    _struct(out, WORD, shape, values)
+    _TABLE.pack_into(out, 0, 0, len(out) // WORD - 1)
     return bytes(out)
+
+
+def writer_of(item: Item) -> Writer:
+    """What writes such an item where a pointer leads."""
+    if item.entry is not None:
+        if item.entry.number is not None:
+            return _numbers
+        return _structs if item.entry.shape is not None else _LISTS[item.entry.kind]
+    return _WRITERS.get(item.kind, item.write)
+
+
+# Structs.
 
 
 def _struct(out: bytearray, pointer: int, shape: Shape, values: Mapping[str, Any]) -> None:
     """Appends a struct, and points at it."""
     at = len(out)
     out += shape.empty
-    if shape.empty:
-        between = (at - pointer - _WORD) // _WORD
-        form = shape.data_bytes // _WORD << 32 | shape.pointers << 48
-        _POINTER.pack_into(out, pointer, between << 2 | form)
-    else:
-        _POINTER.pack_into(out, pointer, 0xFFFF_FFFC)  # it lies nowhere, but it is there
-    _fields(out, at, at + shape.data_bytes, shape, values)
+    sizes = shape.sizes
+    POINTER.pack_into(out, pointer, at - pointer - WORD >> 1 | sizes if sizes else _NOWHERE)
+    _fields(out, at, shape, values)
 
 
-def _fields(
-    out: bytearray, data: int, pointers: int, shape: Shape, values: Mapping[str, Any]
-) -> None:
-    slots = shape.slots
+def _fields(out: bytearray, at: int, shape: Shape, values: Mapping[str, Any]) -> None:
+    """Fills a struct that begins there."""
+    puts = shape.puts
     for name, value in values.items():
-        try:
-            slot = slots[name]
-        except KeyError:
-            raise InvariantError(f"{shape.name} has no field {name!r}") from None
-        if slot.choice != 0xFFFF:
-            _CHOICE.pack_into(out, data + shape.choice_place, slot.choice)
-        item = slot.item
-        if item.letter:
-            _number(out, data, slot, value)
-        elif item.kind == "bool":
-            if bool(value) is not slot.default:
-                out[data + slot.place // 8] |= 1 << slot.place % 8
-        elif item.kind == "group":
-            assert item.shape is not None
-            _fields(out, data, pointers, item.shape, value)
-        elif item.kind != "void" and value is not None:
-            _WRITERS[item.kind](out, pointers + _WORD * slot.place, item, value)
+        put = puts.get(name)
+        if put is None:
+            raise InvariantError(f"{shape.name} has no field {name!r}")
+        put(out, at, value)
 
 
-def _number(out: bytearray, data: int, slot: Slot, value: Any) -> None:
-    item = slot.item
-    if item.names:
-        value = item.names.index(value)
-    packer = _PACKERS[item.letter]
-    packer.pack_into(out, data + slot.place, value)
-    if slot.default:  # which is kept as the difference to it
-        kept, default = out[data + slot.place :][: packer.size], packer.pack(slot.default)
-        differences = bytes(one ^ other for one, other in zip(kept, default, strict=True))
-        out[data + slot.place : data + slot.place + packer.size] = differences
+def put_of(shape: Shape, slot: Slot) -> Put:
+    """What writes this field of a struct."""
+    if slot.choice == NO_UNION:
+        return _put_of(shape, slot)
+    inner, place, choice = _put_of(shape, slot), shape.choice_place, slot.choice
+
+    def put(out: bytearray, at: int, value: Any) -> None:
+        _CHOICE.pack_into(out, at + place, choice)
+        inner(out, at, value)
+
+    return put
+
+
+def _put_of(shape: Shape, slot: Slot) -> Put:
+    item, place = slot.item, slot.place
+    if item.number is not None:
+        return _put_number(slot, item.number)
+    if item.kind == "bool":
+        return _put_bool(slot)
+    if item.kind == "void":
+        return lambda out, at, value: None
+    if item.kind == "group":
+        return lambda out, at, value: _fields(out, at, cast("Shape", item.shape), value)
+    write, offset = item.write, shape.data_bytes + WORD * place
+
+    def put(out: bytearray, at: int, value: Any) -> None:
+        if value is not None:
+            write(out, at + offset, item, value)
+
+    return put
+
+
+def _put_number(slot: Slot, number: Struct) -> Put:
+    pack_into, place, default, numbers = (
+        number.pack_into,
+        slot.place,
+        slot.default,
+        slot.item.numbers,
+    )
+    if numbers:
+        return lambda out, at, value: pack_into(out, at + place, numbers[value] ^ default)
+    if default:
+        return lambda out, at, value: pack_into(out, at + place, value ^ default)
+    return lambda out, at, value: pack_into(out, at + place, value)
+
+
+def _put_bool(slot: Slot) -> Put:
+    (byte, bit), default = divmod(slot.place, 8), slot.default
+
+    def put(out: bytearray, at: int, value: object) -> None:
+        if bool(value) is not default:
+            out[at + byte] |= 1 << bit
+
+    return put
+
+
+# What pointers lead to.
 
 
 def _list_pointer(out: bytearray, pointer: int, size: int, count: int) -> None:
-    between = (len(out) - pointer - _WORD) // _WORD
-    _POINTER.pack_into(out, pointer, 1 | between << 2 | size << 32 | count << 35)
+    """Points to a list that is appended next."""
+    between = len(out) - pointer - WORD >> 1  # words, times four
+    POINTER.pack_into(out, pointer, LIST | between | size << 32 | count << 35)
 
 
 def _bytes(out: bytearray, pointer: int, item: Item, value: bytes | bytearray | memoryview) -> None:
-    _list_pointer(out, pointer, 2, len(value))
+    _list_pointer(out, pointer, _BYTE, len(value))
     out += value
-    out += bytes(-len(out) % _WORD)
+    out += _PADDING[len(value) % WORD]
 
 
 def _text(out: bytearray, pointer: int, item: Item, value: str) -> None:
-    _bytes(out, pointer, item, value.encode() + b"\0")
+    if value:
+        _bytes(out, pointer, item, value.encode() + b"\0")
 
 
 def _nested(out: bytearray, pointer: int, item: Item, value: Mapping[str, Any]) -> None:
-    assert item.shape is not None
-    _struct(out, pointer, item.shape, value)
-
-
-def _list(out: bytearray, pointer: int, item: Item, values: Sequence[Any]) -> None:
-    if not len(values):
-        return
-    entry = item.entry
-    assert entry is not None
-    if entry.letter:
-        _list_pointer(out, pointer, _SIZES[entry.letter], len(values))
-        numbers = values if isinstance(values, array) else array(entry.letter, values)
-        if not _NATIVE:
-            numbers = array(entry.letter, numbers)
-            numbers.byteswap()
-        out += numbers.tobytes()
-        out += bytes(-len(out) % _WORD)
-    elif entry.shape is not None:
-        _structs(out, pointer, entry.shape, values)
-    else:
-        _list_pointer(out, pointer, 6, len(values))
-        first = len(out)
-        out += bytes(_WORD * len(values))
-        append = _WRITERS[entry.kind]
-        for place, value in enumerate(values):
-            append(out, first + _WORD * place, entry, value)
-
-
-def _structs(
-    out: bytearray, pointer: int, shape: Shape, values: Sequence[Mapping[str, Any]]
-) -> None:
-    """A list of structs: one behind the other, and before them a word that says how they look."""
-    words = len(shape.empty) // _WORD
-    _list_pointer(out, pointer, 7, words * len(values))
-    form = shape.data_bytes // _WORD << 32 | shape.pointers << 48
-    out += _POINTER.pack(len(values) << 2 | form)
-    at = len(out)
-    out += shape.empty * len(values)
-    for value in values:
-        _fields(out, at, at + shape.data_bytes, shape, value)
-        at += len(shape.empty)
+    _struct(out, pointer, cast("Shape", item.shape), value)
 
 
 def _object(out: bytearray, pointer: int, item: Item, value: int) -> None:
-    _POINTER.pack_into(out, pointer, _OBJECT | value << 32)
+    POINTER.pack_into(out, pointer, OBJECT | value << 32)
 
 
 def _anything(out: bytearray, pointer: int, item: Item, value: Any) -> None:
     if isinstance(value, Capability):
         _object(out, pointer, item, value.place)
     else:
-        content: Content = value
-        _struct(out, pointer, content.shape, content.values)
+        shape, values = value
+        _struct(out, pointer, shape, values)
 
 
-_WRITERS: Final[Mapping[str, Callable[[bytearray, int, Any, Any], None]]] = {
+# Lists.
+
+
+def _numbers(out: bytearray, pointer: int, item: Item, values: Sequence[Any]) -> None:
+    if not len(values):
+        return
+    letter, one, size = item.entries
+    _list_pointer(out, pointer, size, len(values))
+    if isinstance(values, array) and values.typecode == letter and _NATIVE:
+        out += memoryview(values).cast("B")
+    elif len(values) == 1:
+        out += one.pack(values[0])
+    else:
+        out += Struct(f"<{len(values)}{letter}").pack(*values)
+    out += _PADDING[len(out) % WORD]
+
+
+def _structs(out: bytearray, pointer: int, item: Item, values: Sequence[Mapping[str, Any]]) -> None:
+    """A list of structs: one behind the other, and before them a word that says how they look."""
+    if not len(values):
+        return
+    shape = cast("Shape", cast("Item", item.entry).shape)
+    words = len(shape.empty) // WORD
+    _list_pointer(out, pointer, _COMPOSITE, words * len(values))
+    sizes = shape.data_bytes // WORD << 32 | shape.pointers << 48
+    out += POINTER.pack(len(values) << 2 | sizes)
+    at = len(out)
+    out += shape.empty * len(values)
+    for value in values:
+        _fields(out, at, shape, value)
+        at += len(shape.empty)
+
+
+def _datas(out: bytearray, pointer: int, item: Item, values: Sequence[bytes]) -> None:
+    """A list of strings of bytes: pointers to all of them, and then they themselves."""
+    if not len(values):
+        return
+    _list_pointer(out, pointer, _POINTERS, len(values))
+    pointers: list[int] = []
+    pieces: list[bytes] = []
+    between = len(values) - 1  # words from behind a pointer to where its bytes begin
+    for value in values:
+        length = len(value)
+        if length:
+            pointers.append(LIST | between << 2 | _BYTE << 32 | length << 35)
+            pieces.append(value)
+            if length & 7:
+                pieces.append(_PADDING[length & 7])
+            between += length + WORD - 1 >> 3
+        else:
+            pointers.append(0)
+        between -= 1
+    out += Struct(f"<{len(pointers)}Q").pack(*pointers)
+    out += b"".join(pieces)
+
+
+def _texts(out: bytearray, pointer: int, item: Item, values: Sequence[str]) -> None:
+    _datas(out, pointer, item, [value.encode() + b"\0" if value else b"" for value in values])
+
+
+_WRITERS: Final[Mapping[str, Writer]] = {
     "text": _text,
     "data": _bytes,
     "struct": _nested,
-    "list": _list,
     "interface": _object,
     "anyPointer": _anything,
 }
+_LISTS: Final[Mapping[str, Writer]] = {"data": _datas, "text": _texts}

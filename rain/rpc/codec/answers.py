@@ -1,170 +1,183 @@
-"""What the server answers the calls of a client, and a governor's report, as messages."""
+"""What clients are answered now and then, refusals of all calls, and the report of a governor."""
 
 from collections.abc import Sequence
 
-from attrs import evolve
-
 from rain.base.failures import SessionFailure
-from rain.base.ids import ObjectId, TaskId
-from rain.base.kinds import DataType
+from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import GovernorReport, ObjectReport, TaskReport
+from rain.base.wire import Fetched, GovernorReport, JoinedSession, ObjectReport, TaskReport
 from rain.rpc.codec.amounts import read_amounts, write_amounts
-from rain.rpc.codec.border import LOGS_LIMIT, Builder, Reader, clean, shown
-from rain.rpc.codec.failures import read_attempts, write_attempts
+from rain.rpc.codec.border import LOGS_LIMIT, Fields, clean, shown
+from rain.rpc.codec.failures import (
+    read_attempts,
+    read_on_failure,
+    read_session_failure,
+    write_attempts,
+    write_on_failure,
+    write_session_failure,
+)
+from rain.rpc.codec.kinds import read_data_type, write_data_type
 
-_NO_TASK = -1  # session failures that no task is to blame for
-_DATA_TYPES = (DataType.BLOB, DataType.DIRECTORY)  # in the order of the schema's numbers
-_DATA_TYPE_NAMES = {DataType.BLOB: "blob", DataType.DIRECTORY: "directory"}
-
-
-def write_session_failure(builder: Builder, failure: SessionFailure) -> None:
-    builder.message = shown(failure.message)
-    builder.debug = shown(failure.debug)
-    builder.task = _NO_TASK if failure.task is None else failure.task
-    if failure.attempts:
-        write_attempts(builder, "attempts", failure.attempts)
-    builder.governor = failure.governor
-    builder.startTime = failure.start_time
-    builder.duration = failure.duration
-
-
-def read_session_failure(reader: Reader) -> SessionFailure:
-    task = reader.task
-    return SessionFailure(
-        reader.message,
-        reader.debug,
-        None if task == _NO_TASK else TaskId(task),
-        read_attempts(reader.attempts),
-        reader.governor,
-        reader.startTime,
-        reader.duration,
-    )
+_TASK_STATES = {
+    TaskState.NOT_ASSIGNED: "notAssigned",
+    TaskState.READY: "ready",
+    TaskState.ASSIGNED: "assigned",
+    TaskState.RUNNING: "running",
+    TaskState.FINISHED: "finished",
+    TaskState.FAILED: "failed",
+}
+_OBJECT_STATES = {
+    ObjectState.UNFINISHED: "unfinished",
+    ObjectState.FINISHED: "finished",
+    ObjectState.REMOVED: "removed",
+    ObjectState.FAILED: "failed",
+}
+_TASK_STATES_BY_NAME = {name: state for state, name in _TASK_STATES.items()}
+_OBJECT_STATES_BY_NAME = {name: state for state, name in _OBJECT_STATES.items()}
 
 
-def write_refusal(builder: Builder, reason: str | SessionFailure) -> None:
+def write_refusal(reason: str | SessionFailure) -> Fields:
     if isinstance(reason, str):
-        builder.refused = shown(reason)
-    else:
-        write_session_failure(builder.init("session"), reason)
+        return {"refused": shown(reason)}
+    return {"session": write_session_failure(reason)}
 
 
-def read_refusal(reader: Reader) -> str | SessionFailure:
-    if reader._which_str() == "session":
-        return read_session_failure(reader.session)
-    text: str = reader.refused
-    return text
+def read_refusal(fields: Fields) -> str | SessionFailure | None:
+    """Why a call is refused; None when it is not."""
+    if "session" in fields:
+        return read_session_failure(fields["session"])
+    reason: str | None = fields.get("refused")
+    return reason
 
 
-def write_task_report(builder: Builder, report: TaskReport) -> None:
-    builder.id = report.id
-    builder.state = report.state.value
-    builder.governor = report.governor
-    builder.startTime = report.start_time
-    builder.duration = report.duration
-    builder.error = shown(report.error)
-    builder.debug = shown(report.debug)
-    builder.user = clean(report.user)
-    builder.logs = shown(report.logs, LOGS_LIMIT)
-    if report.attempts:
-        write_attempts(builder, "attempts", report.attempts)
+def write_joined(joined: JoinedSession) -> Fields:
+    return {
+        "session": joined.session,
+        "name": joined.name,
+        "onFailure": write_on_failure(joined.on_failure),
+        "first": joined.first,
+    }
 
 
-def read_task_report(reader: Reader) -> TaskReport:
+def read_joined(results: Fields) -> JoinedSession:
+    return JoinedSession(
+        SessionId(results["session"]),
+        results["name"],
+        read_on_failure(results["onFailure"]),
+        results["first"],
+    )
+
+
+def write_fetched(fetched: Fetched) -> Fields:
+    results: Fields = {
+        "report": write_object_report(fetched.report),
+        "holder": fetched.holder,
+    }
+    if fetched.data is not None:
+        results["inline"] = True
+        results["data"] = fetched.data
+    return results
+
+
+def read_fetched(results: Fields) -> Fetched:
+    data: bytes | None = results["data"] if results["inline"] else None
+    return Fetched(read_object_report(results["report"]), data, results["holder"])
+
+
+def write_reports(reports: tuple[Sequence[TaskReport], Sequence[ObjectReport]]) -> Fields:
+    tasks, objects = reports
+    return {
+        "tasks": [write_task_report(report) for report in tasks],
+        "objects": [write_object_report(report) for report in objects],
+    }
+
+
+def read_reports(results: Fields) -> tuple[list[TaskReport], list[ObjectReport]]:
+    return (
+        [read_task_report(row) for row in results["tasks"]],
+        [read_object_report(row) for row in results["objects"]],
+    )
+
+
+def write_task_report(report: TaskReport) -> Fields:
+    return {
+        "id": report.id,
+        "state": _TASK_STATES[report.state],
+        "governor": report.governor,
+        "startTime": report.start_time,
+        "duration": report.duration,
+        "error": shown(report.error),
+        "debug": shown(report.debug),
+        "user": clean(report.user),
+        "attempts": write_attempts(report.attempts),
+        "logs": shown(report.logs, LOGS_LIMIT),
+    }
+
+
+def read_task_report(fields: Fields) -> TaskReport:
     return TaskReport(
-        id=TaskId(reader.id),
-        state=TaskState(reader.state.raw),
-        governor=reader.governor,
-        start_time=reader.startTime,
-        duration=reader.duration,
-        error=reader.error,
-        debug=reader.debug,
-        user=reader.user,
-        attempts=read_attempts(reader.attempts),
-        logs=reader.logs,
+        id=TaskId(fields["id"]),
+        state=_TASK_STATES_BY_NAME[fields["state"]],
+        governor=fields["governor"],
+        start_time=fields["startTime"],
+        duration=fields["duration"],
+        error=fields["error"],
+        debug=fields["debug"],
+        user=fields["user"],
+        attempts=read_attempts(fields["attempts"]),
+        logs=fields["logs"],
     )
 
 
-def write_task_reports(builder: Builder, field: str, reports: Sequence[TaskReport]) -> None:
-    rows = builder.init(field, len(reports))
-    for row, report in zip(rows, reports, strict=True):
-        write_task_report(row, report)
+def write_object_report(report: ObjectReport) -> Fields:
+    return {
+        "id": report.id,
+        "state": _OBJECT_STATES[report.state],
+        "size": report.size,
+        "contentType": clean(report.content_type),
+        "user": clean(report.user),
+        "label": report.label,
+        "declaredType": report.declared_type,
+        "dataType": write_data_type(report.data_type),
+    }
 
 
-def read_task_reports(rows: Reader) -> list[TaskReport]:
-    return [read_task_report(row) for row in rows]
-
-
-def write_object_report(builder: Builder, report: ObjectReport) -> None:
-    builder.id = report.id
-    builder.state = report.state.value
-    builder.size = report.size
-    builder.contentType = clean(report.content_type)
-    builder.user = clean(report.user)
-
-
-def read_object_report(reader: Reader) -> ObjectReport:
+def read_object_report(fields: Fields) -> ObjectReport:
     return ObjectReport(
-        id=ObjectId(reader.id),
-        state=ObjectState(reader.state.raw),
-        size=reader.size,
-        content_type=reader.contentType,
-        user=reader.user,
+        id=ObjectId(fields["id"]),
+        state=_OBJECT_STATES_BY_NAME[fields["state"]],
+        size=fields["size"],
+        content_type=fields["contentType"],
+        user=fields["user"],
+        label=fields["label"],
+        declared_type=fields["declaredType"],
+        data_type=read_data_type(fields["dataType"]),
     )
 
 
-def write_described_objects(builder: Builder, reports: Sequence[ObjectReport]) -> None:
-    """Reports, and beside them what the objects were asked to be: a fetch goes without."""
-    rows = builder.init("objects", len(reports))
-    described = builder.init("described", len(reports))
-    for row, kind, report in zip(rows, described, reports, strict=True):
-        write_object_report(row, report)
-        kind.label = report.label
-        kind.contentType = report.declared_type
-        kind.dataType = _DATA_TYPE_NAMES[report.data_type]
+def write_governor_report(report: GovernorReport) -> Fields:
+    return {
+        "address": report.address,
+        "tasks": report.tasks,
+        "objects": report.objects,
+        "objectsToDelete": report.objects_to_delete,
+        "resources": write_amounts(report.resources),
+    }
 
 
-def read_described_objects(rows: Reader, described: Reader) -> list[ObjectReport]:
-    return [
-        evolve(
-            read_object_report(row),
-            label=kind.label,
-            declared_type=kind.contentType,
-            data_type=_read_data_type(kind.dataType.raw),
-        )
-        for row, kind in zip(rows, described, strict=True)
-    ]
-
-
-def _read_data_type(number: int) -> DataType:
-    if number >= len(_DATA_TYPES):
-        raise ValueError(f"there is no data type number {number}")
-    return _DATA_TYPES[number]
-
-
-def write_governor_report(builder: Builder, report: GovernorReport) -> None:
-    builder.address = report.address
-    builder.tasks = report.tasks
-    builder.objects = report.objects
-    builder.objectsToDelete = report.objects_to_delete
-    write_amounts(builder, "resources", report.resources)
-
-
-def read_governor_report(reader: Reader) -> GovernorReport:
+def read_governor_report(fields: Fields) -> GovernorReport:
     return GovernorReport(
-        address=reader.address,
-        tasks=tuple(reader.tasks),
-        objects=tuple(reader.objects),
-        objects_to_delete=tuple(reader.objectsToDelete),
-        resources=read_amounts(reader.resources),
+        address=fields["address"],
+        tasks=tuple(fields["tasks"]),
+        objects=tuple(fields["objects"]),
+        objects_to_delete=tuple(fields["objectsToDelete"]),
+        resources=read_amounts(fields["resources"]),
     )
 
 
-def write_governor_reports(builder: Builder, field: str, reports: Sequence[GovernorReport]) -> None:
-    rows = builder.init(field, len(reports))
-    for row, report in zip(rows, reports, strict=True):
-        write_governor_report(row, report)
+def write_governor_reports(reports: Sequence[GovernorReport]) -> Fields:
+    return {"governors": [write_governor_report(report) for report in reports]}
 
 
-def read_governor_reports(rows: Reader) -> list[GovernorReport]:
-    return [read_governor_report(row) for row in rows]
+def read_governor_reports(results: Fields) -> list[GovernorReport]:
+    return [read_governor_report(row) for row in results["governors"]]

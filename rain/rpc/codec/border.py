@@ -1,59 +1,28 @@
-"""What all of the codec shares: whose fault an unreadable message is, and how long one may be.
+"""What all of the codec shares: fields, whose fault they are, and texts.
 
-A message that somebody else sent is read inside of `reading`: whatever Cap'n Proto, or the values
-themselves, find wrong with it becomes a `ProtocolError` of that peer. A message is read once and
-copied into base types before its handler returns, because a reader borrows the message's memory.
+The codec turns values (`rain.base.wire`) into the fields of a message and back. How the fields
+become bytes is not known here (`rain.rpc.capnproto`), nor who sends them. `write_...` gives fields
+for a value of ours, and `read_...` a value for the fields that a peer has sent: these have the
+types that the schema says, but nothing else about them is certain. What is wrong with them raises
+`ProtocolError`, or `ValueError`, which `reading` turns into the fault of the sender.
 """
 
-import struct
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-import capnp
+from rain.base.errors import InvariantError, ProtocolError
+from rain.rpc.sizes import MESSAGE_LIMIT
 
-from rain.base.errors import ProtocolError
+__all__ = ["MESSAGE_LIMIT", "Fields", "check_ours", "clean", "filled", "reading", "shown"]
 
-# pycapnp makes these while the program runs: of their fields the checkers cannot know anything.
-Builder: TypeAlias = Any
-Reader: TypeAlias = Any
-Capability: TypeAlias = Any
-Interface: TypeAlias = Any
-OfferedServer: TypeAlias = Any
-CallContext: TypeAlias = Any
-
-MESSAGE_LIMIT = 64 * 1024 * 1024
-"""Bytes of one message. Senders split what is longer; receivers refuse it by name."""
-
-TRAVERSAL_LIMIT = 4 * MESSAGE_LIMIT // 8
-"""Words that one message lets be read, set on every connection.
-
-It is for what a server answers, too, which may be longer than what a peer may say to it. That is
-judged by what the stream says of its length (`rain.rpc.interleaved`): to ask pycapnp for the length
-of a message would end the program when one of its pointers is wrong.
-"""
+Fields: TypeAlias = dict[str, Any]
+"""The fields of a struct by their names in the schema."""
 
 TEXT_LIMIT = 64 * 1024
-
-LOGS_LIMIT = 256 * 1024
 """Characters of one text for people, such as a traceback."""
 
-NESTING_LIMIT = 16
-"""How deep pointers nest in one message; ours need five."""
-
-
-UNREADABLE = (
-    *(capnp.KjException, struct.error),
-    *(ValueError, TypeError, ArithmeticError, LookupError, AttributeError),
-)
-"""What Cap'n Proto, or the values themselves, raise about a message that is wrong."""
-
-
-def fault_of_sender(what: str, error: BaseException) -> ProtocolError:
-    """Says what is wrong with a message, in one line."""
-    if isinstance(error, capnp.KjException):
-        reason = error.description or "unreadable"
-        return ProtocolError(f"{what}: {reason.splitlines()[0]}")
-    return ProtocolError(f"{what}: {error}")
+LOGS_LIMIT = 256 * 1024
+"""And of what a task has printed."""
 
 
 class reading:  # noqa: N801 # it reads as what happens inside
@@ -73,20 +42,39 @@ class reading:  # noqa: N801 # it reads as what happens inside
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        if isinstance(error, UNREADABLE):
-            raise fault_of_sender(self._what, error) from error
+        if isinstance(error, ValueError):
+            raise ProtocolError(f"{self._what}: {error}") from error
 
 
-def clean(text: str) -> str | bytes:
+class Checked(Protocol):
+    """A value that can tell whether its columns fit together."""
+
+    def check(self) -> None: ...
+
+
+def check_ours(value: Checked) -> None:
+    """Columns that do not fit are never sent: the other side would close the connection."""
+    try:
+        value.check()
+    except ProtocolError as error:
+        raise InvariantError(f"a message of our own is wrong: {error}") from error
+
+
+def filled(column: list[Any], rows: int, default: object) -> list[Any]:
+    """A column that may be empty, where each row then has the default."""
+    return column or [default] * rows
+
+
+def clean(text: str) -> str:
     """Text in a form that UTF-8 can hold.
 
     Tracebacks and output of programs can hold halves of surrogate pairs, for instance from file
     names that are not UTF-8; they become question marks instead of a second failure.
     """
-    return text if text.isascii() else text.encode("utf-8", "replace")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def shown(text: str, limit: int = TEXT_LIMIT) -> str | bytes:
+def shown(text: str, limit: int = TEXT_LIMIT) -> str:
     """Text for people: clean, and without its middle if nobody would read that much."""
     if len(text) > limit:
         half = limit // 2

@@ -1,52 +1,83 @@
-"""How attempts have failed, as messages."""
+"""How attempts and sessions have failed."""
 
 from collections.abc import Sequence
 
-from rain.base.failures import FailedAttempt, FailureCause, OnFailure
-from rain.rpc.codec.border import Builder, Reader, shown
+from rain.base.failures import FailedAttempt, FailureCause, OnFailure, SessionFailure
+from rain.base.ids import TaskId
+from rain.rpc.codec.border import Fields, clean, shown
 
-# In the order of the schema's numbers.
-_CAUSES = (
-    FailureCause.TASK,
-    FailureCause.EXECUTOR,
-    FailureCause.GOVERNOR,
-    FailureCause.NOT_STARTED,
-)
-_ON_FAILURE = (OnFailure.STOP, OnFailure.CONTINUE)
-
-
-def cause_number(cause: FailureCause) -> int:
-    return _CAUSES.index(cause)
+_CAUSES = {
+    FailureCause.TASK: "task",
+    FailureCause.EXECUTOR: "executor",
+    FailureCause.GOVERNOR: "governor",
+    FailureCause.NOT_STARTED: "notStarted",
+}
+_CAUSES_BY_NAME = {name: cause for cause, name in _CAUSES.items()}
+_NO_TASK = -1
 
 
-def read_cause(number: int) -> FailureCause:
-    if number >= len(_CAUSES):
-        raise ValueError(f"there is no cause of failures number {number}")
-    return _CAUSES[number]
+def write_cause(cause: FailureCause) -> str:
+    return _CAUSES[cause]
 
 
-def on_failure_number(choice: OnFailure) -> int:
-    return _ON_FAILURE.index(choice)
+def read_cause(name: str) -> FailureCause:
+    return _CAUSES_BY_NAME[name]
 
 
-def read_on_failure(number: int) -> OnFailure:
-    if not 0 <= number < len(_ON_FAILURE):
-        raise ValueError(f"there is no choice number {number} of what a failure means")
-    return _ON_FAILURE[number]
+def write_on_failure(choice: OnFailure) -> str:
+    return choice.value
 
 
-def write_attempts(builder: Builder, field: str, attempts: Sequence[FailedAttempt]) -> None:
-    rows = builder.init(field, len(attempts))
-    for row, failed in zip(rows, attempts, strict=True):
-        row.attempt = failed.attempt
-        row.governor = failed.governor
-        row.cause = cause_number(failed.cause)
-        row.message = shown(failed.message)
-        row.debug = shown(failed.debug)
+def read_on_failure(name: str) -> OnFailure:
+    return OnFailure(name)
 
 
-def read_attempts(rows: Reader) -> tuple[FailedAttempt, ...]:
+def write_attempts(attempts: Sequence[FailedAttempt]) -> list[Fields]:
+    return [
+        {
+            "attempt": failed.attempt,
+            "governor": failed.governor,
+            "cause": write_cause(failed.cause),
+            "message": shown(failed.message),
+            "debug": shown(failed.debug),
+        }
+        for failed in attempts
+    ]
+
+
+def read_attempts(rows: list[Fields]) -> tuple[FailedAttempt, ...]:
     return tuple(
-        FailedAttempt(row.attempt, row.governor, read_cause(row.cause.raw), row.message, row.debug)
+        FailedAttempt(
+            row["attempt"],
+            row["governor"],
+            read_cause(row["cause"]),
+            row["message"],
+            row["debug"],
+        )
         for row in rows
+    )
+
+
+def write_session_failure(failure: SessionFailure) -> Fields:
+    return {
+        "message": shown(failure.message),
+        "debug": shown(failure.debug),
+        "task": _NO_TASK if failure.task is None else failure.task,
+        "attempts": write_attempts(failure.attempts),
+        "governor": clean(failure.governor),
+        "startTime": failure.start_time,
+        "duration": failure.duration,
+    }
+
+
+def read_session_failure(fields: Fields) -> SessionFailure:
+    task: int = fields["task"]
+    return SessionFailure(
+        fields["message"],
+        fields["debug"],
+        None if task == _NO_TASK else TaskId(task),
+        read_attempts(fields["attempts"]),
+        fields["governor"],
+        fields["startTime"],
+        fields["duration"],
     )

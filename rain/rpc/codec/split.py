@@ -7,10 +7,12 @@ column may go on in the next message. Nothing is cut that fits, which is nearly 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from typing import TypeVar
 
 from attrs import evolve
 
 from rain.base.ids import KindId, session_of
+from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import (
     AssignedTasks,
     ConstantColumns,
@@ -23,8 +25,10 @@ from rain.base.wire import (
     TaskColumns,
     Update,
 )
-from rain.rpc.codec.kinds import K, packed_kinds
-from rain.rpc.codec.plain import check_ours
+from rain.rpc.codec.border import check_ours
+from rain.rpc.codec.kinds import weight
+
+K = TypeVar("K", TaskKind, ObjectKind)
 
 PART_BYTES = 8 * 1024 * 1024
 """How many bytes of data one message shall hold, and of kinds as many; longer ones travel alone."""
@@ -49,11 +53,12 @@ def _kinds_fit(value: Submission | Orders) -> bool:
     """Whether its kinds may go with the first of its other parts, as nearly always."""
     if not (value.task_kinds or value.object_kinds):
         return True
-    return _fits(packed_kinds(value.task_kinds), packed_kinds(value.object_kinds))
+    weights = [*map(weight, value.task_kinds), *map(weight, value.object_kinds)]
+    return len(weights) <= PART_ROWS and sum(weights) <= PART_BYTES
 
 
 def _some_kinds(kinds: list[K]) -> Iterator[list[K]]:
-    for start, end in ranges(map(len, packed_kinds(kinds))):
+    for start, end in ranges(map(weight, kinds)):
         yield kinds[start:end]
 
 

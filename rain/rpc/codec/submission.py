@@ -1,97 +1,112 @@
-"""A submission, or one part of it, in the columns of a request."""
+"""A submission, or one part of it."""
 
+from array import array
 from collections.abc import Sequence
+from typing import Any
+
+from attrs import frozen
 
 from rain.base.ids import ObjectId
-from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import ConstantColumns, Submission, TaskColumns, check_counts, outputs_of_nobody
-from rain.rpc.codec.columns import Numbers, cut_bytes, cut_columns, no_lengths
-from rain.rpc.codec.kinds import read_kinds
-from rain.rpc.codec.plain import wrong_of_ours
-
-_HEADS = 8
-_WHAT = "a submission"
+from rain.base.wire import ConstantColumns, Submission, TaskColumns
+from rain.rpc.codec.border import Fields, check_ours, filled
+from rain.rpc.codec.kinds import check_sendable, read_kinds, write_kinds
 
 
-def submission_numbers(
-    submission: Submission, uploaded: Sequence[ObjectId], wanted: Sequence[ObjectId]
-) -> list[int]:
-    """`uploaded` names the constants whose bytes went ahead."""
-    tasks, constants, kept = submission.tasks, submission.constants, submission.kept
-    count, inputs, outputs = len(tasks.ids), len(tasks.inputs), len(tasks.outputs)
-    placed, ahead = len(constants.ids), len(uploaded)
-    fit = (
-        count == len(tasks.kinds) == len(tasks.configs) == len(tasks.input_counts)
-        and sum(tasks.input_counts) == inputs
-        and (count or not outputs)
-        and placed == len(constants.kinds) == len(constants.data)
-        and (placed or not ahead)
-    )
-    if not fit:
-        raise wrong_of_ours(submission)
-    numbers = [submission.session, len(wanted), count, inputs, outputs, placed, ahead, len(kept)]
-    numbers += wanted
-    if count:
-        numbers += tasks.ids
-        numbers += tasks.kinds
-        numbers += map(len, tasks.configs)
-        numbers += tasks.input_counts
-        numbers += tasks.inputs
-        numbers += tasks.outputs
-    if placed:
-        numbers += constants.ids
-        numbers += constants.kinds
-        numbers += map(len, data_of(constants, uploaded))
-        numbers += uploaded
-    numbers += kept
-    return numbers
+@frozen
+class SubmitPart:
+    """A part of a submission; its last part stands for the whole."""
+
+    part: Submission
+    uploaded: Sequence[ObjectId]  # constants of the part whose bytes went ahead
+    last: bool  # that it fails alone is said with it
+    wanted: Sequence[ObjectId] = ()  # if any, it is answered as a wait for all of these
 
 
-def data_of(constants: ConstantColumns, uploaded: Sequence[ObjectId]) -> list[bytes]:
-    """What travels in the message itself."""
-    if not uploaded:
-        return constants.data
-    gone_ahead = frozenset(uploaded)
-    return [
-        b"" if object_id in gone_ahead else data
-        for object_id, data in zip(constants.ids, constants.data, strict=True)
-    ]
+def write_submit(submit: SubmitPart) -> Fields:
+    """`RefusedError` or `UnicodeEncodeError` when its kinds are such as nobody would read."""
+    part = submit.part
+    check_ours(part)
+    check_sendable(part.task_kinds, part.object_kinds)
+    fields = write_kinds(part.task_kinds, part.object_kinds)
+    fields["session"] = part.session
+    if part.constants.ids or submit.uploaded:
+        fields["constants"] = _write_constants(part.constants, submit.uploaded)
+    if part.tasks.ids:
+        fields["tasks"] = _write_tasks(part.tasks)
+    if part.kept:
+        fields["keep"] = part.kept
+    if submit.last:
+        fields["last"] = True
+        fields["failsAlone"] = part.fails_alone
+    if submit.wanted:
+        fields["wanted"] = submit.wanted
+    return fields
 
 
-def read_submission(
-    numbers: Numbers, first: int, content: bytes, start: int, end: int
-) -> tuple[Submission, list[ObjectId], list[ObjectId]]:
-    """The submission, the constants whose bytes went ahead, and what is wanted.
-
-    Its numbers begin with the first one, its data lies between start and end.
-    """
-    if len(numbers) < first + _HEADS:
-        raise no_lengths(_WHAT)
-    session, wants, count, inputs, outputs, placed, ahead, kept = numbers[first : first + _HEADS]
-    lengths = (
-        *(wants, count, count, count, count, inputs, outputs),
-        *(placed, placed, placed, ahead, kept),
-    )
-    left = len(numbers) - first - _HEADS - sum(lengths)  # about kinds
-    columns = cut_columns(_WHAT, numbers, first + _HEADS, (*lengths, left))
-    wanted, ids, kind_ids, _, input_counts, all_inputs, all_outputs = columns[:7]
-    constant_ids, constant_kinds, _, uploaded, kept_ids, about_kinds = columns[7:]
-    check_counts("submitted tasks: the input counts", input_counts, all_inputs)
-    if outputs and not count:
-        raise outputs_of_nobody("submitted tasks")
-    lengths_of_data = columns[3] + columns[9] + about_kinds[1:]
-    pieces = cut_bytes(_WHAT, content, start, end, lengths_of_data)
-    kinds_from = count + placed
-    task_kinds: list[TaskKind] = []
-    object_kinds: list[ObjectKind] = []
-    if about_kinds:
-        task_kinds, object_kinds = read_kinds(_WHAT, about_kinds.tolist(), pieces[kinds_from:])
-    submission = Submission(
-        session,
+def read_submit(fields: Fields) -> SubmitPart:
+    task_kinds, object_kinds = read_kinds(fields)
+    constants = fields["constants"]
+    part = Submission(
+        fields["session"],
         task_kinds,
         object_kinds,
-        TaskColumns(ids, kind_ids, pieces[:count], input_counts, all_inputs, all_outputs),
-        ConstantColumns(constant_ids, constant_kinds, pieces[count:kinds_from]),
-        kept_ids,
+        _read_tasks(fields["tasks"]),
+        _read_constants(constants),
+        _packed(fields["keep"]),
+        fields["failsAlone"],
     )
-    return submission, uploaded.tolist(), wanted.tolist()
+    part.check()
+    return SubmitPart(part, constants["uploaded"], fields["last"], fields["wanted"])
+
+
+def _packed(column: list[Any]) -> "array[Any]":
+    """A column that may wait here for long: a list of numbers takes five times the memory."""
+    return array("q", column)
+
+
+def _write_tasks(tasks: TaskColumns) -> Fields:
+    fields: Fields = {
+        "ids": tasks.ids,
+        "kinds": tasks.kinds,
+        "inputCounts": tasks.input_counts,
+        "inputs": tasks.inputs,
+        "outputs": tasks.outputs,
+    }
+    if any(tasks.configs):
+        fields["configs"] = tasks.configs
+    return fields
+
+
+def _read_tasks(fields: Fields) -> TaskColumns:
+    return TaskColumns(
+        _packed(fields["ids"]),
+        _packed(fields["kinds"]),
+        filled(fields["configs"], len(fields["ids"]), b""),
+        _packed(fields["inputCounts"]),
+        _packed(fields["inputs"]),
+        _packed(fields["outputs"]),
+    )
+
+
+def _write_constants(constants: ConstantColumns, uploaded: Sequence[ObjectId]) -> Fields:
+    data = constants.data
+    if uploaded:
+        gone_ahead = frozenset(uploaded)
+        data = [
+            b"" if object_id in gone_ahead else content
+            for object_id, content in zip(constants.ids, data, strict=True)
+        ]
+    fields: Fields = {"ids": constants.ids, "kinds": constants.kinds}
+    if any(data):
+        fields["data"] = data
+    if uploaded:
+        fields["uploaded"] = uploaded
+    return fields
+
+
+def _read_constants(fields: Fields) -> ConstantColumns:
+    return ConstantColumns(
+        _packed(fields["ids"]),
+        _packed(fields["kinds"]),
+        filled(fields["data"], len(fields["ids"]), b""),
+    )

@@ -8,8 +8,6 @@ production.
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from attrs import evolve
-
 from rain.base.failures import SessionFailure
 from rain.base.wire import (
     Fetched,
@@ -22,70 +20,58 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.rpc import schema
+from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import answers, orders, requests, responses, update
-from rain.rpc.codec.border import Builder, Interface, Reader
-from rain.rpc.codec.plain import check_size, unpacked
+from rain.rpc.codec.border import Fields, reading
+from rain.rpc.sizes import check_size
 
 V = TypeVar("V")
 
+_SERVICE = schema.client.ClientService.schema.methods
+
 
 class _Way(NamedTuple):
-    """How one type of value travels."""
+    """How one type of value travels: the struct that holds it, and its fields."""
 
-    encode: Callable[[Any], bytes]
-    decode: Callable[[bytes], Any]
-
-
-def _alone(
-    struct: Interface, write: Callable[[Builder, Any], None], read: Callable[[Reader], Any]
-) -> _Way:
-    """The way of a value that is a message by itself here, and a part of others elsewhere."""
-
-    def encode(value: object) -> bytes:
-        builder = struct.new_message()
-        write(builder, value)
-        content: bytes = builder.to_bytes()
-        return content
-
-    def decode(content: bytes) -> object:
-        return unpacked("a value", struct, content, read)
-
-    return _Way(encode, decode)
+    layout: Layout
+    write: Callable[[Any], Fields]
+    read: Callable[[Fields], Any]
 
 
-def _submit(submission: Submission) -> bytes:
-    return requests.write_request(0, requests.SubmitPart(submission, (), last=True))
+def _submit(submission: Submission) -> Fields:
+    return requests.write_submit(requests.SubmitPart(submission, (), last=True))
 
 
-def _submitted(content: bytes) -> Submission:
-    _, request = requests.read_request(content)
-    assert isinstance(request, requests.SubmitPart)
-    return request.part
+def _submitted(fields: Fields) -> Submission:
+    return requests.read_submit(fields).part
 
 
-def _answer(answer: WaitAnswer) -> bytes:
-    return responses.write_waited(0, answer)
-
-
-def _answered(content: bytes) -> object:
-    return responses.read_answer(content)[1]
-
+_REFUSAL = _Way(Layout.of(schema.common.Refusal), answers.write_refusal, answers.read_refusal)
 
 _WAYS: dict[type, _Way] = {
-    Submission: _Way(_submit, _submitted),
-    Orders: _Way(orders.encode_orders, orders.decode_orders),
-    Update: _Way(update.encode_update, update.decode_update),
-    WaitAnswer: _Way(_answer, _answered),
-    str: _alone(schema.common.Refusal, answers.write_refusal, answers.read_refusal),
-    SessionFailure: _alone(schema.common.Refusal, answers.write_refusal, answers.read_refusal),
-    TaskReport: _alone(
-        schema.common.TaskReport, answers.write_task_report, answers.read_task_report
+    Submission: _Way(Layout.of(schema.client.Submission), _submit, _submitted),
+    Orders: _Way(Layout.of(schema.governor.Orders), orders.write_orders, orders.read_orders),
+    Update: _Way(Layout.of(schema.governor.Update), update.write_update, update.read_update),
+    WaitAnswer: _Way(
+        Layout.of(_SERVICE["wait"].result_type),
+        responses.write_wait_answer,
+        responses.read_wait_answer,
     ),
-    ObjectReport: _alone(
-        schema.common.ObjectReport, answers.write_object_report, answers.read_object_report
+    str: _REFUSAL,
+    SessionFailure: _REFUSAL,
+    Fetched: _Way(
+        Layout.of(_SERVICE["fetch"].result_type), answers.write_fetched, answers.read_fetched
     ),
-    GovernorReport: _alone(
-        schema.common.GovernorReport,
+    TaskReport: _Way(
+        Layout.of(schema.client.TaskReport), answers.write_task_report, answers.read_task_report
+    ),
+    ObjectReport: _Way(
+        Layout.of(schema.client.ObjectReport),
+        answers.write_object_report,
+        answers.read_object_report,
+    ),
+    GovernorReport: _Way(
+        Layout.of(schema.common.GovernorReport),
         answers.write_governor_report,
         answers.read_governor_report,
     ),
@@ -93,27 +79,25 @@ _WAYS: dict[type, _Way] = {
 
 
 def to_bytes(value: object) -> bytes:
-    """The encoded form of a value, as long as it is on the wire."""
-    return check_size(type(value).__name__, _WAYS[type(value)].encode(value))
+    """The encoded form of a value, about as long as it is on the wire."""
+    way = _WAYS[type(value)]
+    return check_size(type(value).__name__, way.layout.write(way.write(value)))
 
 
 def from_bytes(kind: type[V], encoded: bytes) -> V:
     """The value that was encoded, read as strictly as from a peer."""
-    value: V = _WAYS[kind].decode(encoded)
+    way = _WAYS[kind]
+    with reading(kind.__name__):
+        value: V = way.read(way.layout.read(encoded))
     return value
 
 
 def through_the_wire(value: V) -> V:
-    """Encodes a value, and decodes it again; lists and tuples part by part.
-
-    The bytes of a fetched object are a field of their own, so only its report is encoded.
-    """
+    """Encodes a value, and decodes it again; lists and tuples part by part."""
     if isinstance(value, list | tuple):
         parts: Any = value
         arrived: V = type(parts)(through_the_wire(part) for part in parts)
         return arrived
-    if isinstance(value, Fetched):
-        return evolve(value, report=through_the_wire(value.report))
     if value is None or isinstance(value, int):
         return value
     return from_bytes(type(value), to_bytes(value))

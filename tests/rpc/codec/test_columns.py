@@ -1,11 +1,13 @@
-"""Numbers travel as bytes; columns that do not fit together are refused by name."""
+"""Columns that do not fit together are refused by name, ours as well as those of a peer."""
 
+from __future__ import annotations
+
+from array import array
 from collections.abc import Callable
+from math import inf, nan
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
@@ -15,6 +17,7 @@ from rain.base.wire import (
     Delivery,
     FinishedTasks,
     LentObjects,
+    Monitoring,
     Orders,
     PlacedObjects,
     Submission,
@@ -23,63 +26,11 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.rpc import schema
-from rain.rpc.codec import columns, from_bytes, to_bytes
-from rain.rpc.codec.columns import (
-    look_up,
-    number_texts,
-    read_numbers,
-    read_seconds,
-    write_numbers,
-    write_seconds,
-)
-from rain.rpc.codec.words import write_words
-
-
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
-def test_numbers_arrive_as_they_were_sent(numbers: list[int]) -> None:
-    assert read_numbers(write_numbers(numbers)).tolist() == numbers
-
-
-@given(st.lists(st.floats(allow_nan=False), max_size=20))
-def test_seconds_arrive_as_they_were_sent(seconds: list[float]) -> None:
-    assert read_seconds(write_seconds(seconds)) == seconds
-
-
-@pytest.mark.parametrize(
-    ("write", "value", "expected"),
-    [
-        (write_numbers, -2, "feffffffffffffff"),
-        (write_seconds, 1.0, "000000000000f03f"),
-    ],
-)
-def test_the_lowest_byte_comes_first(
-    write: Callable[[list[Any]], bytes], value: float, expected: str
-) -> None:
-    assert write([value]).hex() == expected
-
-
-def test_a_machine_with_the_other_order_turns_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = write_numbers([258]), write_seconds([0.5])
-    monkeypatch.setattr(columns, "_NATIVE", False)
-    assert read_numbers(written[0][::-1]).tolist() == [258]
-    assert read_seconds(written[1][::-1]) == [0.5]
-
-
-few_texts = st.lists(st.sampled_from(["", "a", "b"]), min_size=3, max_size=3)
-
-
-@given(few_texts, few_texts)
-def test_texts_that_have_numbers_are_looked_up_again(ones: list[str], others: list[str]) -> None:
-    columns, table = number_texts(ones, others)
-    assert [look_up("it", column, table, 3) for column in columns] == [ones, others]
-    assert sorted(table) == sorted({*ones, *others} - {""})
-
-
-def test_a_column_of_empty_texts_takes_no_numbers() -> None:
-    columns, table = number_texts(["", ""], ["a", ""])
-    assert columns == [[], [1, 0]]
-    assert table == ["a"]
-
+from rain.rpc.capnproto.layout import Layout
+from rain.rpc.codec import from_bytes, to_bytes
+from rain.rpc.codec.orders import write_orders
+from rain.rpc.codec.submission import SubmitPart, write_submit
+from rain.rpc.codec.update import write_update
 
 TASK, OBJECT, KIND = TaskId(1), ObjectId(2), KindId(3)
 
@@ -102,136 +53,159 @@ TASK, OBJECT, KIND = TaskId(1), ObjectId(2), KindId(3)
     ids=lambda value: type(value).__name__,
 )
 def test_columns_of_our_own_that_do_not_fit_are_never_sent(value: object) -> None:
-    """On the wire they follow each other, so it would be read as something else."""
     with pytest.raises(InvariantError, match="a message of our own is wrong"):
         to_bytes(value)
 
 
-def plain(numbers: list[int], data: bytes = b"") -> bytes:
-    return write_words(write_numbers(numbers), [data])
+ORDERS, UPDATE = Layout.of(schema.governor.Orders), Layout.of(schema.governor.Update)
+SUBMISSION = Layout.of(schema.client.Submission)
+ANSWER = Layout.of(schema.client.ClientService.schema.methods["wait"].result_type)
+
+TWO, THREE = [1, 2], [1, 2, 3]
+NUMBERED: dict[str, Any] = {"ids": TWO, "kinds": TWO}
+NEW_TASKS = NUMBERED | {"inputCounts": [0, 1], "inputs": [7], "outputs": [8]}
+DELIVERED: dict[str, Any] = {"ids": TWO, "sizes": TWO}
+ASSIGNED = NUMBERED | {"attempts": TWO, "inputCounts": [0, 1], "inputs": [7], "outputs": [8]}
+FINISHED: dict[str, Any] = {
+    "ids": TWO,
+    "attempts": TWO,
+    "durations": [0.5, 1.5],
+    "outputCounts": [1, 0],
+}
+WHOLE = FINISHED | {"sizes": [5]}
+LENGTHS, COUNTS = "the columns have different lengths", "do not add up to how many there are"
+NOBODY = "there are outputs, but no task"
+SAMPLE: dict[str, Any] = {"interfaces": ["eth0"], "received": [1], "sent": [2]}
 
 
-LENGTHS = "columns have other lengths"
-NO_LENGTHS = "does not say how long its columns are"
-DATA = "data has another length"
-COUNTS = "do not add up"
-TEXTS = "a column of texts does not fit"
-ROWS = "a column does not fit to its rows"
-SECOND = bytes(8)
-NEGATIVE = "below zero"
-LAST = 1  # the last part of a submission
-ORDERED = 7 * [0]
+def tasks(**wrong: object) -> dict[str, Any]:
+    return {"tasks": ASSIGNED | wrong}
 
-WRONG: list[tuple[type[Any], bytes, str]] = [
-    # Seven lengths; one task has six numbers, and a config.
-    (Orders, plain([]), NO_LENGTHS),
-    (Orders, plain(ORDERED[1:]), NO_LENGTHS),
-    (Orders, plain([*ORDERED, 5]), NO_LENGTHS),
-    (Orders, plain([1, *ORDERED[1:]]), LENGTHS),
-    (Orders, plain([-1, *ORDERED[1:]]), LENGTHS),
-    (Orders, plain([-1, 0, 1, 0, 0, 0, 0]), LENGTHS),
-    (Orders, plain([0, 1, 0, 0, 0, 0, 0, 9]), LENGTHS),
-    (Orders, plain([0, 0, 0, 1, 0, 0, 0, 9, 1, 9, 0, 0]), LENGTHS),
-    (Orders, plain([0, 0, 0, 1, 0, 0, 0, 9, 1, 9, 0, 1, 0]), DATA),
-    (Orders, plain([0, 0, 0, 1, 0, 0, 0, 9, 1, 9, 0, 1, 0], b"xy"), DATA),
-    (Orders, plain([0, 0, 0, 1, 0, 0, 0, 9, 1, 9, 0, -1, 0]), DATA),
-    (Orders, plain([0, 0, 0, 2, 0, 0, 0, 8, 9, 1, 1, 9, 9, 0, 0, -1, 1, 0, 0]), DATA),
-    (Orders, plain([0, 0, 0, 1, 0, 0, 0, 9, 1, 9, 0, 0, 1]), COUNTS),
-    (Orders, plain([0, 0, 0, 1, 1, 0, 0, 9, 1, 9, 0, 0, 0, 8]), COUNTS),
-    (Orders, plain([0, 0, 0, 0, 1, 0, 0, 8]), COUNTS),
-    (Orders, plain([0, 0, 0, 2, 1, 0, 0, 8, 9, 1, 1, 9, 9, 0, 0, 0, 0, -1, 2, 7]), NEGATIVE),
-    (Orders, plain(ORDERED, b"data of nobody"), DATA),
-    # Of placed objects four lengths; one has three numbers and up to three more.
-    (Orders, plain([0, 0, 0, 0, 0, 0, 3, 1, 0, 0]), NO_LENGTHS),
-    (Orders, plain([0, 0, 0, 0, 0, 0, 6, 1, 0, 0, 0, 9, 9]), LENGTHS),
-    (Orders, plain([0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 9]), LENGTHS),
-    (Orders, plain([0, 0, 0, 0, 0, 0, 8, 1, 1, 0, 0, 9, 9, 0, 1]), TEXTS),
-    (Orders, plain([0, 0, 0, 0, 0, 0, 8, 1, 0, 1, 0, 9, 9, 0, -1]), TEXTS),
-    (Orders, plain([0, 0, 0, 0, 0, 0, 9, 1, 2, 0, 0, 9, 9, 0, 0, 0]), TEXTS),
-    (Orders, plain([0, 0, 0, 0, 0, 0, 8, 1, 0, 0, 1, 9, 9, 0, 1]), DATA),
-    (Orders, plain([0, 0, 0, 0, 0, 0, 9, 1, 0, 0, 2, 9, 9, 2, 1, 1], b"xy"), "lengths"),
-    # What is left are how many numbers speak of kinds, these, and those about lent objects.
-    (Orders, plain([*ORDERED, -1]), NO_LENGTHS),
-    (Orders, plain([*ORDERED, 2, 0]), NO_LENGTHS),
-    (Orders, plain([*ORDERED, 1, 1]), NO_LENGTHS),
-    (Orders, plain([*ORDERED, 1, -1]), NO_LENGTHS),
-    (Orders, plain([*ORDERED, 2, 1, 3], b"xy"), DATA),
-    (Orders, plain([*ORDERED, 2, 1, 2], b"xyz"), DATA),
-    (Orders, plain([*ORDERED, 3, 1, -1, 3], b"xy"), DATA),
-    (Orders, plain([*ORDERED, 2, 1, 2], b"xy"), "orders: task kind 0: "),
-    (Orders, plain([*ORDERED, 2, 0, 2], b"xy"), "orders: object kind 0: "),
-    # Of lent objects four lengths; one has an id and up to three more numbers.
-    (Orders, plain([*ORDERED, 0, 1, 0, 0]), NO_LENGTHS),
-    (Orders, plain([*ORDERED, 0, 1, 1, 0, 1, 9]), LENGTHS),
-    (Orders, plain([*ORDERED, 0, 1, 0, 0, 0, 9]), ROWS),
-    (Orders, plain([*ORDERED, 0, 1, 1, 0, 0, 9, 9]), ROWS),
-    (Orders, plain([*ORDERED, 0, 3, 2, 0, 0, 9, 9, 9, 8, 8]), ROWS),
-    (Orders, plain([*ORDERED, 0, 1, 1, 0, 1, 9, 9, 1]), DATA),
-    (Orders, plain([*ORDERED, 0, 2, 1, 0, 1, 9, 9, 9, -1]), DATA),
-    (Orders, plain([*ORDERED, 0, 1, 1, 1, 1, 9, 9, 1, 0]), TEXTS),
-    # Five lengths; one finished task has three numbers and a duration, one output two.
-    (Update, plain([0, 0, 0, 0]), NO_LENGTHS),
-    (Update, plain([1, 0, 0, 0, 0, 9]), LENGTHS),
-    (Update, plain([0, 1, 0, 0, 0, 9, 1], SECOND), LENGTHS),
-    (Update, plain([0, 1, 0, 0, 0, 9, 1, 0]), DATA),
-    (Update, plain([0, 1, 0, 0, 0, 9, 1, 0], SECOND[1:]), DATA),
-    (Update, plain([0, 1, 0, 0, 0, 9, 1, 1], SECOND), COUNTS),
-    (Update, plain([0, 0, 1, 0, 0, 5, 0]), COUNTS),
-    (Update, plain([0, 2, 1, 0, 0, 8, 9, 1, 1, -1, 2, 5, 0], 2 * SECOND), NEGATIVE),
-    (Update, plain([0, 1, 1, 0, 0, 9, 1, 1, 5, 5], SECOND + b"1234"), DATA),
-    (Update, plain([0, 0, 0, 2, 0, 9]), LENGTHS),
-    # The number of the request, what it asks, the session, and seven lengths.
-    (Submission, plain([5]), NO_LENGTHS),
-    (Submission, plain([5, LAST, 1]), NO_LENGTHS),
-    (Submission, plain([5, LAST, 1, 0, 1, 0, 0, 0, 0, 0, 9, 9, 0]), LENGTHS),
-    (Submission, plain([5, LAST, 1, 0, 1, 0, 0, 0, 0, 0, 9, 9, 3, 0], b"x"), DATA),
-    (Submission, plain([5, LAST, 1, 0, 1, 0, 0, 0, 0, 0, 9, 9, 0, 1]), COUNTS),
-    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 1, 0, 0, 9, 9]), LENGTHS),
-    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 1, 0, 0, 9, 9, 1]), DATA),
-    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 0, 0, 2, 9]), LENGTHS),
-    (Submission, plain([5, LAST, 1, -1, 0, 0, 0, 0, 0, 1]), LENGTHS),
-    # What is left speaks of kinds.
-    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 0, 0, 0, 1]), NO_LENGTHS),
-    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 0, 0, 0, -1]), NO_LENGTHS),
-    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 0, 0, 0, 1, 3], b"xy"), DATA),
-    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 0, 0, 0, 1, -1, 3], b"xy"), DATA),
-    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2], b"xy"), "task kind 0: "),
-    (Submission, plain([5, LAST, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2], b"xy"), "object kind 0: "),
-    # The number of the request, and what it asks.
-    (Submission, plain([5, 8, 0, 0]), NO_LENGTHS),
-    (Submission, plain([5, 8, 0, 2, 0], b"x"), DATA),
-    (Submission, plain([5, 8, 2, 0, 0]), "there is no choice number 2"),
-    (Submission, plain([5, 8, -1, 0, 0]), "there is no choice number -1"),
-    (Submission, plain([5, 8, 0, 1, 0], b"\xff"), "can't decode byte 0xff"),
-    (Submission, plain([5, 9]), NO_LENGTHS),
-    (Submission, plain([5, 99, 1]), "nobody can ask for number 99"),
-    (Submission, plain([5, 11, 1]), NO_LENGTHS),
-    (Submission, plain([5, 11, 1, 0, 2, 0, 7]), LENGTHS),
-    (Submission, plain([5, -1, 1]), "nobody can ask for number -1"),
-    (Submission, plain([5, 2, 1]), NO_LENGTHS),
-    (Submission, plain([5, 2, 1, 0, 1, 0]), LENGTHS),
-    (Submission, plain([5, 5, 1, -1, 0, 0]), "-1 tasks cannot have been told before"),
-    # The number of the request, what is said, and five lengths; one delivered object has three
-    # numbers, and may have a content type.
-    (WaitAnswer, plain([5]), NO_LENGTHS),
-    (WaitAnswer, plain([5, 1, 0, 0, 0, 0]), NO_LENGTHS),
-    (WaitAnswer, plain([5, 1, 0, 0, 0, 1, 0, 9, 2]), LENGTHS),
-    (WaitAnswer, plain([5, 1, 0, 0, 0, 1, 0, 9, 2, 2]), DATA),
-    (WaitAnswer, plain([5, 1, 0, 0, 0, 1, 1, 9, 0, 0, 2]), TEXTS),
-    (WaitAnswer, plain([5, 3]), NO_LENGTHS),
-    (WaitAnswer, plain([5, 4]), "nobody can say number 4"),
+
+def finished(**wrong: object) -> dict[str, Any]:
+    return {"finished": WHOLE | wrong}
+
+
+WRONG: list[tuple[type[Any], Layout, dict[str, Any], str]] = [
+    (Orders, ORDERS, {"stopTasks": TWO}, f"stopped tasks: {LENGTHS}"),
+    (Orders, ORDERS, {"stopAttempts": TWO}, f"stopped tasks: {LENGTHS}"),
+    *(
+        (Orders, ORDERS, tasks(**{name: THREE}), "assigned tasks")
+        for name in ("ids", "kinds", "attempts", "priorities", "inputCounts", "inputs")
+    ),
+    (Orders, ORDERS, tasks(configs=[b"x"]), f"assigned tasks: {LENGTHS}"),
+    (Orders, ORDERS, tasks(inputs=[]), COUNTS),
+    (Orders, ORDERS, {"tasks": {"outputs": TWO}}, NOBODY),
+    (Orders, ORDERS, {"tasks": {"inputs": TWO}}, COUNTS),
+    *(
+        (Orders, ORDERS, {"placed": NUMBERED | {"sizes": TWO} | {name: column}}, "placed objects")
+        for name, column in (
+            *(("ids", THREE), ("kinds", []), ("sizes", [1]), ("contentTypes", ["x"])),
+            *(("sources", ["a", "b", "c"]), ("data", [b"x"])),
+        )
+    ),
+    *(
+        (Orders, ORDERS, {"lent": NUMBERED | {name: column}}, "lent objects")
+        for name, column in (
+            *(("ids", THREE), ("kinds", [1]), ("contentTypes", ["x"]), ("data", [b"x"])),
+        )
+    ),
+    (Update, UPDATE, {"startedTasks": TWO}, f"started tasks: {LENGTHS}"),
+    *(
+        (Update, UPDATE, finished(**{name: THREE}), "finished tasks")
+        for name in ("ids", "attempts", "durations", "outputCounts", "sizes")
+    ),
+    (Update, UPDATE, finished(data=[b"x", b"y"]), f"outputs of finished tasks: {LENGTHS}"),
+    (Update, UPDATE, {"finished": {"sizes": TWO}}, COUNTS),
+    (Update, UPDATE, finished(sizes=[-1]), "the size of an output is below zero"),
+    *(
+        (Update, UPDATE, finished(durations=[0.5, seconds]), "is no number of seconds")
+        for seconds in (nan, inf, -inf, -0.5, 1e300)
+    ),
+    (Update, UPDATE, {"monitoring": [SAMPLE | {"sent": []}]}, f"monitoring: {LENGTHS}"),
+    (Update, UPDATE, {"monitoring": [SAMPLE | {"memUsage": 101}]}, "more than 100 percent"),
+    (Update, UPDATE, {"monitoring": [SAMPLE | {"cpuUsage": [200]}]}, "more than 100 percent"),
+    *(
+        (Submission, SUBMISSION, {"tasks": NEW_TASKS | {name: column}}, "submitted tasks")
+        for name, column in (
+            *(("ids", THREE), ("kinds", [1]), ("inputCounts", THREE), ("inputs", [])),
+            ("configs", [b"x"]),
+        )
+    ),
+    (Submission, SUBMISSION, {"tasks": {"outputs": TWO}}, NOBODY),
+    (Submission, SUBMISSION, {"constants": {"ids": TWO}}, f"submitted constants: {LENGTHS}"),
+    (Submission, SUBMISSION, {"constants": NUMBERED | {"data": [b"x"]}}, "submitted constants"),
+    *(
+        (WaitAnswer, ANSWER, {"answer": {"delivery": DELIVERED | {name: column}}}, "delivery")
+        for name, column in (
+            *(("ids", THREE), ("sizes", []), ("contentTypes", ["x"]), ("data", [b"x"])),
+        )
+    ),
 ]
 
 
-@pytest.mark.parametrize(("kind", "content", "reason"), WRONG)
+@pytest.mark.parametrize(
+    ("kind", "layout", "fields", "reason"), WRONG, ids=[str(row[2])[:60] for row in WRONG]
+)
 def test_columns_that_do_not_fit_are_the_senders_fault(
-    kind: type[Any], content: bytes, reason: str
+    kind: type[Any], layout: Layout, fields: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(ProtocolError, match=reason):
-        from_bytes(kind, content)
+        from_bytes(kind, layout.write(fields))
 
 
-def test_numbers_that_are_cut_off_in_their_middle_are_the_senders_fault() -> None:
-    message = schema.common.Orders.new_message(numbers=b"1234567")
-    with pytest.raises(ProtocolError, match="multiple of item size"):
-        from_bytes(Orders, message.to_bytes())
+def placed() -> Orders:
+    return Orders(objects=PlacedObjects([OBJECT], [KIND], [""], [3], [""], [b""]))
+
+
+def lent() -> Orders:
+    return Orders(lent=LentObjects([OBJECT], [KIND], [""], [b""]))
+
+
+def assigned() -> Orders:
+    return Orders(tasks=AssignedTasks([TASK], [1], [KIND], [0], [b""], [0], [], []))
+
+
+@pytest.mark.parametrize(
+    ("make", "where", "absent"),
+    [
+        (placed, "placed", {"contentTypes", "sources", "data"}),
+        (lent, "lent", {"contentTypes", "data"}),
+        (assigned, "tasks", {"priorities", "configs"}),
+    ],
+)
+def test_a_column_without_anything_in_it_is_empty(
+    make: Callable[[], Orders], where: str, absent: set[str]
+) -> None:
+    assert write_orders(make())[where].keys().isdisjoint(absent)
+    assert from_bytes(Orders, to_bytes(make())) == make()
+
+
+def test_results_that_are_elsewhere_take_no_column() -> None:
+    update = Update(finished=FinishedTasks([TASK], [1], [0.5], [1], [10**9], [b""]))
+    assert "data" not in write_update(update)["finished"]
+    assert from_bytes(Update, to_bytes(update)) == update
+
+
+def test_numbers_that_may_wait_for_long_are_packed() -> None:
+    """A list of them takes five times the memory."""
+    value = Submission(
+        SessionId(1),
+        tasks=TaskColumns([TASK], [KIND], [b"x"], [1], [OBJECT], [OBJECT]),
+        constants=ConstantColumns([OBJECT], [KIND], [b"y"]),
+        kept=[OBJECT],
+    )
+    read = from_bytes(Submission, to_bytes(value))
+    assert read == value
+    for column in (
+        *(read.tasks.ids, read.tasks.kinds, read.tasks.input_counts, read.tasks.inputs),
+        *(read.tasks.outputs, read.constants.ids, read.constants.kinds, read.kept),
+    ):
+        assert isinstance(column, array)
+    assert write_submit(SubmitPart(read, (), last=True))["tasks"]["ids"] is read.tasks.ids
+    assert from_bytes(Submission, to_bytes(read)) == value
+
+
+def test_a_sample_of_a_machine_is_of_columns_too() -> None:
+    sample = Monitoring((1, 2), 3, ("eth0",), (4,), (5,))
+    assert from_bytes(Update, to_bytes(Update(monitoring=[sample]))).monitoring == [sample]

@@ -1,83 +1,142 @@
 """Requests and their answers arrive as they were sent, or are refused by name."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rain.base.errors import ProtocolError, RefusedError, SessionFailedError
-from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import KindId, ObjectId, SessionId
-from rain.base.wire import ConstantColumns, Submission, WaitAnswer
+from rain.base.errors import ProtocolError
+from rain.base.failures import FailedAttempt, FailureCause, OnFailure, SessionFailure
+from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.wire import ConstantColumns, JoinedSession, Submission
+from rain.graph.wait import WAIT_MODES
+from rain.rpc import schema
+from rain.rpc.capnproto.layout import Layout
+from rain.rpc.codec import answers, requests, responses
 from rain.rpc.codec.requests import (
-    WAIT_MODES,
-    Abandon,
     Cancel,
-    CloseSession,
-    HandlesGone,
+    JoinSession,
     OpenSession,
-    Request,
-    SubmitPart,
+    ReportsOf,
     Unkeep,
     Wait,
-    read_request,
-    write_request,
 )
-from rain.rpc.codec.responses import (
-    read_answer,
-    write_done,
-    write_opened,
-    write_refused,
-    write_waited,
-)
+from rain.rpc.codec.submission import SubmitPart, read_submit, write_submit
 from tests.rpc.values import (
     FEW,
+    fetched,
+    governor_reports,
     object_ids,
+    object_reports,
     session_failures,
     sessions,
     submissions,
     task_ids,
+    task_reports,
     texts,
     wait_answers,
 )
 
+MODES = [*schema.client.WaitMode.schema.enumerants]
+METHODS = schema.client.ClientService.schema.methods
+
 counted = st.integers(0, 2**62)
-wanted = st.lists(object_ids, max_size=FEW)
-parts = st.builds(SubmitPart, submissions, st.just([]), st.booleans(), wanted)
-waits = st.builds(
-    Wait,
-    sessions,
-    st.lists(task_ids, max_size=FEW),
-    st.lists(object_ids, max_size=FEW),
-    st.sampled_from(WAIT_MODES),
-    counted,
-)
-cancels = st.builds(
-    Cancel,
-    sessions,
-    st.lists(task_ids, max_size=FEW),
-    st.lists(object_ids, max_size=FEW),
-    st.booleans(),
-)
-openings = st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure))
-closings = st.builds(CloseSession, sessions)
-unkeeps = st.builds(Unkeep, st.lists(object_ids, max_size=FEW))
-handles = st.builds(
-    HandlesGone, st.lists(task_ids, max_size=FEW), st.lists(object_ids, max_size=FEW)
-)
-requests: st.SearchStrategy[Request] = (
-    parts | waits | cancels | st.just(Abandon()) | openings | closings | unkeeps | handles
-)
+some_tasks, some_objects = st.lists(task_ids, max_size=FEW), st.lists(object_ids, max_size=FEW)
+flags = st.booleans()
+
+PARAMS: list[tuple[str, str, st.SearchStrategy[Any]]] = [
+    # The method, how its parameters are called in the codec, and what they are.
+    ("submit", "submit", st.builds(SubmitPart, submissions, st.just([]), flags, some_objects)),
+    (
+        "wait",
+        "wait",
+        st.builds(Wait, sessions, some_tasks, some_objects, st.sampled_from(MODES), counted),
+    ),
+    ("cancel", "cancel", st.builds(Cancel, sessions, some_tasks, some_objects, flags)),
+    (
+        "openSession",
+        "open_session",
+        st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure)),
+    ),
+    ("joinSession", "join_session", st.builds(JoinSession, sessions, texts, flags)),
+    ("closeSession", "close_session", sessions),
+    ("unkeep", "unkeep", st.builds(Unkeep, some_objects)),
+    ("fetch", "fetch", object_ids),
+    ("reports", "reports_of", st.builds(ReportsOf, some_tasks, some_objects, flags)),
+]
 
 
-@given(counted, requests)
-def test_a_request_arrives_as_it_was_sent(number: int, request: Request) -> None:
-    assert read_request(write_request(number, request)) == (number, request)
+def params_of(method: str, name: str, value: object) -> Any:
+    layout = Layout.of(METHODS[method].param_type)
+    write: Callable[[object], Any] = getattr(requests, f"write_{name}")
+    return getattr(requests, f"read_{name}")(layout.read(layout.write(write(value))))
+
+
+@pytest.mark.parametrize(("method", "name", "some"), PARAMS, ids=[row[0] for row in PARAMS])
+@given(data=st.data())
+def test_what_is_asked_arrives_as_it_was_sent(
+    method: str, name: str, some: st.SearchStrategy[Any], data: st.DataObject
+) -> None:
+    value = data.draw(some)
+    assert params_of(method, name, value) == value
+
+
+joined = st.builds(JoinedSession, sessions, texts, st.sampled_from(OnFailure), counted)
+both_reports = st.tuples(st.lists(task_reports, max_size=2), st.lists(object_reports, max_size=2))
+
+RESULTS: list[tuple[str, Any, str, st.SearchStrategy[Any]]] = [
+    ("openSession", responses, "opened", sessions),
+    ("joinSession", answers, "joined", joined),
+    ("submit", responses, "wait_answer", wait_answers),
+    ("wait", responses, "wait_answer", wait_answers),
+    ("fetch", answers, "fetched", fetched),
+    ("reports", answers, "reports", both_reports),
+    ("serverInfo", answers, "governor_reports", st.lists(governor_reports, max_size=2)),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "module", "name", "some"), RESULTS, ids=[row[0] for row in RESULTS]
+)
+@given(data=st.data())
+def test_what_is_answered_arrives_as_it_was_sent(
+    method: str, module: Any, name: str, some: st.SearchStrategy[Any], data: st.DataObject
+) -> None:
+    value = data.draw(some)
+    layout = Layout.of(METHODS[method].result_type)
+    results = layout.read(layout.write(getattr(module, f"write_{name}")(value)))
+    assert getattr(module, f"read_{name}")(results) == value
+    assert answers.read_refusal(results["refusal"]) is None
+
+
+@given(texts | session_failures)
+def test_a_refusal_says_why(reason: str | SessionFailure) -> None:
+    for method in METHODS.values():
+        layout = Layout.of(method.result_type)
+        if "refusal" in layout.slots:
+            results = layout.read(layout.write({"refusal": answers.write_refusal(reason)}))
+            assert answers.read_refusal(results["refusal"]) == reason
+
+
+@pytest.mark.parametrize("task", [None, TaskId(5), TaskId(0)])
+def test_the_failure_of_a_session_names_its_attempts(task: TaskId | None) -> None:
+    attempts = tuple(
+        FailedAttempt(number, "here:1", cause, "why", "where")
+        for number, cause in enumerate(FailureCause)
+    )
+    failure = SessionFailure("why", "where", task, attempts, "here:1", "then", 0.5)
+    refusal = Layout.of(schema.common.Refusal)
+    read = refusal.read(refusal.write(answers.write_refusal(failure)))
+    assert answers.read_refusal(read) == failure
 
 
 def test_the_last_part_of_a_submission_says_that_its_tasks_fail_alone() -> None:
     part = SubmitPart(Submission(SessionId(1), fails_alone=True), [], last=True)
-    _, read = read_request(write_request(1, part))
-    assert isinstance(read, SubmitPart)
+    read = params_of("submit", "submit", part)
     assert read.last
     assert read.part.fails_alone
 
@@ -86,79 +145,21 @@ def test_constants_that_went_ahead_are_named_and_their_data_stays_behind() -> No
     ids = [ObjectId(1), ObjectId(2), ObjectId(3)]
     constants = ConstantColumns(ids, [KindId(9)] * 3, [b"here", b"large", b"larger"])
     part = SubmitPart(Submission(SessionId(1), constants=constants), ids[1:], last=True)
+    layout = Layout.of(schema.client.Submission)
 
-    _, read = read_request(write_request(1, part))
+    message = layout.write(write_submit(part))
 
-    assert isinstance(read, SubmitPart)
+    read = read_submit(layout.read(message))
     assert read.uploaded == ids[1:]
     assert read.part.constants.data == [b"here", b"", b""]
+    assert b"large" not in message
 
 
-@given(counted, wait_answers)
-def test_the_answer_to_a_wait_arrives_as_it_was_sent(number: int, answer: WaitAnswer) -> None:
-    assert read_answer(write_waited(number, answer)) == (number, answer)
+def test_nobody_was_told_of_fewer_than_no_tasks() -> None:
+    layout = Layout.of(METHODS["wait"].param_type)
+    with pytest.raises(ProtocolError, match="-1 tasks cannot have been told before"):
+        requests.read_wait(layout.read(layout.write({"since": -1, "mode": "news"})))
 
 
-@given(counted)
-def test_what_was_done_is_answered_with_its_number(number: int) -> None:
-    assert read_answer(write_done(number, None)) == (number, None)
-
-
-@given(counted, sessions)
-def test_a_session_that_was_opened_is_named(number: int, session: SessionId) -> None:
-    assert read_answer(write_opened(number, session)) == (number, session)
-
-
-@given(texts, session_failures)
-def test_a_refusal_says_why(reason: str, failure: SessionFailure) -> None:
-    _, refused = read_answer(write_refused(1, reason))
-    _, failed = read_answer(write_refused(1, failure))
-
-    assert isinstance(refused, RefusedError)
-    assert str(refused) == reason
-    assert isinstance(failed, SessionFailedError)
-    assert failed.failure == failure
-
-
-@given(requests, st.data())
-def test_damaged_requests_are_the_senders_fault_or_other_requests(
-    request: Request, draw: st.DataObject
-) -> None:
-    encoded = bytearray(write_request(1, request))
-    place = draw.draw(st.integers(0, len(encoded) - 1))
-    encoded[place] = draw.draw(st.integers(0, 255))
-    try:
-        _, read = read_request(bytes(encoded))
-    except ProtocolError:
-        return
-    if isinstance(read, SubmitPart):
-        read.part.check()
-
-
-@given(wait_answers, st.data())
-def test_damaged_answers_are_the_senders_fault_or_other_answers(
-    answer: WaitAnswer, draw: st.DataObject
-) -> None:
-    encoded = bytearray(write_waited(1, answer))
-    place = draw.draw(st.integers(0, len(encoded) - 1))
-    encoded[place] = draw.draw(st.integers(0, 255))
-    try:
-        _, read = read_answer(bytes(encoded))
-    except ProtocolError:
-        return
-    if isinstance(read, WaitAnswer):
-        read.delivery.check()
-
-
-@given(st.binary(max_size=200))
-def test_garbage_is_the_senders_fault(garbage: bytes) -> None:
-    try:
-        read_request(garbage)
-    except ProtocolError:
-        return
-
-
-@pytest.mark.parametrize("content", [b"", b"\0" * 4, b"\0" * 12, b"\0\0\0\0\2\0\0\0"])
-def test_what_is_cut_off_is_the_senders_fault(content: bytes) -> None:
-    with pytest.raises(ProtocolError, match="a request: "):
-        read_request(content)
+def test_the_server_knows_every_mode_of_the_schema() -> None:
+    assert set(MODES) <= set(WAIT_MODES)

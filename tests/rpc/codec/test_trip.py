@@ -59,9 +59,9 @@ def test_garbage_is_the_senders_fault(garbage: bytes) -> None:
 
 
 def test_a_state_that_nobody_knows_is_the_senders_fault() -> None:
-    report = schema.common.ObjectReport.new_message()
+    report = schema.client.ObjectReport.new_message()
     report.state = 99
-    with pytest.raises(ProtocolError, match="99"):
+    with pytest.raises(ProtocolError, match=r"ObjectReport.state is 99, which is not known here"):
         from_bytes(ObjectReport, report.to_bytes())
 
 
@@ -69,7 +69,7 @@ def test_text_that_is_not_utf_8_is_the_senders_fault() -> None:
     encoded = bytearray(to_bytes(Update(failed=[TaskFailure(TaskId(1), 1, "broken")])))
     place = encoded.index(b"broken")
     encoded[place : place + 2] = b"\xff\xff"
-    with pytest.raises(ProtocolError, match="utf-8"):
+    with pytest.raises(ProtocolError, match="a text is not UTF-8"):
         from_bytes(Update, bytes(encoded))
 
 
@@ -96,5 +96,5 @@ def test_a_message_over_the_limit_is_refused_by_name() -> None:
 
 def test_what_is_empty_costs_next_to_nothing() -> None:
     for value in (Update(), Orders(), WaitAnswer()):
-        assert len(to_bytes(value)) <= 100
+        assert len(to_bytes(value)) <= 150
     assert through_the_wire(ObjectReport(ObjectId(1), ObjectState.FINISHED)).size == 0

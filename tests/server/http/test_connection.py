@@ -14,7 +14,7 @@ import trio
 from attrs import Factory, define
 
 from rain.base.errors import StartError
-from rain.rpc import host
+from rain.daemon import program
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.http import listener
 from rain.server.http.listener import serve_http
@@ -282,8 +282,8 @@ def test_an_error_with_a_name_comes_out_of_the_block_as_itself() -> None:
         trio.run(main)
 
 
-def _as_a_guest(use: Callable[[str], Awaitable[None]], folder: Path, state: State) -> None:
-    """The log and HTTP as the server program has them: in trio, the guest of the host loop."""
+def _in_the_server(use: Callable[[str], Awaitable[None]], folder: Path, state: State) -> None:
+    """The log and HTTP as the server program has them: in one loop."""
 
     async def main() -> int:
         log, _ = capturing_logger()
@@ -294,10 +294,10 @@ def _as_a_guest(use: Callable[[str], Awaitable[None]], folder: Path, state: Stat
                     await use(address)
         return 0
 
-    assert host.run(main) == 0
+    assert program.run(main) == 0
 
 
-def test_it_serves_while_trio_is_the_guest_and_stops_with_open_connections(tmp_path: Path) -> None:
+def test_it_serves_and_stops_with_open_connections(tmp_path: Path) -> None:
     opened: list[socket.socket] = []
 
     async def use(address: str) -> None:
@@ -310,7 +310,7 @@ def test_it_serves_while_trio_is_the_guest_and_stops_with_open_connections(tmp_p
         assert await trio.to_thread.run_sync(left_open.recv, 100_000)
 
     before = threading.active_count()
-    _as_a_guest(use, tmp_path, State())
+    _in_the_server(use, tmp_path, State())
     with closing(opened[0]) as left_open:
         assert left_open.recv(1) == b""
     assert threading.active_count() <= before + 5  # trio keeps idle threads for a while

@@ -1,0 +1,97 @@
+"""Where the fields of a struct lie, as its schema says.
+
+A struct is a section of data and a section of pointers. A number lies in the data, at a multiple of
+its own size, and is kept as its difference (exclusive or) to its default, so that zeros are
+defaults. Everything else lies elsewhere in the message, and a pointer says where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from struct import Struct
+from typing import Any, Final, TypeAlias
+
+from attrs import define, field
+
+from rain.rpc.capnproto.segments import Message
+
+NO_UNION: Final = 0xFFFF
+_NO_NUMBERS: Final = Struct("<")
+
+Writer: TypeAlias = "Callable[[bytearray, int, Item, Any], None]"
+"""Appends a value to a message, and points at it from this place."""
+
+Reader: TypeAlias = "Callable[[Message, int, int, int, Item, int], Any]"
+"""Gives what a pointer leads to, or what a null pointer (0) stands for: of which message, in which
+segment, at which place the pointer is, the pointer itself, what is there, and how deep."""
+
+
+Put: TypeAlias = "Callable[[bytearray, int, Any], None]"
+"""Writes a field of a struct that begins at this place of a message."""
+
+
+def _write_nothing(out: bytearray, pointer: int, item: Item, value: Any) -> None:
+    """Numbers and groups lie in the struct itself."""
+    raise AssertionError(item.kind)
+
+
+def _read_nothing(
+    message: Message, segment: int, place: int, word: int, item: Item, deep: int
+) -> Any:
+    """Numbers and groups lie in the struct itself."""
+    raise AssertionError(item.kind)
+
+
+@define(eq=False)
+class Item:
+    """What a field, or each entry of a list, is."""
+
+    kind: str  # as the schema calls it
+    number: Struct | None = None
+    letter: str = ""  # of a number, for `struct` and `array`
+    names: tuple[str, ...] = ()  # of an enum
+    numbers: Mapping[str, int] = field(factory=dict)  # of these names
+    shape: Shape | None = None  # of a struct or a group
+    entry: Item | None = None  # of a list
+    entries: tuple[str, Struct, int] = ("", _NO_NUMBERS, 0)
+    """Of a list of numbers: their letter, one of them, and how a pointer says how long each is."""
+    # Where a pointer leads to it.
+    write: Writer = _write_nothing
+    read: Reader = _read_nothing
+
+
+@define(eq=False)
+class Slot:
+    """One field."""
+
+    name: str
+    item: Item
+    place: int  # bytes from the start of the data, bits for a bool, or the number of the pointer
+    default: Any
+    choice: int  # its number among the members of the union, or NO_UNION
+
+
+@define(eq=False)
+class Shape:
+    """A struct, or a group: fields that lie in the struct around them."""
+
+    name: str
+    data_bytes: int
+    pointers: int
+    choice_place: int  # of the number that says which member of the union is there, in bytes
+    slots: dict[str, Slot] = field(factory=dict, repr=False)
+    choices: dict[int, Slot] = field(factory=dict, repr=False)  # the members of the union
+    # What is no member of the union.
+    numbers: Struct = field(default=_NO_NUMBERS, repr=False)  # all numbers at once
+    number_names: tuple[str, ...] = field(default=(), repr=False)
+    # Of these numbers those that are not yet what they mean: enums, and what has a default.
+    kept_otherwise: list[Slot] = field(factory=list, repr=False)
+    bools: list[Slot] = field(factory=list, repr=False)
+    groups: list[Slot] = field(factory=list, repr=False)
+    pointing: list[Slot] = field(factory=list, repr=False)
+    words: Struct = field(default=_NO_NUMBERS, repr=False)  # all pointers at once
+    empty: bytes = field(default=b"", repr=False)  # as many zeros as it is long
+    sizes: int = 0  # of its sections, as a pointer to it says them
+    puts: dict[str, Put] = field(factory=dict, repr=False)  # what writes each field
+    read_fields: Callable[..., dict[str, Any]] | None = field(default=None, repr=False)
+    """Made when it is needed first."""
