@@ -7,13 +7,11 @@ types that the schema says, but nothing else about them is certain. What is wron
 `ProtocolError`, or `ValueError`, which `reading` turns into the fault of the sender.
 """
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Protocol, TypeAlias
 
 from rain.base.errors import InvariantError, ProtocolError
-from rain.rpc.sizes import MESSAGE_LIMIT
-
-__all__ = ["MESSAGE_LIMIT", "Fields", "check_ours", "clean", "filled", "reading", "shown"]
 
 Fields: TypeAlias = dict[str, Any]
 """The fields of a struct by their names in the schema."""
@@ -58,6 +56,14 @@ def check_ours(value: Checked) -> None:
         value.check()
     except ProtocolError as error:
         raise InvariantError(f"a message of our own is wrong: {error}") from error
+
+
+def with_columns(fields: Fields, **columns: Sequence[Any]) -> Fields:
+    """Adds columns that may be empty, but for those where every row has the default."""
+    for name, column in columns.items():
+        if any(column):
+            fields[name] = column
+    return fields
 
 
 def filled(column: list[Any], rows: int, default: object) -> list[Any]:

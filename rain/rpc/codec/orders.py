@@ -1,7 +1,7 @@
 """What the server tells a governor."""
 
 from rain.base.wire import AssignedTasks, LentObjects, Orders, PlacedObjects
-from rain.rpc.codec.border import Fields, check_ours, filled
+from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import read_kinds, write_kinds
 
 
@@ -42,14 +42,12 @@ def read_orders(fields: Fields) -> Orders:
 
 
 def _write_placed(objects: PlacedObjects) -> Fields:
-    fields: Fields = {"ids": objects.ids, "kinds": objects.kinds, "sizes": objects.sizes}
-    if any(objects.content_types):
-        fields["contentTypes"] = objects.content_types
-    if any(objects.sources):
-        fields["sources"] = objects.sources
-    if any(objects.data):
-        fields["data"] = objects.data
-    return fields
+    return with_columns(
+        {"ids": objects.ids, "kinds": objects.kinds, "sizes": objects.sizes},
+        contentTypes=objects.content_types,
+        sources=objects.sources,
+        data=objects.data,
+    )
 
 
 def _read_placed(fields: Fields) -> PlacedObjects:
@@ -65,12 +63,11 @@ def _read_placed(fields: Fields) -> PlacedObjects:
 
 
 def _write_lent(objects: LentObjects) -> Fields:
-    fields: Fields = {"ids": objects.ids, "kinds": objects.kinds}
-    if any(objects.content_types):
-        fields["contentTypes"] = objects.content_types
-    if any(objects.data):
-        fields["data"] = objects.data
-    return fields
+    return with_columns(
+        {"ids": objects.ids, "kinds": objects.kinds},
+        contentTypes=objects.content_types,
+        data=objects.data,
+    )
 
 
 def _read_lent(fields: Fields) -> LentObjects:
@@ -84,19 +81,18 @@ def _read_lent(fields: Fields) -> LentObjects:
 
 
 def _write_assigned(tasks: AssignedTasks) -> Fields:
-    fields: Fields = {
-        "ids": tasks.ids,
-        "attempts": tasks.attempts,
-        "kinds": tasks.kinds,
-        "inputCounts": tasks.input_counts,
-        "inputs": tasks.inputs,
-        "outputs": tasks.outputs,
-    }
-    if any(tasks.priorities):
-        fields["priorities"] = tasks.priorities
-    if any(tasks.configs):
-        fields["configs"] = tasks.configs
-    return fields
+    return with_columns(
+        {
+            "ids": tasks.ids,
+            "attempts": tasks.attempts,
+            "kinds": tasks.kinds,
+            "inputCounts": tasks.input_counts,
+            "inputs": tasks.inputs,
+            "outputs": tasks.outputs,
+        },
+        priorities=tasks.priorities,
+        configs=tasks.configs,
+    )
 
 
 def _read_assigned(fields: Fields) -> AssignedTasks:

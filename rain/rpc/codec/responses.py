@@ -2,7 +2,7 @@
 
 from rain.base.ids import SessionId
 from rain.base.wire import Delivery, WaitAnswer
-from rain.rpc.codec.border import Fields, check_ours, filled
+from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 
 
 def write_opened(session: SessionId) -> Fields:
@@ -35,12 +35,11 @@ def read_wait_answer(results: Fields) -> WaitAnswer:
 
 
 def _write_delivery(delivery: Delivery) -> Fields:
-    fields: Fields = {"ids": delivery.ids, "sizes": delivery.sizes}
-    if any(delivery.content_types):
-        fields["contentTypes"] = delivery.content_types
-    if any(delivery.data):
-        fields["data"] = delivery.data
-    return fields
+    return with_columns(
+        {"ids": delivery.ids, "sizes": delivery.sizes},
+        contentTypes=delivery.content_types,
+        data=delivery.data,
+    )
 
 
 def _read_delivery(fields: Fields) -> Delivery:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from rain.base.ids import ObjectId
 from rain.base.wire import ConstantColumns, Submission, TaskColumns
-from rain.rpc.codec.border import Fields, check_ours, filled
+from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import check_sendable, read_kinds, write_kinds
 
 
@@ -72,9 +72,7 @@ def _write_tasks(tasks: TaskColumns) -> Fields:
         "inputs": tasks.inputs,
         "outputs": tasks.outputs,
     }
-    if any(tasks.configs):
-        fields["configs"] = tasks.configs
-    return fields
+    return with_columns(fields, configs=tasks.configs)
 
 
 def _read_tasks(fields: Fields) -> TaskColumns:
@@ -96,9 +94,7 @@ def _write_constants(constants: ConstantColumns, uploaded: Sequence[ObjectId]) -
             b"" if object_id in gone_ahead else content
             for object_id, content in zip(constants.ids, data, strict=True)
         ]
-    fields: Fields = {"ids": constants.ids, "kinds": constants.kinds}
-    if any(data):
-        fields["data"] = data
+    fields = with_columns({"ids": constants.ids, "kinds": constants.kinds}, data=data)
     if uploaded:
         fields["uploaded"] = uploaded
     return fields

@@ -3,7 +3,7 @@
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import FinishedTasks, Monitoring, ObjectNote, TaskFailure, TaskNote, Update
-from rain.rpc.codec.border import LOGS_LIMIT, Fields, check_ours, clean, filled, shown
+from rain.rpc.codec.border import LOGS_LIMIT, Fields, check_ours, clean, filled, shown, with_columns
 from rain.rpc.codec.failures import read_cause, write_cause
 
 _MOST_SECONDS = 1e12  # nobody could say when such a task has begun
@@ -56,9 +56,7 @@ def _write_finished(finished: FinishedTasks) -> Fields:
         "outputCounts": finished.output_counts,
         "sizes": finished.sizes,
     }
-    if any(finished.data):
-        fields["data"] = finished.data
-    return fields
+    return with_columns(fields, data=finished.data)
 
 
 def _read_finished(fields: Fields) -> FinishedTasks:
