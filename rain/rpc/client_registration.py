@@ -7,14 +7,13 @@ from collections.abc import Callable
 
 from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
-from rain.base.errors import ProtocolError, StartError
+from rain.base.errors import StartError
 from rain.rpc import schema
 from rain.rpc.caller import Caller
 from rain.rpc.client_calls import ClientCalls
-from rain.rpc.dialing import NotLetInError, dial_in_thread
+from rain.rpc.dialing import dial_in_thread, reaching
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.peer import CallError, Remote
-from rain.stream.errors import UnreachableError
 
 _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerClient"]
 
@@ -33,16 +32,8 @@ def connect_client(
     `StartError` says why it cannot.
     """
     where = spell_address(host, port)
-    try:
+    with reaching(where, "client"):
         connected = dial_in_thread(host, port, timeout, Role.CLIENT, secret)
-    except NotLetInError as error:
-        raise StartError(
-            f"the server at {where} and this client do not trust each other: {error}"
-        ) from None
-    except UnreachableError as error:
-        raise StartError(f"cannot reach the server at {error}") from None
-    except ProtocolError as error:
-        raise StartError(f"what listens at {where} is not a Rain server: {error}") from None
     caller = Caller(connected, silence_limit)
     try:
         service, key = _register(caller, version, timeout, where)

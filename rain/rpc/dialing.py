@@ -14,6 +14,7 @@ import trio
 
 from rain.base.address import spell_address
 from rain.base.admission import NoRoomError, NotAdmittedError, Role, Secret
+from rain.base.errors import ProtocolError, StartError
 from rain.rpc.handshake import introduce
 from rain.rpc.link import prepare
 from rain.stream.admission import introduce as introduce_in_thread
@@ -23,6 +24,21 @@ from rain.stream.sockets import BrokenError, StalledError, limit_waiting
 
 class NotLetInError(UnreachableError):
     """The other side does not let us in, or we do not trust it; the reason."""
+
+
+@contextmanager
+def reaching(where: str, who: str) -> Generator[None]:
+    """Around the dialling of a server: `StartError` says in one line why it does not work."""
+    try:
+        yield
+    except NotLetInError as error:
+        raise StartError(
+            f"the server at {where} and this {who} do not trust each other: {error}"
+        ) from None
+    except UnreachableError as error:
+        raise StartError(f"cannot reach the server at {error}") from None
+    except ProtocolError as error:
+        raise StartError(f"what listens at {where} is not a Rain server: {error}") from None
 
 
 async def dial(

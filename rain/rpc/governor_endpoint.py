@@ -8,7 +8,7 @@ import trio
 
 from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
-from rain.base.errors import ProtocolError, StartError
+from rain.base.errors import StartError
 from rain.base.ids import GovernorId
 from rain.base.resources import Resources
 from rain.base.silence import SILENCE_LIMIT
@@ -19,7 +19,7 @@ from rain.rpc.codec.answers import write_governor_report
 from rain.rpc.codec.orders import read_orders
 from rain.rpc.codec.split import INLINE_BYTES, slim_update
 from rain.rpc.codec.update import write_update
-from rain.rpc.dialing import NotLetInError, dial
+from rain.rpc.dialing import dial, reaching
 from rain.rpc.handlers import ControlHandler
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link, Patience
@@ -27,7 +27,6 @@ from rain.rpc.offer import Served, nothing, offer
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.peer import CallError, Remote
 from rain.rpc.sizes import MESSAGE_LIMIT
-from rain.stream.errors import UnreachableError
 
 CONNECT_TIMEOUT = 10.0
 
@@ -123,16 +122,8 @@ async def connect_governor(
     The first orders may reach the handler before this returns.
     """
     where = spell_address(host, port)
-    try:
+    with reaching(where, "governor"):
         connected = await dial(host, port, timeout, Role.GOVERNOR, secret)
-    except NotLetInError as error:
-        raise StartError(
-            f"the server at {where} and this governor do not trust each other: {error}"
-        ) from None
-    except UnreachableError as error:
-        raise StartError(f"cannot reach the server at {error}") from None
-    except ProtocolError as error:
-        raise StartError(f"what listens at {where} is not a Rain server: {error}") from None
     link = Link(connected, None, MESSAGE_LIMIT)
     link.bear(Patience())
     nursery.start_soon(link.run)
