@@ -27,11 +27,6 @@ class Framer:
         self._rest = bytearray()  # of a message that is not complete
         self._needed = WORD  # bytes of `rest` before it makes sense to look again
 
-    @property
-    def inside_message(self) -> bool:
-        """Whether the stream would end in the middle of a message."""
-        return bool(self._rest)
-
     def forget(self) -> None:
         """Nothing more comes: the beginning of a message is let go."""
         self._rest.clear()

@@ -97,7 +97,7 @@ class Link:
         self._allowed = altogether
 
     def bear(self, patience: Patience) -> None:
-        """Keeps so much for the other side from now on."""
+        """Sets how much is kept for the other side from now on."""
         self._patience = patience
 
     def end(self, cause: str) -> None:
@@ -136,30 +136,18 @@ class Link:
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()
 
-    async def sent(self) -> None:
-        """Returns when the socket has taken all that was said, or the connection has ended."""
-        while self._unsent_bytes and self.cause is None:
-            await self._room.wait()
-
     async def ended(self) -> None:
         """Returns when the connection has ended, or is about to."""
         await self._over.wait()
 
-    async def expect(
-        self, limit: float | None, say: Callable[[], object] | None = None, beat: float = BEAT
-    ) -> None:
-        """Until the end: gives up another side that is silent for longer than the limit.
-
-        With `say` this side gives signs of life itself, once in each beat.
-        """
+    async def expect(self, limit: float | None, beat: float = BEAT) -> None:
+        """Until the end: gives up another side that is silent for longer than the limit."""
         silence = Silence(limit, beat)
         while self.cause is None:
             since = trio.current_time()
             with trio.move_on_after(beat):
                 await self._over.wait()
                 return
-            if say is not None:
-                say()
             if silence.is_too_long(trio.current_time() - since, heard=self._take_heard()):
                 self.silence = silence.seconds
                 self.end_with_reason(

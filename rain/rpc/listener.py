@@ -50,10 +50,6 @@ class Listener:
         self.accepted = 0  # connections that were greeted until now
         nursery.start_soon(self._port.run)
 
-    @property
-    def open_connections(self) -> int:
-        return len(self._links)
-
     def close(self, cause: str = "the listener was closed") -> None:
         """Stops listening, and ends every connection that it brought."""
         self._stop_accepting()

@@ -80,13 +80,8 @@ class Peer:
     # What drives it.
 
     def allow(self, longest: int) -> None:
-        """From now on the other side's messages may have so many bytes."""
+        """From now on the other side's messages may be as long as this."""
         self._framer.longest = longest
-
-    @property
-    def inside_message(self) -> bool:
-        """Whether the connection would end in the middle of a message."""
-        return self._framer.inside_message
 
     @property
     def open_questions(self) -> int:

@@ -161,8 +161,15 @@ def test_nothing_overtakes_a_submission_that_another_thread_still_uploads_for() 
         )
         submitting.start()
         uploads.wait()
+        asks = threading.Event()
+        let_pass = client._calls._let_upload_pass
+        def noted(*arguments):
+            asks.set()
+            let_pass(*arguments)
+        client._calls._let_upload_pass = noted
         asking = threading.Thread(target=client.update, args=([], []))
         asking.start()
+        asks.wait()
         goes_on.set()
         for thread in (submitting, asking):
             thread.join()

@@ -238,27 +238,50 @@ def test_a_side_that_is_silent_for_too_long_is_given_up() -> None:
 
 def test_signs_of_life_and_their_answers_keep_both_sides() -> None:
     async def main() -> None:
-        async with ends() as both:
-            await both.call("add", number=1)
-            beats = 0
-            enough = trio.Event()
+        async with ends() as both, trio.open_nursery() as nursery:
+            nursery.start_soon(both.caller.expect, 0.5, 0.05)
+            nursery.start_soon(both.server.expect, 0.5, 0.05)
+            for _ in range(20):
+                await both.call("add", number=0)
+                await trio.sleep(0.05)
+            assert both.caller.is_open
+            assert both.server.is_open
+            both.caller.end("enough")
+            both.server.end("enough")
 
-            def say() -> None:
-                nonlocal beats
-                both.caller.peer.call(
-                    both.root, COUNTER.methods["add"], {"number": 0}, lambda _: None
+    run(main)
+
+
+class Sipping(socket.socket):
+    """A socket that takes little at a time, and notes of how many pieces that is."""
+
+    pieces: set[int]
+
+    def send(self, data: Any, flags: int = 0, /) -> int:
+        self.pieces.add(id(data.obj))
+        return super().send(data[:50_000], flags)
+
+
+def test_what_waits_is_put_together_once_and_not_for_each_part_that_the_socket_takes() -> None:
+    async def main() -> None:
+        one, other = sockets()
+        sipping = Sipping(fileno=one.detach())
+        sipping.setblocking(False)
+        sipping.pieces = set()
+        caller, server = Link(sipping, None, LONGEST), Link(other, Counter().offered, LONGEST)
+        root = caller.peer.bootstrap()
+        returned: list[Fields | CallError] = []
+        async with trio.open_nursery() as nursery:
+            for _ in range(100):
+                caller.peer.call(
+                    root, COUNTER.methods["fail"], {"reason": "z" * 50_000}, returned.append
                 )
-                beats += 1
-                if beats == 20:
-                    enough.set()
-
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(both.caller.expect, 0.5, say, 0.05)
-                nursery.start_soon(both.server.expect, 0.5, None, 0.05)
-                await enough.wait()
-                assert both.caller.is_open
-                assert both.server.is_open
-                both.caller.end("enough")
-                both.server.end("enough")
+            nursery.start_soon(caller.run)
+            nursery.start_soon(server.run)
+            while len(returned) < 100:
+                await trio.testing.wait_all_tasks_blocked()
+            caller.end("enough")
+            server.end("enough")
+        assert len(sipping.pieces) < 10
 
     run(main)
