@@ -29,7 +29,7 @@ interface GovernorControl {
 # Applied from top to bottom.
 struct Orders {
   forgetSessions @0 :List(Int64);
-  # Sessions (not packed). Stop all of their tasks, drop their objects, forget their kinds.
+  # Ids of sessions. Stop all of their tasks, drop their objects, forget their kinds.
 
   stopTasks @1 :List(Int64);
   stopAttempts @2 :List(UInt32);

@@ -84,7 +84,7 @@ class Background:
         self._nursery.start_soon(function, *args)
 
     def later(self, seconds: float, function: Callable[[*Ts], object], *args: *Ts) -> Timer:
-        """Calls a plain function after so many seconds."""
+        """Calls a plain function after this time."""
         scope = trio.CancelScope()
 
         async def wait() -> None:

@@ -71,7 +71,7 @@ class Asked(Generic[T]):
         self._pass_on(heir)
 
     def take(self, timeout: float | None = None) -> T:
-        """The answer, when it has come; TimeoutError after so many seconds. Raises refusals."""
+        """The answer, when it has come; TimeoutError when the time is over. Raises refusals."""
         limit = -1 if timeout is None else min(max(timeout, 0), threading.TIMEOUT_MAX)
         if not self._empty.acquire(timeout=limit):
             raise TimeoutError
@@ -257,7 +257,7 @@ class ClientCalls:
                 self._upload = upload
                 yield
             finally:
-                self._upload = before  # a single step: whoever waits finds it, if told or not
+                self._upload = before  # a single step, so that every waiting thread finds it
                 upload.over.set()
 
     def _let_upload_pass(self, due: float | None = None) -> None:

@@ -260,7 +260,7 @@ class ClientConnection:
         News are the tasks that are done, without the first `since` of them, and what
         they have made; with "glance" they are told at once, even if there are none.
 
-        Raises `TimeoutError` after so many seconds; the wait then ends on the server too.
+        Raises `TimeoutError` after the timeout; the wait then ends on the server too.
         """
         request = write_wait(Wait(session, tasks, objects, mode, since))
         return self._ask_of(session, "wait", request, read_wait_answer, timeout)

@@ -1,6 +1,6 @@
 """Frames over a stream socket: the framing of executors.
 
-A frame is its length, four bytes with the lowest first, and so many bytes. A frame is sent where
+A frame is a length of four bytes, the lowest first, and then the content. A frame is sent where
 it is said, as far as the socket takes it. Whatever one readiness of the socket has brought is
 handed over as one list of frames.
 """
@@ -103,7 +103,7 @@ class SocketLink:
     def send(self, frame: bytes) -> int:
         """Sends a frame behind all that was said; nothing after the link's end.
 
-        Gives where it ends: it has left when so much was said and is not unsent.
+        Gives where it ends: it has left when everything up to there was sent.
         """
         if len(frame) > self._limit:
             raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")

@@ -71,7 +71,7 @@ async def _send(connected: socket.socket, data: bytes) -> None:
 
 
 async def _receive(connected: socket.socket, count: int) -> bytes:
-    """Exactly so many bytes, and not one of those that follow."""
+    """Exactly this number of bytes, and none of those that follow."""
     received = b""
     while len(received) < count:
         await trio.lowlevel.wait_readable(connected)

@@ -1,4 +1,4 @@
-"""Where streams meet the program: the port of a governor, and the guests of the server's port."""
+"""Where streams meet the program: the port of a governor, and the streams of the server's port."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from typing import Final
 from rain.rpc.capnproto.values import UnreadableError
 
 DEEPEST: Final = 32
-"""So many structs may lie in each other."""
+"""How deep structs may be nested."""
 
 SPARE_WORDS: Final = 64
-"""So many more may be read than twice as many as there are."""
+"""A message may be read twice, and this many words more."""
 
 WORD: Final = 8
 POINTER: Final = Struct("<Q")
