@@ -26,8 +26,9 @@ interface ClientService {
   # `since`: of the modes `news` and `glance`: how many done tasks earlier answers to these have told
   # of, in this order. The answer tells of those after them, with what they made.
 
-  cancel @5 (session :Int64, tasks :List(Int64), objects :List(Int64), whole :Bool) -> ();
+  cancel @5 (session :Int64, tasks :List(Int64), objects :List(Int64), whole :Bool, always :Bool) -> ();
   # Nobody wants these any more, or nothing of the session (`whole`). What is unknown is ignored.
+  # Without `always` nothing ends while another call waits for something of the session.
 
   unkeep @6 (objects :List(Int64)) -> (refusal :Common.Refusal);
   # These objects of one session need not be kept any more.

@@ -81,6 +81,8 @@ struct SessionFailure {
   governor @4 :Text;        # these three are of the last attempt, as far as they are known
   startTime @5 :Text;       # RFC 3339
   duration @6 :Float64;
+  exception @7 :Data;       # of a Python function: its pickle, if it can be pickled
+  cancelled @8 :Bool;       # the task did not fail by itself: a client has cancelled it
 }
 
 # How a call of a client ends when it does not succeed; the other results are then not there.

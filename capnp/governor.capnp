@@ -120,6 +120,7 @@ struct TaskFailure {
   message @2 :Text;             # for people
   debug @3 :Text;               # a traceback, for instance
   cause @4 :Common.FailureCause;
+  exception @5 :Data;           # of a Python function: its pickle, if it can be pickled
 }
 
 # What a task has said about itself.

@@ -4,6 +4,10 @@ from rain.client import tasks as tasks
 from rain.client.client import Client
 from rain.client.constants import blob, directory, pickled
 from rain.client.data import DataObject
+from rain.client.future import Future
+from rain.client.futures.errors import CancelledError
+from rain.client.futures.methods import task
+from rain.client.futures.waiting import as_completed
 from rain.client.input import Input, InputBase, InputDir
 from rain.client.output import Output, OutputBase, OutputDir
 from rain.client.program import Program
@@ -21,9 +25,11 @@ from rain.common.errors import (
 )
 
 __all__ = [
+    "CancelledError",
     "Client",
     "ConnectionException",
     "DataObject",
+    "Future",
     "Input",
     "InputBase",
     "InputDir",
@@ -39,10 +45,12 @@ __all__ = [
     "Task",
     "TaskException",
     "TimeoutException",
+    "as_completed",
     "blob",
     "directory",
     "pickled",
     "remote",
+    "task",
     "task_session",
     "tasks",
 ]

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import cloudpickle
 
 from rain.client.data import DataObject, to_dataobj
+from rain.client.future import Future
 from rain.client.task import Task
 from rain.common.errors import RainWarning
 
@@ -24,6 +25,8 @@ PROTOCOL = 5
 
 _MODULE = "rain.executor.executor"
 _FUNCTION = "unpickle_input_object"
+_HANDLES = (DataObject, Task, Future)
+_REPLACED = frozenset(_HANDLES)  # what a subclass of these is, is asked more slowly
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes})
 _dumps = pickle.dumps
 
@@ -48,6 +51,7 @@ class _ModuleReference:
 
 
 _UNPICKLE = _Reference(_ModuleReference(), _FUNCTION)
+_UNPICKLE_FUTURE = _Reference(_ModuleReference(), "unpickle_input_future")
 _OURS = frozenset({_Reference, _ModuleReference})
 
 
@@ -87,12 +91,13 @@ def pickle_plain(
             data = _dumps(value, PROTOCOL)
             if len(data) > LARGEST_PICKLE:
                 return None
-        elif kind is Task or kind is DataObject:
+        elif kind in _REPLACED:
             if collector is None:
                 collector = InputCollector(function)
             parameter, load, content_type = positions[place]
             label = f"{parameter}{{0}}"
-            data = _placeholder(label, collector.add(label, value), load, content_type)
+            given = value.handle if kind is Future else value
+            data = placeholder(label, collector.add(label, given), load, content_type)
         else:
             return None
         pickles.append(data)
@@ -116,6 +121,8 @@ class _Finder:
     def replaced(self, value: Any) -> tuple[Any, ...]:
         label = f"{self._name}{{{self._count}}}"
         self._count += 1
+        if isinstance(value, Future):
+            return _UNPICKLE_FUTURE, (label, self._collector.add(label, value.handle))
         index = self._collector.add(label, value)
         return _UNPICKLE, (label, index, self._load, self._content_type)
 
@@ -132,7 +139,7 @@ class _PlainPickler(pickle.Pickler):
         self._finder = finder
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, DataObject | Task):
+        if isinstance(obj, _HANDLES):
             return self._finder.replaced(obj)
         if type(obj) in _OURS or obj is getattr or obj is import_module:
             return NotImplemented
@@ -147,7 +154,7 @@ class _CloudPickler(cloudpickle.Pickler):
         self._finder = finder
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, DataObject | Task):
+        if isinstance(obj, _HANDLES):
             return self._finder.replaced(obj)
         return super().reducer_override(obj)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # as above
 
@@ -164,7 +171,7 @@ def pickle_argument(
         data = _dumps(value, PROTOCOL)
     elif isinstance(value, DataObject | Task):
         label = f"{name}{{0}}"
-        data = _placeholder(label, collector.add(label, value), load, content_type)
+        data = placeholder(label, collector.add(label, value), load, content_type)
     else:
         data = _pickle_structure(value, name, collector, load, content_type)
     if len(data) > LARGEST_PICKLE:
@@ -173,6 +180,15 @@ def pickle_argument(
             f" sent with every call. {_upload(name, load)}"
         )
     return data
+
+
+def pickle_value(value: Any, collector: InputCollector, name: str) -> bytes:
+    """The pickle of an argument of a plain call, however large; data objects inside are loaded."""
+    if type(value) in _ATOMS:
+        return _dumps(value, PROTOCOL)
+    if isinstance(value, DataObject | Task):
+        return placeholder(name, collector.add(name, value), load=True)
+    return _structure(value, name, collector, load=True, content_type=None)
 
 
 def _upload(name: str, load: bool) -> str:
@@ -187,6 +203,20 @@ def _upload(name: str, load: bool) -> str:
 def _pickle_structure(
     value: Any, name: str, collector: InputCollector, load: bool, content_type: str | None
 ) -> bytes:
+    start = time.thread_time()
+    data = _structure(value, name, collector, load, content_type)
+    taken = time.thread_time() - start
+    if taken > LONGEST_PICKLING:
+        raise RainWarning(
+            f"Pickled object {name} took {taken:.1f} s of CPU time to pickle, and would with"
+            f" every call. {_upload(name, load)}"
+        )
+    return data
+
+
+def _structure(
+    value: Any, name: str, collector: InputCollector, load: bool, content_type: str | None
+) -> bytes:
     known = len(collector.objects)
     target = io.BytesIO()
     try:
@@ -195,15 +225,8 @@ def _pickle_structure(
         # What the first try has found is found again.
         del collector.objects[known:], collector.labels[known:]
         target = io.BytesIO()
-        start = time.thread_time()
         pickler: Any = _CloudPickler(target, _Finder(collector, name, load, content_type))
         pickler.dump(value)
-        taken = time.thread_time() - start
-        if taken > LONGEST_PICKLING:
-            raise RainWarning(
-                f"Pickled object {name} took {taken:.1f} s of CPU time to pickle, and would with"
-                f" every call. {_upload(name, load)}"
-            ) from None
     return target.getvalue()
 
 
@@ -211,7 +234,7 @@ _placeholders: dict[tuple[str, int, bool, str | None], bytes] = {}
 _PLACEHOLDERS_REMEMBERED = 4096
 
 
-def _placeholder(label: str, index: int, load: bool, content_type: str | None) -> bytes:
+def placeholder(label: str, index: int, load: bool, content_type: str | None = None) -> bytes:
     """The pickle of an argument that is a data object itself; equal calls have equal ones."""
     key = (label, index, load, content_type)
     data = _placeholders.get(key)

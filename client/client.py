@@ -16,6 +16,8 @@ from rain.base.silence import SILENCE_LIMIT
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
 from rain.client.failure import noting_failure
+from rain.client.futures.futures import Futures
+from rain.client.futures.methods import FutureMethods
 from rain.client.housekeeper import Closable, Housekeeper
 from rain.client.items import asked_ids, note_reports
 from rain.client.local import LocalCluster
@@ -33,7 +35,7 @@ NUMBERS_AT_MOST = 256
 """Joined sessions of which a client remembers the numbers that it has left."""
 
 
-class Client:
+class Client(FutureMethods):
     """A connection to a server. Several threads may use it.
 
     Without an address the client starts a server and governors on this machine. It stops them when
@@ -98,6 +100,7 @@ class Client:
         return client
 
     def _take_over(self, connection: Connection, cluster: Closable | None) -> None:
+        super().__init__()
         self.connection = connection
         self.housekeeper = Housekeeper(connection, cluster)
         self._numbers: dict[SessionId, SharedNumbers] = {}  # of joined sessions
@@ -149,6 +152,10 @@ class Client:
             session_id = self.connection.open_session(str(name), "", choice)
         self.housekeeper.open_sessions.add(session_id)
         return Session(self, session_id, default, str(name), choice, fuse=fuse)
+
+    def _new_futures(self) -> Futures:
+        session = self.new_session("futures", on_failure=OnFailure.CONTINUE.value)
+        return Futures(session, self.housekeeper)
 
     def join_session(self, session: int | str, *, fuse: bool = False) -> Session:
         """Joins an open session of another client, by its id or by its name.

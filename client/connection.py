@@ -46,6 +46,18 @@ class Connection(Protocol):
 
     def submit_soon(self, submission: Submission) -> None: ...
 
+    def submit_then(
+        self,
+        submission: Submission,
+        objects: Sequence[ObjectId],
+        then: Callable[[WaitAnswer | Exception], object],
+    ) -> None:
+        """Sends it, and a wait for these objects with it if there are any and nothing is uploaded.
+
+        The answer goes to `then`, in the thread of the connection.
+        """
+        ...
+
     def submit_and_wait(
         self, submission: Submission, objects: Sequence[ObjectId]
     ) -> Callable[[], WaitAnswer]:
@@ -68,6 +80,21 @@ class Connection(Protocol):
         since: int = 0,
     ) -> WaitAnswer: ...
 
+    def follow(
+        self, session: SessionId, since: int, then: Callable[[WaitAnswer | Exception], object]
+    ) -> None:
+        """Waits for "news"; they go to `then`, in the thread of the connection."""
+        ...
+
+    def ask_why(
+        self,
+        session: SessionId,
+        object_id: ObjectId,
+        then: Callable[[WaitAnswer | Exception], object],
+    ) -> None:
+        """Asks why an object has failed; what says so goes to `then`, as above."""
+        ...
+
     def cancel(
         self,
         session: SessionId,
@@ -75,6 +102,7 @@ class Connection(Protocol):
         objects: Sequence[ObjectId],
         *,
         whole: bool = False,
+        always: bool = False,
     ) -> None: ...
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None: ...
@@ -106,10 +134,10 @@ class Asking:
     `explain` makes the exception of a failed session, which names the task that failed.
     """
 
-    __slots__ = ("_explain",)
+    __slots__ = ("explain",)
 
     def __init__(self, explain: Callable[[SessionFailure], RainException]) -> None:
-        self._explain = explain
+        self.explain = explain
 
     def __enter__(self) -> None:
         return None
@@ -120,14 +148,20 @@ class Asking:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None:
-            return
+        if error is not None:
+            told = self.told(error)
+            if told is not None:
+                raise told from None
+
+    def told(self, error: BaseException) -> RainException | None:
+        """What users know an error of the connection as; None for any other error."""
         if isinstance(error, SessionFailedError):
-            raise self._explain(error.failure) from None
+            return self.explain(error.failure)
         if isinstance(error, ConnectionLostError | StartError):
-            raise ConnectionException(str(error)) from None
+            return ConnectionException(str(error))
         if isinstance(error, RefusedError | ProtocolError):
-            raise RainException(str(error)) from None
+            return RainException(str(error))
+        return None
 
 
 def connect(

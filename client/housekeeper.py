@@ -9,6 +9,7 @@ import os
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from math import inf
 from queue import Empty, SimpleQueue
@@ -53,6 +54,7 @@ class Housekeeper:
         self.connection = connection
         self.open_sessions: set[int] = set()
         self.cluster = cluster
+        self.at_close: list[Callable[[], None]] = []  # what else ends then; knows no client either
         self._collected: deque[ObjectId] = deque()
         self._collected_tasks: deque[TaskId] = deque()
         self._noted = inf  # a look was asked for, within so many seconds
@@ -110,6 +112,8 @@ class Housekeeper:
                 return
             self._closed = True
             self._notes.put(_STOP)
+            for end in self.at_close:
+                end()
             try:
                 self.connection.close()
             finally:

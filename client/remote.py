@@ -102,6 +102,12 @@ class Remote(Wrapper):
         The keywords `name`, `output`, `outputs` and `session` describe the task, unless the
         function has a parameter of this name.
         """
+        task = self.new_task(args, keywords)
+        task.session.add_task(task)
+        return task
+
+    def new_task(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Task:
+        """The task of a call, still to be added to its session."""
         name: str | None = None
         session: Session | None = None
         made = self._outputs
@@ -113,7 +119,7 @@ class Remote(Wrapper):
                 made = self._called_outputs(options.get("output"), options.get("outputs"))
         if session is None:
             session = get_active_session()
-        created_at = here(1)
+        created_at = here(2)
         told = session.functions.get(self)
         if told is None or not told.still_holds(session):
             told = session.functions[self] = ToldFunction(session, self.fn, self.__name__)

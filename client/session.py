@@ -206,10 +206,10 @@ class Session:
         """
         connection = self._connection()
         with self._asking:
-            self._submit(connection.submit_soon if soon else connection.submit, fuse)
+            self.submit_by(connection.submit_soon if soon else connection.submit, fuse)
 
-    def _submit(self, send: Callable[[Submission], T], fuse: bool | None = None) -> T | None:
-        """Gives what sending has given, None if there was nothing to send."""
+    def submit_by(self, send: Callable[[Submission], T], fuse: bool | None = None) -> T | None:
+        """Sends what is pending in this way; gives what that gave, None if there was nothing."""
         fusing = self.fuse if fuse is None else fuse
         submitted = self._outgoing.submit(send, self._has_left, fusing)
         if self._outgoing.is_asked_again:
@@ -221,11 +221,15 @@ class Session:
             self._lent.update(submission.kept)
         return sent
 
+    def drop_pending(self) -> Sequence[Task]:
+        """Forgets what is not submitted yet, since it cannot be sent; gives the tasks of it."""
+        return self._outgoing.pending.take().tasks
+
     def _submit_what_handlers_left(self, fuse: bool) -> None:
         """Signal handlers have submitted in the middle of a submit: no handler can wait for it."""
         if not self._outgoing.is_sending:
             self._outgoing.is_asked_again = False
-            self._submit(self._connection().submit, fuse)
+            self.submit_by(self._connection().submit, fuse)
 
     def _has_left(self) -> bool:
         """Whether what was interrupted while it was sent is on its way all the same."""
@@ -344,7 +348,7 @@ class Session:
         for obj in wanted:
             obj.kept = True
         try:
-            waiting = self._submit(partial(connection.submit_and_wait, objects=ids))
+            waiting = self.submit_by(partial(connection.submit_and_wait, objects=ids))
             answer = None if waiting is None else waiting()
         except RainError:
             with noting_failure(tasks), self._asking:  # which costs those nothing that go well

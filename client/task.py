@@ -319,13 +319,12 @@ def quick_task(
     inputs: tuple[DataObject, ...],
     created_at: Stack,
 ) -> Task:
-    """A task whose parts are in their final form already; the way of remote functions."""
+    """A task whose parts are in their final form; it is still to be added to its session."""
     task = _new(Task)
     outputs: list[DataObject] = []
     for output in shape.outputs:
         outputs.append(filled(new_handle(DataObject), session, output))  # noqa: PERF401 # a comprehension is one more call for each task
     _fill(task, session, shape, config, inputs, tuple(outputs), created_at)
-    session.add_task(task)
     return task
 
 

@@ -128,7 +128,7 @@ class AnswerReader:
         if result is None:
             return NOT_RUN
         if type(result) is str:
-            return Failed(result, str(words[0]) if words else "")
+            return Failed(result, str(words[0]) if words else "", exception=_exception(words))
         try:
             return [self._output(place, output) for place, output in enumerate(result)]
         except StoreError as error:
@@ -162,12 +162,19 @@ class AnswerReader:
 
 def _note(notes: list[TaskNote], task: TaskId, result: Any, words: list[Any]) -> None:
     """Debug lines, the user's notes and what was printed; the first go with a failure itself."""
-    debug, user, *printed = map(str, words)
-    logs = printed[0] if printed else ""
+    debug, user, logs = map(str, [*words, ""][:3])
     if type(result) is not str:
         notes.append(TaskNote(task, user, debug, logs))
     elif logs:
         notes.append(TaskNote(task, logs=logs))
+
+
+def _exception(words: list[Any]) -> bytes:
+    """The pickled exception of a failure, if it was sent."""
+    exception = words[3] if len(words) > 3 else b""
+    if type(exception) is not bytes:
+        raise ValueError(f"{exception!r:.200} is no pickled exception")
+    return exception
 
 
 def _is_plain(result: Any) -> TypeGuard[Outputs]:

@@ -94,7 +94,14 @@ class Endings:
             task.kind.group.leave()
         task.move(TaskMove.FAIL)
         self._outbox.update.failed.append(
-            TaskFailure(task.id, task.attempt, failure.message, failure.debug, failure.cause)
+            TaskFailure(
+                task.id,
+                task.attempt,
+                failure.message,
+                failure.debug,
+                failure.cause,
+                failure.exception,
+            )
         )
         for target in task.outputs:
             task.session.unmade[target.id] = target.kind

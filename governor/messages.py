@@ -48,6 +48,7 @@ class Failed:
     message: str
     debug: str = ""
     cause: FailureCause = FailureCause.TASK
+    exception: bytes = b""  # its pickle, for clients that use Python
 
 
 @frozen

@@ -65,6 +65,9 @@ CPUS: Final = "cpus"
 INLINE_RESULT: Final = 64 * 1024
 """Larger results are left in a file, which the governor moves into its store."""
 
+PLAIN: Final = "plain"
+"""In the config of a call: the function gets its arguments only, and no context."""
+
 LOOK_EVERY: Final = 0.001
 """An executor that is busy with short calls asks to be looked at so often (seconds)."""
 
@@ -116,9 +119,9 @@ class Call(NamedTuple):
 
 
 # An answer is [task, seconds, outputs] or, where there is more to say, [task, seconds, outputs or
-# error text, debug lines, user JSON], or [task, 0.0, nil] for a call that was not run.
-# An output is its bytes, or [what, content, content type, user
-# JSON] with one of these:
+# error text, debug lines, user JSON, what was printed, the pickled exception] without the last
+# words that are empty, or [task, 0.0, nil] for a call that was not run.
+# An output is its bytes, or [what, content, content type, user JSON] with one of these:
 BYTES: Final = 0  # content: the bytes
 FILE: Final = 1  # content: a path in the executor's own folder, to be moved away
 INPUT: Final = 2  # content: the id of an input, passed on as it is

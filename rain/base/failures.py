@@ -55,6 +55,8 @@ class SessionFailure:
     governor: str = ""  # that of the last attempt
     start_time: str = ""  # of the last attempt, as far as its start was told
     duration: float = 0.0
+    exception: bytes = b""  # of a Python function: its pickle, if it can be pickled
+    cancelled: bool = False  # the task did not fail by itself: a client has cancelled it
 
 
 def shortened(text: str) -> str:

@@ -224,6 +224,7 @@ class TaskFailure:
     message: str
     debug: str = ""
     cause: FailureCause = FailureCause.TASK
+    exception: bytes = b""  # its pickle, for clients that use Python
 
 
 @frozen

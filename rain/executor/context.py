@@ -124,12 +124,13 @@ class Context:
         if user:
             import json  # noqa: PLC0415 # as above
 
-            return ["\n".join(self._debug or ()), json.dumps(user)]
-        return [] if self._debug is None else self.last_words()
+            return [self.debug_lines, json.dumps(user)]
+        return [] if self._debug is None else [self.debug_lines, ""]
 
-    def last_words(self) -> list[str]:
-        """The debug lines of a task that has failed."""
-        return [] if self._debug is None else ["\n".join(self._debug), ""]
+    @property
+    def debug_lines(self) -> str:
+        """All lines of `debug`."""
+        return "\n".join(self._debug or ())
 
     # For nested data objects, and for the results.
 

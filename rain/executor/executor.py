@@ -20,6 +20,7 @@ from rain.base.ids import NUMBER_BITS
 from rain.common.errors import RainException
 from rain.executor.context import Context
 from rain.executor.desk import Desk
+from rain.executor.errors import pickled_error
 from rain.executor.gpus import visible_gpus
 from rain.executor.memory import Memory
 from rain.executor.modules import explained
@@ -31,6 +32,7 @@ from rain.executor.threads import Threads
 from rain.executor.values import Outputs, small_pickle, split
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from types import TracebackType
 
     from rain.common.data_instance import DataInstance
@@ -40,7 +42,7 @@ _current: Context | None = None
 _unpack: Callable[[bytes], Any] = msgpack.unpackb
 _loads = pickle.loads
 
-Answer: TypeAlias = tuple[Any, list[str] | None]
+Answer: TypeAlias = tuple[Any, list[Any] | None]
 """Outputs or error text of a call, and its words."""
 
 
@@ -53,6 +55,15 @@ def unpickle_input_object(
     if load:
         return _current.load_input(input_index, label, content_type)
     return _current.input(input_index, label, content_type)
+
+
+def unpickle_input_future(label: str, input_index: int) -> "Future[Any]":
+    """Stands in the pickle of an argument where the client had a future inside of a container."""
+    from concurrent.futures import Future  # noqa: PLC0415 # few tasks need it
+
+    future: Future[Any] = Future()
+    future.set_result(unpickle_input_object(label, input_index, load=True, content_type=None))
+    return future
 
 
 class Executor:
@@ -164,7 +175,8 @@ class Executor:
         # Whatever the user's code raises, sys.exit included, is the result of that task only.
         except BaseException as error:  # noqa: BLE001
             throw_away(context.staged or (), frozenset())
-            return _told(error) + explained(error, memory.spaces.current), context.last_words()
+            text = _told(error) + explained(error, memory.spaces.current)
+            return text, [context.debug_lines, "", "", pickled_error(error)]
         finally:
             _current = None
 
@@ -173,10 +185,11 @@ class Executor:
         function = context.function = memory.function(call.inputs[0])
         args = map(_loads, config["args"])
         named: dict[str, bytes] = config["kwargs"]
-        if named:
-            result = function(context, *args, **{key: _loads(arg) for key, arg in named.items()})
+        keywords = {key: _loads(arg) for key, arg in named.items()} if named else named
+        if protocol.PLAIN in config:
+            result = function(*args, **keywords)
         else:
-            result = function(context, *args)
+            result = function(context, *args, **keywords)
         kinds, one_pickle = memory.outputs_of[call.kind]
         encodings = config["encode_outputs"]
         unit = self._unit

@@ -33,11 +33,12 @@ def take_printed() -> Said | None:
     return said
 
 
-def with_printed(result: Any, words: list[str] | None, said: Said) -> tuple[Any, list[str]]:
+def with_printed(result: Any, words: list[Any] | None, said: Said) -> tuple[Any, list[Any]]:
     """An answer with what was printed; an error shows the end of it."""
     if isinstance(result, str):
         result = result.rstrip("\n") + last_words(*said)
-    return result, [*(words or ("", "")), as_logs(*said)]
+    debug, user, *more = words or ("", "")
+    return result, [debug, user, as_logs(*said), *more[1:]]
 
 
 def _flush_what_c_holds_back() -> None:

@@ -76,6 +76,7 @@ class Unit:
         self._lines: list[str] = []
         self._notes: list[str] = []
         self._failed = False
+        self._exception = b""  # of the call that has failed
 
     # The calls.
 
@@ -155,11 +156,12 @@ class Unit:
 
     # What they say.
 
-    def called(self, result: Any, words: list[str] | None) -> None:
+    def called(self, result: Any, words: list[Any] | None) -> None:
         """The running call is done, with its outputs or an error text."""
         self._failed = isinstance(result, str)
         if words:
-            self._note(*words)
+            self._note(*words[:2])
+            self._exception = words[3] if len(words) > 3 else b""
         if not self._failed:
             self._name_origins(result)
         made, self._made = self._made, None
@@ -176,13 +178,15 @@ class Unit:
         if user:
             self._notes.append(f'"{self._place}": {user}')
 
-    def answer(self, result: Any) -> tuple[Any, list[str] | None]:
+    def answer(self, result: Any) -> tuple[Any, list[Any] | None]:
         """The outputs of the last call, or the error text of the one that has failed; the words."""
-        words = ["\n".join(self._lines), "{" + ", ".join(self._notes) + "}" if self._notes else ""]
+        notes = "{" + ", ".join(self._notes) + "}" if self._notes else ""
+        words: list[Any] = ["\n".join(self._lines), notes]
         if isinstance(result, str):
             inner = self._calls[self._place - 1]
             name = self.memory.task_kinds[inner.kind].name
-            return failure_inside(inner.task, name, self._place, len(self._calls), result), words
+            text = failure_inside(inner.task, name, self._place, len(self._calls), result)
+            return text, [*words, "", self._exception]
         return result, words if self._lines or self._notes else None
 
     def _name_origins(self, outputs: list[Any]) -> None:

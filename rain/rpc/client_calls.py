@@ -173,6 +173,10 @@ class ClientCalls:
     def make(self, asked: Asked[T], due: float | None = None) -> None:
         """Makes a call; `TimeoutError` if what another thread uploads takes until it is due."""
         self._let_upload_pass(due)
+        self.make_now(asked)
+
+    def make_now(self, asked: Asked[T]) -> None:
+        """Makes a call that names nothing of a submission that another thread uploads."""
         self._check_open()
         self._caller.peer.say(asked.calls)
 

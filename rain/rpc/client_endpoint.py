@@ -177,6 +177,22 @@ class ClientConnection:
         asked, uploads = self._sending.prepare(submission, (), _nothing)
         self._make_soon(session, asked, uploads)
 
+    def submit_then(
+        self,
+        submission: Submission,
+        objects: Sequence[ObjectId],
+        then: Callable[[WaitAnswer | Exception], object],
+    ) -> None:
+        """Sends a submission; its answer goes to `then`, in the thread of the connection.
+
+        With objects it is answered when these are finished, unless something must be uploaded: then
+        the answer is empty, and comes as soon as the submission is accepted. Raises what keeps it
+        from being sent.
+        """
+        asked, uploads = self._sending.prepare(submission, objects, read_wait_answer)
+        asked.leave_to(then)
+        self._sending.make(asked, uploads)
+
     def submit_and_wait(
         self, submission: Submission, objects: Sequence[ObjectId]
     ) -> Callable[[], WaitAnswer]:
@@ -265,6 +281,34 @@ class ClientConnection:
         request = write_wait(Wait(session, tasks, objects, mode, since))
         return self._ask_of(session, "wait", request, read_wait_answer, timeout)
 
+    def follow(
+        self, session: SessionId, since: int, then: Callable[[WaitAnswer | Exception], object]
+    ) -> None:
+        """Waits for "news" of a session; they go to `then`, in the thread of the connection."""
+        request = write_wait(Wait(session, (), (), "news", since))
+        self._leave_answer("wait", request, read_wait_answer, then)
+
+    def ask_why(
+        self,
+        session: SessionId,
+        object_id: ObjectId,
+        then: Callable[[WaitAnswer | Exception], object],
+    ) -> None:
+        """Asks why an object will not be made; `SessionFailedError` goes to `then`, as above."""
+        request = write_wait(Wait(session, (), (object_id,), "all", 0))
+        self._leave_answer("wait", request, read_wait_answer, then)
+
+    def _leave_answer(
+        self,
+        method: str,
+        request: Fields,
+        read: Callable[[Fields], T],
+        then: Callable[[T | Exception], object],
+    ) -> None:
+        asked = self._calls.prepare(method, [request], read)
+        asked.leave_to(then)
+        self._calls.make_now(asked)  # the thread of the connection must not wait
+
     def cancel(
         self,
         session: SessionId,
@@ -272,9 +316,13 @@ class ClientConnection:
         objects: Sequence[ObjectId],
         *,
         whole: bool = False,
+        always: bool = False,
     ) -> None:
-        """Nobody wants these any more, or nothing of the session. Is not told what came of it."""
-        self._calls.tell("cancel", write_cancel(Cancel(session, tasks, objects, whole)))
+        """Nobody wants these any more, or nothing of the session. Is not told what came of it.
+
+        Unless it is for `always`, nothing ends while another call waits for something of it.
+        """
+        self._calls.tell("cancel", write_cancel(Cancel(session, tasks, objects, whole, always)))
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
         """Nobody here has handles of these any more. Is not told what comes of it."""

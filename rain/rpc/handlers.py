@@ -97,8 +97,9 @@ class ClientHandler(Protocol):
         objects: Sequence[ObjectId],
         *,
         whole: bool,
+        always: bool,
     ) -> None:
-        """Who waited for these, or for the whole session, was interrupted. There is no answer."""
+        """The client does not want these, or nothing of the session. There is no answer."""
         ...
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:

@@ -112,7 +112,9 @@ class ServedClient:
         )
 
     def _cancel(self, asked: Cancel, call: IncomingCall) -> None:
-        self._handler.cancel(asked.session, asked.tasks, asked.objects, whole=asked.whole)
+        self._handler.cancel(
+            asked.session, asked.tasks, asked.objects, whole=asked.whole, always=asked.always
+        )
         call.answer()
 
     def _handles_gone(self, gone: HandlesGone, call: IncomingCall) -> None:

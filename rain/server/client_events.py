@@ -125,14 +125,17 @@ def _cancel(state: State, event: Cancelled) -> None:
     session = state.graph.sessions.get(event.session)
     if session is None or session.client.id != event.client or session.failure is not None:
         return
+    if not event.always and any(wait.mode not in following.MODES for wait in session.waits):
+        return
+    why = failing.CANCELLED if event.always else failing.INTERRUPTED
     if event.whole:
-        failing.cancel(state, session, session.tasks.values())
+        failing.cancel(state, session.tasks.values(), why)
         return
     tasks = [session.tasks.get(task_id) for task_id in event.tasks]
     for object_id in event.objects:
         data_object = session.objects.get(object_id)
         tasks.append(None if data_object is None else data_object.producer)
-    failing.cancel(state, session, [task for task in tasks if task is not None])
+    failing.cancel(state, [task for task in tasks if task is not None], why)
 
 
 def go_on(state: State) -> None:

@@ -14,13 +14,14 @@ from rain.base.failures import FailedAttempt, FailureCause, SessionFailure, shor
 from rain.base.moments import rfc3339
 from rain.base.states import TaskMove
 from rain.base.wire import TaskFailure
-from rain.graph import DataObject, Governor, Session, Task, failing, planning
+from rain.graph import DataObject, Governor, Task, failing, planning
 from rain.graph.cancelling import unwanted
 from rain.server import following, tries, waiting
 from rain.server.sessions import fail_session
 from rain.server.state import State
 
-CANCELLED = "it was cancelled: the call that waited for it was interrupted"
+CANCELLED = "it was cancelled"
+INTERRUPTED = "it was cancelled: the call that waited for it was interrupted"
 
 
 def attempt_failed(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
@@ -42,7 +43,8 @@ def attempt_failed(state: State, governor: Governor, task: Task, failure: TaskFa
         _remember(task, made)
         state.news.unplanned[task] = None
     else:
-        give_up(state, task, _verdict(state, task, made, made.message))
+        verdict = _verdict(state, task, made, made.message)
+        give_up(state, task, evolve(verdict, exception=failure.exception))
 
 
 def governor_lost(state: State, task: Task, address: str, cause: str) -> None:
@@ -98,16 +100,12 @@ def skip_hopeless(state: State, tasks: Iterable[Task]) -> None:
                 pass_on(state, failing.fail([task], failure))
 
 
-def cancel(state: State, session: Session, targets: Iterable[Task]) -> None:
-    """Nobody wants these any more: they end, with all that served nothing else.
-
-    While anybody waits for something of the session, it goes on.
-    """
-    if session.waits:
-        return
+def cancel(state: State, targets: Iterable[Task], why: str) -> None:
+    """Nobody wants these any more: they end, with all that served nothing else."""
     tasks = unwanted(targets)
     if tasks:
-        pass_on(state, failing.fail(tasks, SessionFailure(CANCELLED, task=tasks[0].id)))
+        failure = SessionFailure(why, task=tasks[0].id, cancelled=True)
+        pass_on(state, failing.fail(tasks, failure))
 
 
 def _has_another_try(state: State, task: Task, failed: FailedAttempt) -> bool:

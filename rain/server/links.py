@@ -246,8 +246,9 @@ class ConnectedClient:
         objects: Sequence[ObjectId],
         *,
         whole: bool,
+        always: bool,
     ) -> None:
-        event = Cancelled(self.id, session, tuple(tasks), tuple(objects), whole)
+        event = Cancelled(self.id, session, tuple(tasks), tuple(objects), whole, always)
         self.links.inbox.from_client(event)
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:

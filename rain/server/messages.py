@@ -123,13 +123,17 @@ class Unkept:
 
 @frozen
 class Cancelled:
-    """A client was interrupted as it waited for these, or for the whole session; never answered."""
+    """A client does not want these any more, or nothing of the session; never answered.
+
+    Unless it is for `always`, the session goes on while anybody waits for something of it.
+    """
 
     client: ClientId
     session: SessionId
     tasks: tuple[TaskId, ...]
     objects: tuple[ObjectId, ...]
     whole: bool
+    always: bool
 
 
 @frozen

@@ -34,6 +34,8 @@ from rain.base.wire import (
 from rain.client import Client
 from rain.client.session import Session
 
+Then = Callable[[WaitAnswer | Exception], object]
+
 
 class FakeConnection:
     """Implements `rain.client.connection.Connection`."""
@@ -55,6 +57,10 @@ class FakeConnection:
         self.done: list[int] = []  # tasks, in the order of their ends; told to who follows
         self.failed_tasks: set[int] = set()  # those of them
         self.cancelled: list[tuple[list[int], list[int], bool]] = []
+        self.always = False
+        self.answers: list[tuple[list[ObjectId], Then]] = []
+        self.followed: list[tuple[int, Then]] = []
+        self.asked_why: list[tuple[ObjectId, Then]] = []
         self.errors: dict[str, BaseException] = {}
         self.failures: dict[int, SessionFailure] = {}
         self.on_unkeep: Callable[[], None] = lambda: None
@@ -161,9 +167,35 @@ class FakeConnection:
         objects: Sequence[ObjectId],
         *,
         whole: bool = False,
+        always: bool = False,
     ) -> None:
         self._called("cancel")
         self.cancelled.append((list(tasks), list(objects), whole))
+        self.always = always
+
+    def submit_then(
+        self,
+        submission: Submission,
+        objects: Sequence[ObjectId],
+        then: Callable[[WaitAnswer | Exception], object],
+    ) -> None:
+        self.submit(submission)
+        self.answers.append((list(objects), then))
+
+    def follow(
+        self, session: SessionId, since: int, then: Callable[[WaitAnswer | Exception], object]
+    ) -> None:
+        self._called("follow")
+        self.followed.append((since, then))
+
+    def ask_why(
+        self,
+        session: SessionId,
+        object_id: ObjectId,
+        then: Callable[[WaitAnswer | Exception], object],
+    ) -> None:
+        self._called("ask_why")
+        self.asked_why.append((object_id, then))
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
         self._called("handles_gone")

@@ -199,8 +199,30 @@ class Path:
         objects: Sequence[ObjectId],
         *,
         whole: bool = False,
+        always: bool = False,
     ) -> None:
         raise AssertionError("nobody is interrupted here")
+
+    def submit_then(
+        self,
+        submission: Submission,
+        objects: Sequence[ObjectId],
+        then: Callable[[WaitAnswer | Exception], object],
+    ) -> None:
+        raise AssertionError("nobody uses futures here")
+
+    def follow(
+        self, session: SessionId, since: int, then: Callable[[WaitAnswer | Exception], object]
+    ) -> None:
+        raise AssertionError("nobody uses futures here")
+
+    def ask_why(
+        self,
+        session: SessionId,
+        object_id: ObjectId,
+        then: Callable[[WaitAnswer | Exception], object],
+    ) -> None:
+        raise AssertionError("nobody uses futures here")
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
         """Left to the end of the session: a thread tells it, some time, which cannot be counted."""

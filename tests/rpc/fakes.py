@@ -111,8 +111,9 @@ class FakeClient:
         objects: Sequence[ObjectId],
         *,
         whole: bool,
+        always: bool,
     ) -> None:
-        self.server.journal.write("cancel", session, list(tasks), list(objects), whole)
+        self.server.journal.write("cancel", session, list(tasks), list(objects), whole, always)
 
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:
         data = self.server.data.get(object_id)

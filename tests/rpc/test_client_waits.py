@@ -110,7 +110,7 @@ def test_a_cancellation_comes_behind_the_end_of_the_wait_that_was_interrupted() 
 
     names = [entry[0] for entry in server.journal.entries]
     assert names.index("abandoned") < names.index("cancel")
-    assert server.journal.named("cancel") == [(SESSION, [], [OBJECT], False)]
+    assert server.journal.named("cancel") == [(SESSION, [], [OBJECT], False, False)]
 
 
 @pytest.mark.parametrize("end", ["timeout", "close"])

@@ -119,9 +119,10 @@ class FakeClient:
         *tasks: TaskId,
         objects: tuple[ObjectId, ...] = (),
         whole: bool = False,
+        always: bool = False,
     ) -> None:
-        """Is interrupted while it waits."""
-        self.world.turn(Cancelled(self.id, session, tasks, objects, whole))
+        """Is interrupted while it waits, or cancels these whoever waits for something."""
+        self.world.turn(Cancelled(self.id, session, tasks, objects, whole, always))
 
     def drop(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> None:
         """Has no handles of these any more."""

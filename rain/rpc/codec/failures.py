@@ -67,6 +67,8 @@ def write_session_failure(failure: SessionFailure) -> Fields:
         "governor": clean(failure.governor),
         "startTime": failure.start_time,
         "duration": failure.duration,
+        "exception": failure.exception,
+        "cancelled": failure.cancelled,
     }
 
 
@@ -80,4 +82,6 @@ def read_session_failure(fields: Fields) -> SessionFailure:
         fields["governor"],
         fields["startTime"],
         fields["duration"],
+        fields["exception"],
+        fields["cancelled"],
     )

@@ -27,12 +27,16 @@ class Wait:
 
 @frozen
 class Cancel:
-    """Nobody wants these any more, or nothing of the session."""
+    """Nobody wants these any more, or nothing of the session.
+
+    Unless it is for `always`, nothing ends while another call waits for something of the session.
+    """
 
     session: SessionId
     tasks: Sequence[TaskId]
     objects: Sequence[ObjectId]
-    whole: bool
+    whole: bool = False
+    always: bool = False
 
 
 @frozen
@@ -99,11 +103,14 @@ def write_cancel(cancel: Cancel) -> Fields:
         "tasks": cancel.tasks,
         "objects": cancel.objects,
         "whole": cancel.whole,
+        "always": cancel.always,
     }
 
 
 def read_cancel(fields: Fields) -> Cancel:
-    return Cancel(fields["session"], fields["tasks"], fields["objects"], fields["whole"])
+    return Cancel(
+        fields["session"], fields["tasks"], fields["objects"], fields["whole"], fields["always"]
+    )
 
 
 def write_handles_gone(gone: HandlesGone) -> Fields:

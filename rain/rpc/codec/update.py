@@ -83,12 +83,18 @@ def _write_failure(failure: TaskFailure) -> Fields:
         "message": shown(failure.message),
         "debug": shown(failure.debug),
         "cause": write_cause(failure.cause),
+        "exception": failure.exception,
     }
 
 
 def _read_failure(row: Fields) -> TaskFailure:
     return TaskFailure(
-        TaskId(row["task"]), row["attempt"], row["message"], row["debug"], read_cause(row["cause"])
+        TaskId(row["task"]),
+        row["attempt"],
+        row["message"],
+        row["debug"],
+        read_cause(row["cause"]),
+        row["exception"],
     )
 
 

@@ -1,0 +1,189 @@
+"""A future: the result of a call that runs on the cluster."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable, Generator
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
+
+from rain.common.content_type import decode_value
+from rain.common.errors import RainException
+
+if TYPE_CHECKING:
+    from rain.client.data import DataObject
+    from rain.client.results import Result
+    from rain.client.task import Task
+
+T = TypeVar("T")
+
+_NOT_LOADED = object()
+
+
+class Home(Protocol):
+    """What all futures of a client share."""
+
+    def send(self, *, awaited: bool = False) -> None:
+        """Sends all calls that were not sent yet; somebody waits for one of them if `awaited`."""
+        ...
+
+    def cancel(self, handle: DataObject) -> None:
+        """Nobody wants this result."""
+        ...
+
+    def fetch(self, handle: DataObject) -> Any:
+        """The value of a result that has not come by itself."""
+        ...
+
+    def call_back(self, fn: Callable[[Any], object], future: object) -> None:
+        """Calls a user's function with a future, in a thread of the client."""
+        ...
+
+
+class Future(concurrent.futures.Future[T]):
+    """The result of a call, which may not be there yet.
+
+    It is a `concurrent.futures.Future`, so `concurrent.futures.wait` and everything else that takes
+    those takes it. In asyncio and in trio, `await future` gives the result.
+
+    As an argument of another call it stands for its result, which goes from governor to governor
+    without a visit here. The cluster keeps the result as long as the future exists.
+    """
+
+    def __init__(self, home: Home, handle: DataObject, task: Task | None) -> None:
+        super().__init__()
+        self.home = home
+        self.handle = handle
+        self.task = task
+        self._delivered: Result | None = None  # a small result that came with the news
+        self._value: Any = _NOT_LOADED
+        self._is_over = False  # the server has said that it is done
+
+    # What users ask.
+
+    def result(self, timeout: float | None = None) -> T:
+        """Waits until the call is done, and gives what it returned or raises what it raised.
+
+        `TimeoutError` after `timeout` seconds; the call goes on. Ctrl-C cancels the call.
+        """
+        if self._value is _NOT_LOADED:
+            self._wait(super().result, timeout)
+            value = self._load()
+            if self._value is _NOT_LOADED:  # else another thread was faster, and has given its own
+                self._value = value
+            self._delivered = None
+        result: T = self._value
+        return result
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Waits until the call is done, and gives what it raised, or None."""
+        error: BaseException | None = self._wait(super().exception, timeout)
+        return error
+
+    def cancel(self) -> bool:
+        """Cancels the call, also when it runs already; False when it is done.
+
+        Calls that need its result are cancelled with it.
+        """
+        if not super().cancel():
+            return False
+        self.set_running_or_notify_cancel()  # tells those who wait
+        self.home.cancel(self.handle)
+        return True
+
+    def add_done_callback(self, fn: Callable[[Self], object]) -> None:
+        """Calls a function with this future when it is done; at once if it is done already.
+
+        Otherwise a thread of the client calls it, one function after the other.
+        """
+        if self.done():
+            fn(self)
+        else:
+            super().add_done_callback(partial(self.home.call_back, fn))
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        if not self._is_over:
+            self.home.send(awaited=True)
+        from rain.client.in_loops import wait_for  # noqa: PLC0415 # needs asyncio and trio
+
+        return wait_for(self).__await__()
+
+    @property
+    def name(self) -> str:
+        """The name of the call, or of what was put."""
+        return (self.handle.label if self.task is None else self.task.name) or ""
+
+    @property
+    def status(self) -> str:
+        """ "pending", "finished", "error" or "cancelled"."""
+        if not self.done():
+            return "pending"
+        if self.cancelled():
+            return "cancelled"
+        return "finished" if super().exception() is None else "error"
+
+    # What the client tells it.
+
+    def deliver(self, delivered: Result) -> None:
+        """The result itself has come, before the news that it is there or after."""
+        if self._value is _NOT_LOADED:
+            self._delivered = delivered
+
+    def note_finished(self) -> None:
+        """The call has finished, unless it was cancelled here meanwhile."""
+        self._note(partial(self.set_result, _NOT_LOADED))  # type: ignore[arg-type] # pyright: ignore[reportArgumentType] # `result` never gives it out
+
+    def note_failed(self, error: BaseException) -> None:
+        """The call will have no result, unless it was cancelled here meanwhile."""
+        self._note(partial(self.set_exception, error))
+
+    def when_done(self, then: Callable[[concurrent.futures.Future[T]], object]) -> None:
+        """Calls a function that never blocks, in the thread that finds out."""
+        super().add_done_callback(then)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether `result` gives its answer without asking the cluster."""
+        return (
+            self._value is not _NOT_LOADED
+            or self._delivered is not None
+            or (self.done() and (self.cancelled() or super().exception() is not None))
+        )
+
+    def _note(self, end: Callable[[], None]) -> None:
+        self._is_over = True
+        try:
+            end()
+        except concurrent.futures.InvalidStateError:
+            if not self.cancelled():
+                raise
+
+    def _wait(self, ask: Callable[[float | None], Any], timeout: float | None) -> Any:
+        if not self._is_over:
+            self.home.send(awaited=True)
+        try:
+            return ask(timeout)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+
+    def _load(self) -> Any:
+        delivered = self._delivered
+        if delivered is None:
+            return self.home.fetch(self.handle)
+        data, content_type = delivered
+        return decode_value(data, content_type or self.handle.content_type)
+
+    def __reduce__(self) -> NoReturn:
+        raise RainException(
+            f"{self!r} cannot be pickled: give it to a call as an argument, or in a list or a"
+            " dictionary that is one"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Future {self.name!r} {self.status}>"
+
+    def _repr_html_(self) -> str:
+        """The picture of it in notebooks."""
+        return f"<b>Future</b> <code>{escape(self.name)}</code> <i>{self.status}</i>"

@@ -1,0 +1,48 @@
+"""The functions that users want to be called when a future is done: a thread of their own."""
+
+import logging
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+Callback = Callable[[Any], object]
+
+_log = logging.getLogger("rain.client")
+
+
+class Callbacks:
+    """Calls functions one after the other, in a thread that starts with the first.
+
+    The thread that hears the server cannot do that: a function may wait for another future.
+    """
+
+    def __init__(self) -> None:
+        self._due: SimpleQueue[tuple[Callback, object] | None] = SimpleQueue()
+        self._starting = threading.Lock()
+        self._has_started = False
+
+    def put(self, fn: Callback, future: object) -> None:
+        """The function shall be called with the future."""
+        self._due.put((fn, future))
+        if not self._has_started:
+            with self._starting:
+                if not self._has_started:
+                    self._has_started = True
+                    threading.Thread(
+                        target=self._work, name="rain-client-callbacks", daemon=True
+                    ).start()
+
+    def stop(self) -> None:
+        """Ends the thread when it has called all that was due until now."""
+        self._due.put(None)
+
+    def _work(self) -> None:
+        while (due := self._due.get()) is not None:
+            fn, future = due
+            try:
+                fn(future)
+            # The user's function may raise anything; those of others are called all the same.
+            except Exception:  # noqa: BLE001
+                _log.exception("a callback of %r has failed", future)
+            del due, fn, future  # the queue may be empty for long

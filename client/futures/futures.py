@@ -1,0 +1,238 @@
+"""What all futures of a client share: their session, what is to be sent, and what is heard.
+
+Calls are gathered and sent together: when there are `SENT_AT` of them, when somebody waits, or
+after a millisecond. The server is asked once for news of the session; as soon as calls are
+done it answers, small results included, and is asked for more. The thread of the connection takes
+the news, so it must not wait here for anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakMethod, WeakValueDictionary
+
+from rain.base.errors import ConnectionLostError, RainError, SessionFailedError
+from rain.base.failures import SessionFailure
+from rain.base.ids import ObjectId, SessionId
+from rain.base.wire import Submission, WaitAnswer
+from rain.client.data import DataObject, constant_object
+from rain.client.future import Future
+from rain.client.futures.callbacks import Callback, Callbacks
+from rain.client.futures.errors import error_of
+from rain.client.futures.options import Options
+from rain.client.futures.plain import Function, PlainCalls
+from rain.client.futures.sender import Sender
+from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.shapes import ObjectShape
+from rain.common.content_type import encode_value
+from rain.common.errors import RainException
+
+if TYPE_CHECKING:
+    from rain.client.housekeeper import Housekeeper
+    from rain.client.session import Session
+
+T = TypeVar("T")
+
+SENT_AT = 1000
+"""Calls that are sent at once: the cluster works on them while the next ones are made."""
+
+
+class Futures:
+    """The futures of one client."""
+
+    def __init__(self, session: Session, housekeeper: Housekeeper) -> None:
+        self.session = session
+        self._callbacks = Callbacks()
+        self._calls = PlainCalls(session)
+        self._sender = Sender(WeakMethod(self.send))
+        housekeeper.at_close += [self._sender.stop, self._callbacks.stop]
+        self._connection = housekeeper.connection
+        self._id = SessionId(session.session_id)
+        self._all: WeakValueDictionary[int, Future[Any]] = WeakValueDictionary()  # by object
+        self._open: set[ObjectId] = (
+            set()
+        )  # of those that the server still works on, also when dropped
+        self._heard = 0  # of how many tasks the news have told
+        self._follows = False  # the server was asked for news
+        self._unsent = 0  # about
+
+    # Making them.
+
+    def call(
+        self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
+    ) -> Future[Any]:
+        """The future of a call, which is sent soon."""
+        task = self._calls.new_task(fn, args, keywords, options)
+        output = task.output
+        output.kept = True
+        future: Future[Any] = Future(self, output, task)
+        self._all[output.packed_id] = future
+        self._open.add(output.packed_id)
+        # Another thread may send it now, and hear of its end.
+        self.session.add_task(task)
+        self._unsent += 1
+        if self._unsent >= SENT_AT:
+            self.send()
+        else:
+            self._sender.soon()
+        return future
+
+    def put(self, value: T, name: str) -> Future[T]:
+        """A future of a value that is here."""
+        data = encode_value(value, "pickle")
+        handle = constant_object(self.session, ObjectShape(name, "pickle"), data)
+        future: Future[T] = Future(self, handle, None)
+        self.send()
+        _note_finished(future)  # the server has it, or says with the next answer that it refused
+        return future
+
+    # Sending.
+
+    def send(self, *, awaited: bool = False) -> None:
+        """Sends all calls that were not sent yet. What cannot be sent has failed.
+
+        A single call that is awaited takes the wait for its result along, which saves messages.
+        """
+        self._unsent = 0
+        self._sender.sent()
+        try:
+            self.session.submit_by(self._submit_awaited if awaited else self._submit)
+        except (RainError, RainException) as error:
+            told = self._told(error)
+            for task in self.session.drop_pending():
+                self._fail(task.output.packed_id, told)
+
+    def _submit(self, submission: Submission) -> None:
+        outputs = submission.tasks.outputs
+        self._connection.submit_then(submission, (), partial(self._answered, outputs))
+        if not self._follows:
+            self._follow()
+
+    def _submit_awaited(self, submission: Submission) -> None:
+        outputs = submission.tasks.outputs
+        if len(outputs) != 1:
+            self._submit(submission)
+            return
+        self._connection.submit_then(submission, outputs, partial(self._arrived, outputs))
+
+    def _answered(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception) -> None:
+        """The answer to a submission: refused, all of its calls have failed."""
+        if isinstance(answer, Exception):
+            told = self._told(answer)
+            for object_id in outputs:
+                self._fail(object_id, told)
+
+    def _arrived(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception) -> None:
+        """The answer to the submission of a call that is awaited."""
+        if isinstance(answer, SessionFailedError):
+            for object_id in outputs:
+                self._failed(object_id, answer)
+        elif isinstance(answer, Exception):
+            self._answered(outputs, answer)
+        elif answer.objects:
+            self._take_in(answer)
+        elif not self._follows:  # something was uploaded with it, and it is not awaited
+            self._follow()
+
+    def cancel(self, handle: DataObject) -> None:
+        """Nobody wants this result, nor that of any call that needs it."""
+        self.send()
+        self._connection.cancel(self._id, [], [handle.packed_id], always=True)
+
+    def call_back(self, fn: Callback, future: object) -> None:
+        """Calls a user's function with a future, in a thread of the client."""
+        self._callbacks.put(fn, future)
+
+    def fetch(self, handle: DataObject) -> Any:
+        """The value of a result that did not come with the news."""
+        return self.session.fetch(handle).load()
+
+    # Hearing: in the thread of the connection.
+
+    def _follow(self) -> None:
+        self._follows = True
+        try:
+            self._connection.follow(self._id, self._heard, _weakly(WeakMethod(self._news)))
+        except ConnectionLostError as error:
+            self._news(error)
+
+    def _news(self, answer: WaitAnswer | Exception) -> None:
+        if isinstance(answer, Exception):
+            told = self._told(answer)
+            for object_id in list(self._open):
+                self._fail(object_id, told)
+            return
+        self._heard += len(answer.tasks)
+        self._take_in(answer)
+        self._follows = False
+        if self._open:  # else with the next submission
+            self._follow()
+
+    def _take_in(self, answer: WaitAnswer) -> None:
+        """Results, and what is done or has failed."""
+        delivery = answer.delivery
+        for place, object_id in enumerate(delivery.ids):
+            future = self._all.get(object_id)
+            if future is not None and len(delivery.data[place]) == delivery.sizes[place]:
+                future.deliver((delivery.data[place], delivery.content_types[place]))
+        failed = set(answer.failed)
+        for object_id in answer.objects:
+            if object_id not in self._open:
+                continue  # it was made again, or was cancelled
+            future = self._all.get(object_id)
+            if future is None:
+                self._open.discard(object_id)
+            elif object_id in failed:
+                self._ask_why(object_id)
+            else:
+                self._open.discard(object_id)
+                _note_finished(future)
+
+    def _ask_why(self, object_id: ObjectId) -> None:
+        then = partial(self._failed, object_id)
+        try:
+            self._connection.ask_why(self._id, object_id, then)
+        except ConnectionLostError as error:
+            then(error)
+
+    def _failed(self, object_id: ObjectId, answer: WaitAnswer | Exception) -> None:
+        """Why a call has failed."""
+        failure = answer.failure if isinstance(answer, SessionFailedError) else None
+        if failure is not None:
+            self._fail(object_id, self._error(failure))
+        elif isinstance(answer, Exception):
+            self._fail(object_id, self._told(answer))
+
+    def _fail(self, object_id: ObjectId, error: BaseException) -> None:
+        self._open.discard(object_id)
+        future = self._all.get(object_id)
+        if future is not None:
+            if future.task is not None:
+                future.task.known_state = TaskState.failed
+            future.note_failed(error)
+
+    def _error(self, failure: SessionFailure) -> BaseException:
+        return error_of(failure, self.session.asking().explain(failure))
+
+    def _told(self, error: Exception) -> Exception:
+        return self.session.asking().told(error) or error
+
+
+def _weakly(method: WeakMethod[Callable[[Any], None]]) -> Callable[[Any], None]:
+    """The connection must not keep a client alive that nobody has any more."""
+
+    def call(answer: object) -> None:
+        alive = method()
+        if alive is not None:
+            alive(answer)
+
+    return call
+
+
+def _note_finished(future: Future[Any]) -> None:
+    if future.task is not None:
+        future.task.known_state = TaskState.finished
+    future.handle.known_state = DataObjectState.finished
+    future.note_finished()

@@ -1,0 +1,214 @@
+"""What a client offers for plain functions: `submit`, `map`, `put`, and waiting for results."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+
+from rain.client.future import Future
+from rain.client.futures import waiting
+from rain.client.futures.options import NO_OPTIONS, Options
+from rain.client.futures.task_function import TaskFunction
+
+if TYPE_CHECKING:
+    from rain.client.futures.futures import Futures
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Submitting:
+    """Calls of functions with the same options; `Client.options` makes it."""
+
+    def __init__(self, opened: Callable[[], Futures], options: Options) -> None:
+        self._opened = opened
+        self._options = options
+
+    # Of arguments that are futures the function gets the values, which no signature can say. So
+    # calls with a future among the first arguments are not checked.
+    @overload
+    def submit(
+        self, fn: Callable[..., T], a: Future[Any], /, *args: Any, **kwargs: Any
+    ) -> Future[T]: ...
+    @overload
+    def submit(
+        self, fn: Callable[..., T], a: Any, b: Future[Any], /, *args: Any, **kwargs: Any
+    ) -> Future[T]: ...
+    @overload
+    def submit(
+        self, fn: Callable[..., T], a: Any, b: Any, c: Future[Any], /, *args: Any, **kwargs: Any
+    ) -> Future[T]: ...
+
+    @overload
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]: ...
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Calls a function on the cluster, and gives the future of its result at once.
+
+        The function and its arguments are sent as they are now. Anything that can be called will
+        do: a lambda, a method, a class. Futures among the arguments are waited for, and the
+        function gets their values; inside of lists or other objects they stay futures.
+
+        >>> from rain.client import Client
+        >>> with Client(cpus=1) as client:
+        ...     client.submit(pow, 2, 10).result()
+        1024
+        """
+        return self._opened().call(fn, args, kwargs, self._options)
+
+    def map(self, fn: Callable[..., T], /, *iterables: Iterable[Any]) -> list[Future[T]]:
+        """Calls a function for each item, or for each tuple of items; gives the futures in order.
+
+        >>> from rain.client import Client
+        >>> with Client(cpus=1) as client:
+        ...     client.gather(client.map(pow, [2, 3], [3, 2]))
+        [8, 9]
+        """
+        if not iterables:
+            raise TypeError("map needs at least one iterable")
+        futures = self._opened()
+        options = self._options
+        made = [futures.call(fn, args, {}, options) for args in zip(*iterables, strict=False)]
+        futures.send()
+        return made
+
+    def __repr__(self) -> str:
+        return f"<Submitting {self._options}>"
+
+
+class FutureMethods(Submitting):
+    """The part of a client that speaks of plain functions and futures."""
+
+    def __init__(self) -> None:
+        super().__init__(self._open_futures, NO_OPTIONS)
+        self._opening = threading.Lock()
+        self._futures: Futures | None = None
+
+    def _open_futures(self) -> Futures:
+        """The futures of this client; they begin with the first call."""
+        futures = self._futures
+        if futures is None:
+            with self._opening:
+                futures = self._futures = self._futures or self._new_futures()
+        return futures
+
+    def _new_futures(self) -> Futures:
+        raise NotImplementedError
+
+    def options(
+        self,
+        *,
+        name: str | None = None,
+        cpus: int = 1,
+        memory: int | str | None = None,
+        resources: Mapping[str, int | str] | None = None,
+        duration: float | None = None,
+        constraints: Mapping[str, object] | None = None,
+        tries: int = 1,
+    ) -> Submitting:
+        """Options for calls: `client.options(cpus=4).submit(f, x)`.
+
+        Args:
+            name: what the dashboard calls them; by default the name of the function.
+            cpus: how many cpus a call needs.
+            memory: how much memory it needs, as "2GiB".
+            resources: what else it needs, for instance `{"gpus": 1}`.
+            duration: the seconds that it is expected to take; a hint for the scheduler.
+            constraints: where it may run: `pin`, `spread`, `apart`.
+            tries: how often it may be run until it has failed.
+        """
+        options = Options.of(
+            name=name,
+            cpus=cpus,
+            memory=memory,
+            resources=resources,
+            duration=duration,
+            constraints=constraints,
+            tries=tries,
+        )
+        return Submitting(self._open_futures, options)
+
+    def put(self, value: T, name: str = "value") -> Future[T]:
+        """Uploads a value, to be given to many calls.
+
+        >>> from rain.client import Client
+        >>> with Client(cpus=1) as client:
+        ...     table = client.put({"a": 1})
+        ...     client.submit(len, table).result()
+        1
+        """
+        return self._open_futures().put(value, name)
+
+    @overload
+    def get(self, futures: Future[T], timeout: float | None = None) -> T: ...
+    @overload
+    def get(self, futures: Iterable[Future[T]], timeout: float | None = None) -> list[T]: ...
+
+    def get(self, futures: Any, timeout: float | None = None) -> Any:
+        """The result of a future, or the results of several in their order.
+
+        Raises the first failure as soon as it is known, and `TimeoutError` after `timeout` seconds.
+        """
+        if isinstance(futures, Future):
+            return futures.result(timeout)
+        return waiting.gather(list(futures), timeout=timeout)
+
+    def gather(self, futures: Any, *, errors: str = "raise", timeout: float | None = None) -> Any:
+        """The results of futures in lists, tuples, sets and dictionaries, in their places.
+
+        Args:
+            futures: futures, or containers of them in any depth.
+            errors: "raise" the first failure as soon as it is known, "skip" what has failed, or
+                "return" the exceptions in the places of results.
+            timeout: seconds after which `TimeoutError` is raised.
+        """
+        return waiting.gather(futures, errors=errors, timeout=timeout)
+
+    def wait(
+        self,
+        futures: Iterable[Future[T]],
+        num_returns: int | None = None,
+        timeout: float | None = None,
+    ) -> tuple[list[Future[T]], list[Future[T]]]:
+        """Waits until `num_returns` of the futures are done, all unless said.
+
+        Gives those that are done, and the others. After `timeout` seconds fewer may be done.
+        """
+        return waiting.wait(futures, num_returns, timeout)
+
+
+def task(
+    *,
+    name: str | None = None,
+    cpus: int = 1,
+    memory: int | str | None = None,
+    resources: Mapping[str, int | str] | None = None,
+    duration: float | None = None,
+    constraints: Mapping[str, object] | None = None,
+    tries: int = 1,
+) -> Callable[[Callable[P, T]], TaskFunction[P, T]]:
+    """A decorator: options for all calls of a function by `Client.submit`, as in `Client.options`.
+
+    Called directly, the function stays what it was.
+
+    >>> from rain.client import Client, task
+    >>> @task(tries=3)
+    ... def double(x: int) -> int:
+    ...     return 2 * x
+    >>> double(2)
+    4
+    >>> with Client(cpus=1) as client:
+    ...     client.submit(double, 3).result()
+    6
+    """
+    options = Options.of(
+        name=name,
+        cpus=cpus,
+        memory=memory,
+        resources=resources,
+        duration=duration,
+        constraints=constraints,
+        tries=tries,
+    )
+    return lambda fn: TaskFunction(fn, options)

@@ -1,0 +1,55 @@
+"""What a call needs besides its arguments: cpus, other resources, tries, a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from rain.base.constraints import Constraints
+from rain.base.resources import CPUS
+from rain.client.shapes import (
+    checked_constraints,
+    checked_duration,
+    checked_resources,
+    checked_tries,
+)
+
+
+@frozen
+class Options:
+    """The options of a call, checked."""
+
+    name: str | None = None  # None: that of the function
+    resources: tuple[tuple[str, int], ...] = ((CPUS, 1),)
+    duration: float = 0.0
+    constraints: Constraints | None = None
+    tries: int = 1
+
+    @staticmethod
+    def of(
+        *,
+        name: str | None = None,
+        cpus: int = 1,
+        memory: int | str | None = None,
+        resources: Mapping[str, int | str] | None = None,
+        duration: float | None = None,
+        constraints: Mapping[str, object] | None = None,
+        tries: int = 1,
+    ) -> Options:
+        """Options as users say them."""
+        amounts: dict[str, int | str] = {CPUS: cpus, **(resources or {})}
+        if memory is not None:
+            amounts["memory"] = memory
+        what = "options" if name is None else name
+        return Options(
+            name,
+            checked_resources(what, amounts),
+            checked_duration(what, duration),
+            checked_constraints(what, constraints),
+            checked_tries(what, tries),
+        )
+
+
+NO_OPTIONS = Options()
+"""Nothing was said."""

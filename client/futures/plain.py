@@ -1,0 +1,223 @@
+"""The tasks of plain calls: any callable, any arguments, one result.
+
+Futures that are arguments become inputs whose values the function gets. Inside of other arguments
+they stay futures. An argument that is large when it is pickled is uploaded as an object of its own,
+once for equal ones.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import msgpack
+
+from rain.base.executor_protocol import PLAIN
+from rain.client.arguments import (
+    LARGEST_PICKLE,
+    InputCollector,
+    Position,
+    pickle_plain,
+    pickle_value,
+    placeholder,
+)
+from rain.client.data import DataObject, constant_object
+from rain.client.future import Future
+from rain.client.futures.options import NO_OPTIONS, Options
+from rain.client.futures.task_function import TaskFunction
+from rain.client.remote import Remote
+from rain.client.shapes import ObjectShape, TaskShape
+from rain.client.stack import here
+from rain.client.task import PYTHON_TASK, Task, quick_task
+from rain.client.told import ToldFunction
+from rain.common.content_type import encode_value
+from rain.common.errors import RainException
+
+if TYPE_CHECKING:
+    from rain.client.session import Session
+
+Function = Callable[..., Any]
+
+FUNCTIONS_REMEMBERED = 256
+"""Functions that a client remembers; one more is told anew when it is called again."""
+
+SHAPES_REMEMBERED = 1000
+
+RESULT = ObjectShape("result", "pickle")
+
+_ENCODING = [RESULT.content_type]
+_pack: Callable[[object], bytes] = msgpack.Packer().pack
+_SIMPLE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class PlainCalls:
+    """Makes the tasks of the plain calls of one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._functions: OrderedDict[object, _Function] = OrderedDict()
+        self._large: WeakValueDictionary[bytes, DataObject] = WeakValueDictionary()
+
+    def new_task(
+        self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
+    ) -> Task:
+        """The task of one call; TypeError for arguments that the function does not take.
+
+        It is still to be added to its session.
+        """
+        if isinstance(fn, Remote):
+            return self._remote_task(fn, args, keywords)
+        if isinstance(fn, TaskFunction):
+            options = fn.options if options == NO_OPTIONS else options
+            fn = fn.fn
+        function = self._function(fn)
+        function.check(args, keywords)
+        told = function.inputs(self._session)
+        inputs: tuple[DataObject, ...] = told
+        named: dict[str, bytes] = {}
+        collector: InputCollector | None
+        plain = None if keywords else pickle_plain(args, _positions(len(args)), told)
+        if plain is not None:
+            pickles, collector = plain
+        else:
+            collector = InputCollector(told)
+            pickles = [self._pickled(value, collector, str(i)) for i, value in enumerate(args)]
+            named = {key: self._pickled(value, collector, key) for key, value in keywords.items()}
+        config = _pack({"args": pickles, "kwargs": named, "encode_outputs": _ENCODING, PLAIN: 1})
+        labels: tuple[str | None, ...] = ()
+        if collector is not None and len(collector.objects) > 1:
+            inputs, labels = tuple(collector.objects), tuple(collector.labels)
+            for one in inputs:
+                if one.session is not self._session:
+                    raise _foreign(function.name, one)
+        shape = function.shape(options, labels)
+        return quick_task(self._session, shape, config, inputs, here(1))
+
+    def _function(self, fn: Function) -> _Function:
+        try:
+            key: object = fn
+            known = self._functions.get(key)
+        except TypeError:  # it has no hash
+            key = id(fn)  # which stays its own as long as it is remembered
+            known = self._functions.get(key)
+        if known is None:
+            if not callable(fn):
+                raise TypeError(f"submit: {fn!r} cannot be called")
+            known = self._functions[key] = _Function(fn)
+            if len(self._functions) > FUNCTIONS_REMEMBERED:
+                self._functions.popitem(last=False)
+        return known
+
+    def _pickled(self, value: Any, collector: InputCollector, label: str) -> bytes:
+        if isinstance(value, Future):
+            return placeholder(label, collector.add(label, value.handle), load=True)
+        known = len(collector.objects)
+        size = getattr(value, "nbytes", 0)
+        if not (isinstance(size, int) and size > LARGEST_PICKLE):
+            data = pickle_value(value, collector, label)
+            if len(data) <= LARGEST_PICKLE or len(collector.objects) > known:
+                return data
+        return placeholder(label, collector.add(label, self._uploaded(value, label)), load=True)
+
+    def _uploaded(self, value: Any, label: str) -> DataObject:
+        data = encode_value(value, "pickle")
+        digest = blake2b(data, digest_size=16).digest()
+        known = self._large.get(digest)
+        if known is None:
+            shape = ObjectShape(label, "pickle")
+            known = self._large[digest] = constant_object(self._session, shape, data)
+        return known
+
+    def _remote_task(self, fn: Remote, args: Sequence[Any], keywords: Mapping[str, Any]) -> Task:
+        """The call of a remote function, which gets its context and says itself what it makes."""
+        given = [value.handle if isinstance(value, Future) else value for value in args]
+        named = {
+            key: value.handle if isinstance(value, Future) else value
+            for key, value in keywords.items()
+        }
+        return fn.new_task(given, {**named, "session": self._session})
+
+
+class _Function:
+    """One callable: its parameters, how the session was told it, and the shapes of its calls."""
+
+    def __init__(self, fn: Function) -> None:
+        self.name: str = getattr(fn, "__name__", None) or type(fn).__name__
+        self._fn = fn
+        self._told: ToldFunction | None = None
+        self._shapes: dict[tuple[Options, tuple[str | None, ...]], TaskShape] = {}
+        self._last: tuple[Options, tuple[str | None, ...], TaskShape] = (
+            NO_OPTIONS,
+            (),
+            self._new_shape(NO_OPTIONS, ()),
+        )
+        try:
+            self._signature: inspect.Signature | None = inspect.signature(fn)
+        except (TypeError, ValueError):  # some functions in C do not say what they take
+            self._signature = None
+        parameters = () if self._signature is None else self._signature.parameters.values()
+        plain = [parameter for parameter in parameters if parameter.kind in _SIMPLE]
+        self._least = sum(parameter.default is parameter.empty for parameter in plain)
+        # Other calls are checked by Python's own rules, which takes longer.
+        self._most = len(plain) if len(plain) == len(tuple(parameters)) else -1
+
+    def check(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        """TypeError, as the call itself would raise it."""
+        if not keywords and self._least <= len(args) <= self._most:
+            return
+        if self._signature is not None:
+            try:
+                self._signature.bind(*args, **keywords)
+            except TypeError as error:
+                raise TypeError(f"{self.name}(): {error}") from None
+
+    def inputs(self, session: Session) -> tuple[DataObject]:
+        """The function as an input of its calls; told anew when it has changed."""
+        told = self._told
+        if told is None or not told.still_holds(session):
+            told = self._told = ToldFunction(session, self._fn, self.name)
+        return told.inputs
+
+    def shape(self, options: Options, labels: tuple[str | None, ...]) -> TaskShape:
+        """The shape of a call with these options, whose inputs have these labels."""
+        if options is self._last[0] and labels == self._last[1]:
+            return self._last[2]  # as nearly always: this saves the hash
+        key = (options, labels)
+        shape = self._shapes.get(key)
+        if shape is None:
+            if len(self._shapes) >= SHAPES_REMEMBERED:
+                self._shapes.clear()
+            shape = self._shapes[key] = self._new_shape(options, labels)
+        self._last = options, labels, shape
+        return shape
+
+    def _new_shape(self, options: Options, labels: tuple[str | None, ...]) -> TaskShape:
+        return TaskShape(
+            PYTHON_TASK,
+            options.name or self.name,
+            options.resources,
+            labels,
+            (RESULT,),
+            "",
+            options.duration,
+            options.constraints,
+            options.tries,
+        )
+
+
+@lru_cache(maxsize=64)
+def _positions(count: int) -> list[Position]:
+    """How so many positional arguments get data objects: as values."""
+    return [(str(place), True, None) for place in range(count)]
+
+
+def _foreign(name: str, obj: DataObject) -> RainException:
+    return RainException(
+        f"{name} cannot be called with {obj!r}: it belongs to another session or client; fetch its"
+        " value, and give that"
+    )

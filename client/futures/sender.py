@@ -1,0 +1,78 @@
+"""A thread that sends calls which nobody waits for.
+
+It looks every millisecond as long as calls are made, and sleeps when none came for some time. To
+wake it for every call would cost a program that makes one call after the other a tenth of its time.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakMethod
+
+EVERY = 0.001
+"""Seconds between two looks."""
+
+IDLE = 20
+"""After so many looks without a call the thread sleeps until it is woken."""
+
+
+class Sender:
+    """The thread; it starts with the first call."""
+
+    def __init__(self, send: WeakMethod[Callable[[], Any]]) -> None:
+        self._send = send  # so that the thread keeps no client alive
+        self._is_due = False
+        self._is_asleep = True
+        self._wake = threading.Event()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._is_over = False
+
+    def soon(self) -> None:
+        """There is something to send."""
+        self._is_due = True
+        if self._is_asleep:
+            if self._thread is None:
+                self._start()
+            self._wake.set()
+
+    def sent(self) -> None:
+        """Somebody else has sent all of it."""
+        self._is_due = False
+
+    def stop(self) -> None:
+        """Ends the thread. Nothing is sent any more."""
+        self._is_over = True
+        self._wake.set()
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="rain-client-sender", daemon=True
+                )
+                self._thread.start()
+
+    def _work(self) -> None:
+        while not self._is_over:
+            self._is_asleep = True
+            if not self._is_due:  # looked at after it was said that the thread is asleep
+                self._wake.wait()
+            self._is_asleep = False
+            self._wake.clear()
+            self._look()
+
+    def _look(self) -> None:
+        """Sends what is due, until nothing was for some time."""
+        idle = 0
+        while idle < IDLE and not self._wake.wait(EVERY):
+            idle += 1
+            if self._is_due:
+                idle = 0
+                self._is_due = False
+                send = self._send()
+                if send is None:
+                    self._is_over = True
+                    return
+                send()
+                del send

@@ -1,0 +1,144 @@
+"""Waiting for several futures: for some of them, for one after the other, for all results."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Collection, Generator, Iterable
+from typing import Any, TypeGuard, TypeVar, cast
+
+from rain.client.future import Future
+from rain.client.guards import is_mapping
+
+T = TypeVar("T")
+
+
+def as_completed(
+    futures: Iterable[Future[T]], timeout: float | None = None
+) -> Generator[Future[T], None, None]:
+    """The futures as they get done, each once; `TimeoutError` after `timeout` seconds.
+
+    >>> from rain.client import Client, as_completed
+    >>> with Client(cpus=1) as client:
+    ...     squares = client.map(lambda x: x * x, range(3))
+    ...     sorted(future.result() for future in as_completed(squares))
+    [0, 1, 4]
+    """
+    chosen = list(futures)
+    _send(chosen)
+    for future in concurrent.futures.as_completed(chosen, timeout):
+        yield cast("Future[T]", future)
+
+
+def wait(
+    futures: Iterable[Future[T]], num_returns: int | None = None, timeout: float | None = None
+) -> tuple[list[Future[T]], list[Future[T]]]:
+    """Waits until so many of them are done, all unless said; those that are, and the others.
+
+    Both lists keep the order. After `timeout` seconds the first one may be shorter.
+    """
+    chosen = list(futures)
+    wanted = len(chosen) if num_returns is None else num_returns
+    if not 0 <= wanted <= len(chosen):
+        raise ValueError(f"num_returns is {wanted}, and there are {len(chosen)} futures")
+    _send(chosen)
+    done = {id(future) for future in chosen if future.done()}
+    if len(done) < wanted:
+        try:
+            for future in concurrent.futures.as_completed(chosen, timeout):
+                done.add(id(future))
+                if len(done) >= wanted:
+                    break
+        except TimeoutError:
+            pass
+        except KeyboardInterrupt:
+            _cancel(chosen)
+            raise
+    return (
+        [future for future in chosen if id(future) in done],
+        [future for future in chosen if id(future) not in done],
+    )
+
+
+def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None) -> Any:
+    """The results of futures in lists, tuples, sets and values of dictionaries, in their places.
+
+    With `errors="raise"` the first failure is raised as soon as it is known; with "skip" failed
+    ones are left out, with "return" the exceptions take their places.
+    """
+    if errors not in {"raise", "skip", "return"}:
+        raise ValueError(f'errors is {errors!r}; it must be "raise", "skip" or "return"')
+    found: list[Future[Any]] = []
+    _find(futures, found)
+    _send(found)
+    if errors == "raise":
+        when = concurrent.futures.FIRST_EXCEPTION
+    else:
+        when = concurrent.futures.ALL_COMPLETED
+    try:
+        done, pending = concurrent.futures.wait(found, timeout, when)
+    except KeyboardInterrupt:
+        _cancel(found)
+        raise
+    if pending:
+        for future in done if errors == "raise" else ():
+            future.result()
+        raise TimeoutError(f"{len(pending)} of {len(found)} futures are not done after {timeout} s")
+    return _replaced(futures, errors)
+
+
+def _find(item: Any, found: list[Future[Any]]) -> None:
+    if _is_future(item):
+        found.append(item)
+    elif is_mapping(item):
+        for value in item.values():
+            _find(value, found)
+    elif _is_collection(item):
+        for value in item:
+            _find(value, found)
+
+
+_SKIPPED = object()
+
+
+def _replaced(item: Any, errors: str) -> Any:
+    if _is_future(item):
+        return _outcome(item, errors)
+    if is_mapping(item):
+        replaced = {key: _replaced(value, errors) for key, value in item.items()}
+        return {key: value for key, value in replaced.items() if value is not _SKIPPED}
+    if _is_collection(item):
+        values = [_replaced(value, errors) for value in item]
+        kept = [value for value in values if value is not _SKIPPED]
+        kind: Any = type(item)  # a named tuple takes its fields one by one
+        is_named = hasattr(kind, "_fields") and len(kept) == len(values)
+        return kind(*kept) if is_named else kind(kept)
+    return item
+
+
+def _is_future(item: object) -> TypeGuard[Future[Any]]:
+    return isinstance(item, Future)
+
+
+def _is_collection(item: object) -> TypeGuard[Collection[Any]]:
+    return isinstance(item, list | tuple | set | frozenset)
+
+
+def _outcome(future: Future[Any], errors: str) -> Any:
+    if errors == "raise":
+        return future.result()
+    try:
+        return future.result()
+    # Whatever the call has raised is what the user asks for, or wants to leave out.
+    except Exception as error:  # noqa: BLE001
+        return _SKIPPED if errors == "skip" else error
+
+
+def _send(futures: Iterable[Future[Any]]) -> None:
+    """Calls that were not sent yet are sent, of each client once."""
+    for one in {id(future.home): future.home for future in futures}.values():
+        one.send()
+
+
+def _cancel(futures: Iterable[Future[Any]]) -> None:
+    for future in futures:
+        future.cancel()
