@@ -4,8 +4,8 @@ from rain.client import tasks as tasks
 from rain.client.client import Client
 from rain.client.constants import blob, directory, pickled
 from rain.client.data import DataObject
+from rain.client.errors import CancelledError
 from rain.client.future import Future
-from rain.client.futures.errors import CancelledError
 from rain.client.futures.methods import task
 from rain.client.futures.waiting import as_completed
 from rain.client.input import Input, InputBase, InputDir

@@ -151,7 +151,7 @@ class Asking:
         if error is not None:
             told = self.told(error)
             if told is not None:
-                raise told from None
+                raise told from told.__cause__
 
     def told(self, error: BaseException) -> RainException | None:
         """What users know an error of the connection as; None for any other error."""

@@ -5,6 +5,7 @@ from types import TracebackType
 
 from rain.base.failures import FailureCause, OnFailure, SessionFailure
 from rain.base.ids import TaskId, pack, unpack
+from rain.client.errors import raised_by_session
 from rain.client.history import History
 from rain.client.relative_files import advice
 from rain.client.reports import failed_tries
@@ -30,6 +31,7 @@ def failure_exception(failure: SessionFailure, history: History) -> SessionExcep
     if what_to_do:
         lines.append(what_to_do)
     culprit = failure.task
+    verb = "was cancelled" if failure.cancelled else "failed"
     if culprit is not None:
         unit = history.unit(culprit)
         if unit is not None:
@@ -38,10 +40,10 @@ def failure_exception(failure: SessionFailure, history: History) -> SessionExcep
             culprit = member or culprit
         found = history.find(culprit)
         if found is None:
-            lines.insert(0, f"Task {unpack(culprit)} failed")
+            lines.insert(0, f"Task {unpack(culprit)} {verb}")
         else:
             shape, stack = found
-            lines.insert(0, f"Task {describe(culprit, shape)} failed")
+            lines.insert(0, f"Task {describe(culprit, shape)} {verb}")
             lines += ["Task created at:", as_text(stack)]
     for number, failed in enumerate(failure.attempts[:-1], 1):
         lines.append(f"Before, try {number} on {failed.governor} failed ({_CAUSES[failed.cause]}):")
@@ -51,7 +53,7 @@ def failure_exception(failure: SessionFailure, history: History) -> SessionExcep
     text = "\n".join(lines)
     if culprit is None:
         return SessionException(text)
-    exception = TaskException(text)
+    exception = raised_by_session(failure, text)
     exception.task_id = unpack(culprit)
     exception.error, exception.debug = failure.message, failure.debug
     exception.failed_tries = failed_tries(failure.attempts)

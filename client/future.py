@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import threading
 from collections.abc import Callable, Generator
 from functools import partial
 from html import escape
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NOT_LOADED = object()
+_cancelling = threading.Lock()  # one for all, since it is held for a moment only
 
 
 class Home(Protocol):
@@ -34,6 +36,10 @@ class Home(Protocol):
 
     def fetch(self, handle: DataObject) -> Any:
         """The value of a result that has not come by itself."""
+        ...
+
+    def hold(self, future: object) -> None:
+        """Keeps a future that nobody may have any more until `call_back` is called with it."""
         ...
 
     def call_back(self, fn: Callable[[Any], object], future: object) -> None:
@@ -86,9 +92,12 @@ class Future(concurrent.futures.Future[T]):
 
         Calls that need its result are cancelled with it.
         """
-        if not super().cancel():
-            return False
-        self.set_running_or_notify_cancel()  # tells those who wait
+        with _cancelling:
+            if self.cancelled():
+                return True
+            if not super().cancel():
+                return False
+            self.set_running_or_notify_cancel()  # tells those who wait
         self.home.cancel(self.handle)
         return True
 
@@ -100,6 +109,7 @@ class Future(concurrent.futures.Future[T]):
         if self.done():
             fn(self)
         else:
+            self.home.hold(self)
             super().add_done_callback(partial(self.home.call_back, fn))
 
     def __await__(self) -> Generator[Any, Any, T]:

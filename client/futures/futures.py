@@ -18,16 +18,16 @@ from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId
 from rain.base.wire import Submission, WaitAnswer
 from rain.client.data import DataObject, constant_object
+from rain.client.errors import raised_by_future
 from rain.client.future import Future
 from rain.client.futures.callbacks import Callback, Callbacks
-from rain.client.futures.errors import error_of
 from rain.client.futures.options import Options
 from rain.client.futures.plain import Function, PlainCalls
 from rain.client.futures.sender import Sender
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
 from rain.common.content_type import encode_value
-from rain.common.errors import RainException
+from rain.common.errors import RainException, SessionException
 
 if TYPE_CHECKING:
     from rain.client.housekeeper import Housekeeper
@@ -54,6 +54,7 @@ class Futures:
         self._open: set[ObjectId] = (
             set()
         )  # of those that the server still works on, also when dropped
+        self._held: set[object] = set()  # those with callbacks that are not done
         self._heard = 0  # of how many tasks the news have told
         self._follows = False  # the server was asked for news
         self._unsent = 0  # about
@@ -83,6 +84,7 @@ class Futures:
         """A future of a value that is here."""
         data = encode_value(value, "pickle")
         handle = constant_object(self.session, ObjectShape(name, "pickle"), data)
+        handle.kept = True
         future: Future[T] = Future(self, handle, None)
         self.send()
         _note_finished(future)  # the server has it, or says with the next answer that it refused
@@ -141,9 +143,14 @@ class Futures:
         self.send()
         self._connection.cancel(self._id, [], [handle.packed_id], always=True)
 
+    def hold(self, future: object) -> None:
+        """Keeps a future that nobody may have any more until its callbacks are called."""
+        self._held.add(future)
+
     def call_back(self, fn: Callback, future: object) -> None:
         """Calls a user's function with a future, in a thread of the client."""
         self._callbacks.put(fn, future)
+        self._held.discard(future)
 
     def fetch(self, handle: DataObject) -> Any:
         """The value of a result that did not come with the news."""
@@ -206,6 +213,8 @@ class Futures:
             self._fail(object_id, self._told(answer))
 
     def _fail(self, object_id: ObjectId, error: BaseException) -> None:
+        if object_id not in self._open:
+            return  # it was asked twice: with the submission, and after the news
         self._open.discard(object_id)
         future = self._all.get(object_id)
         if future is not None:
@@ -214,7 +223,8 @@ class Futures:
             future.note_failed(error)
 
     def _error(self, failure: SessionFailure) -> BaseException:
-        return error_of(failure, self.session.asking().explain(failure))
+        told = self.session.asking().explain(failure)
+        return raised_by_future(failure, told) if isinstance(told, SessionException) else told
 
     def _told(self, error: Exception) -> Exception:
         return self.session.asking().told(error) or error

@@ -10,6 +10,7 @@ from rain.client.future import Future
 from rain.client.futures import waiting
 from rain.client.futures.options import NO_OPTIONS, Options
 from rain.client.futures.task_function import TaskFunction
+from rain.client.remote import Remote
 
 if TYPE_CHECKING:
     from rain.client.futures.futures import Futures
@@ -27,6 +28,8 @@ class Submitting:
 
     # Of arguments that are futures the function gets the values, which no signature can say. So
     # calls with a future among the first arguments are not checked.
+    @overload
+    def submit(self, fn: Remote, /, *args: Any, **kwargs: Any) -> Future[Any]: ...
     @overload
     def submit(
         self, fn: Callable[..., T], a: Future[Any], /, *args: Any, **kwargs: Any

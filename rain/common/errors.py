@@ -8,7 +8,8 @@ RainException
 RainWarning                     raised: something allowed that is surely not meant
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from rain.base.ids import ID
 
@@ -50,3 +51,13 @@ class TimeoutException(RainException, TimeoutError):
 
 class RainWarning(Warning):
     """Raised, not warned: what was asked for is possible, and surely a mistake."""
+
+
+def rebuilt(
+    kind: type[Exception], args: tuple[object, ...], attributes: Mapping[str, Any]
+) -> Exception:
+    """An exception of a task, made without its `__init__`."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    vars(error).update(attributes)
+    return error

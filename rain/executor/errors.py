@@ -1,23 +1,39 @@
 """The exception of a task as a pickle, so that the client can raise the same one."""
 
 import pickle
+from typing import Any
 
 from rain.common.content_type import encode_value
+from rain.common.errors import rebuilt
 
 LARGEST = 64 * 1024
 """A larger exception is told as text only."""
 
 
+class _InParts:
+    """An exception whose own pickle cannot be read back: its class, arguments and attributes."""
+
+    def __init__(self, error: Exception) -> None:
+        self._parts = (type(error), error.args, vars(error))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, self._parts
+
+
 def pickled_error(error: BaseException) -> bytes:
     """The pickle of an exception without its traceback; empty when it cannot be sent.
 
-    The pickle is read back here: an exception whose class cannot rebuild it from its `args` would
-    fail in the client, where nobody could say why.
+    The pickle is read back here: the `__init__` of a class may take other arguments than the
+    exception remembers.
     """
     if not isinstance(error, Exception):
         return b""  # SystemExit or KeyboardInterrupt of a task must not end the client
+    return _pickled(error) or _pickled(_InParts(error))
+
+
+def _pickled(sent: object) -> bytes:
     try:
-        data = encode_value(error, "cloudpickle")
+        data = encode_value(sent, "cloudpickle")
         again = pickle.loads(data)
     # What the user's class does when it is pickled may raise anything; the text is told anyway.
     except Exception:  # noqa: BLE001

@@ -64,6 +64,7 @@ class FakeConnection:
         self.errors: dict[str, BaseException] = {}
         self.failures: dict[int, SessionFailure] = {}
         self.on_unkeep: Callable[[], None] = lambda: None
+        self.on_submit: Callable[[], None] = lambda: None
         self.deliver = True
         self.closed = False
         self.joins = 0
@@ -104,6 +105,7 @@ class FakeConnection:
         for output in submission.tasks.outputs:
             self.data[output] = self.outputs.get(output, b"")
         self.kept.update(submission.kept)
+        self.on_submit()
 
     def submit_soon(self, submission: Submission) -> None:
         self.calls.append("submit_soon")
