@@ -1,6 +1,7 @@
 """The client library: build graphs of tasks, run them on a server, and fetch the results."""
 
 from rain.client import tasks as tasks
+from rain.client.async_client import AsyncClient
 from rain.client.client import Client
 from rain.client.constants import blob, directory, pickled
 from rain.client.data import DataObject
@@ -25,6 +26,7 @@ from rain.common.errors import (
 )
 
 __all__ = [
+    "AsyncClient",
     "CancelledError",
     "Client",
     "ConnectionException",

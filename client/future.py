@@ -148,7 +148,7 @@ class Future(concurrent.futures.Future[T]):
         """The call will have no result, unless it was cancelled here meanwhile."""
         self._note(partial(self.set_exception, error))
 
-    def when_done(self, then: Callable[[concurrent.futures.Future[T]], object]) -> None:
+    def when_done(self, then: Callable[[Any], object]) -> None:
         """Calls a function that never blocks, in the thread that finds out."""
         super().add_done_callback(then)
 

@@ -1,16 +1,16 @@
-"""`await future`: in asyncio and in trio, without a thread for each wait."""
+"""Waiting inside of an asyncio or a trio program, without a thread for each wait."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-import trio
-
-T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 class Awaited(Protocol[T_co]):
@@ -20,53 +20,97 @@ class Awaited(Protocol[T_co]):
     def is_here(self) -> bool: ...
     def result(self) -> T_co: ...
     def cancel(self) -> bool: ...
-    def when_done(self, then: Callable[[object], object]) -> None: ...
+    def when_done(self, then: Callable[[Any], object]) -> None: ...
 
 
 async def wait_for(future: Awaited[T]) -> T:
     """The result, in whichever loop this runs. Cancelling the wait cancels the call."""
-    if trio.lowlevel.in_trio_run():
-        return await _in_trio(future)
-    return await _in_asyncio(future)
+    arrivals: Arrivals[object] = Arrivals()
+    future.when_done(arrivals.put)
+    try:
+        await arrivals.get()
+    except BaseException:
+        future.cancel()
+        raise
+    return future.result() if future.is_here else await in_thread(future.result)
 
 
-async def _in_asyncio(future: Awaited[T]) -> T:
+async def in_thread(function: Callable[[], T], *, shielded: bool = False) -> T:
+    """Calls what blocks in a thread of the loop; `shielded`, a cancellation waits for its end."""
+    if not _is_trio():
+        running = asyncio.ensure_future(asyncio.to_thread(function))
+        try:
+            return await (asyncio.shield(running) if shielded else running)
+        except asyncio.CancelledError:
+            if shielded:
+                await running
+            raise
+    import trio  # noqa: PLC0415 # programs with asyncio need not load it
+
+    results: list[T] = []
+    with trio.CancelScope(shield=shielded):
+        results.append(await trio.to_thread.run_sync(function))
+    return results[0]
+
+
+class Arrivals(Generic[T]):
+    """What other threads put in, for one task of the loop that it was made in."""
+
+    def __init__(self) -> None:
+        self._items: deque[T] = deque()
+        if _is_trio():
+            self._wake, self._woken = _trio_bell()
+        else:
+            self._wake, self._woken = _asyncio_bell()
+
+    def put(self, item: T) -> None:
+        """From any thread; never blocks. When the loop has ended, nobody gets it."""
+        self._items.append(item)
+        self._wake()
+
+    async def get(self) -> T:
+        """The next one, when it has come."""
+        while not self._items:
+            await self._woken()
+        return self._items.popleft()
+
+
+def _is_trio() -> bool:
+    trio = sys.modules.get("trio")
+    return trio is not None and trio.lowlevel.in_trio_run()
+
+
+def _asyncio_bell() -> tuple[Callable[[], None], Callable[[], Any]]:
     loop = asyncio.get_running_loop()
-    done = loop.create_future()
+    rung = asyncio.Event()
 
     def wake() -> None:
-        if not done.done():
-            done.set_result(None)
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(rung.set)
 
-    def note(_: object) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(wake)
+    async def woken() -> None:
+        await rung.wait()
+        rung.clear()
 
-    future.when_done(note)
-    try:
-        await done
-    except asyncio.CancelledError:
-        future.cancel()
-        raise
-    if future.is_here:
-        return future.result()
-    return await asyncio.to_thread(future.result)
+    return wake, woken
 
 
-async def _in_trio(future: Awaited[T]) -> T:
+def _trio_bell() -> tuple[Callable[[], None], Callable[[], Any]]:
+    import trio  # noqa: PLC0415 # as above
+
     token = trio.lowlevel.current_trio_token()
-    done = trio.Event()
+    rung = trio.Event()
 
-    def note(_: object) -> None:
+    def ring() -> None:
+        rung.set()
+
+    def wake() -> None:
         with suppress(trio.RunFinishedError):
-            token.run_sync_soon(done.set)
+            token.run_sync_soon(ring)
 
-    future.when_done(note)
-    try:
-        await done.wait()
-    except trio.Cancelled:
-        future.cancel()
-        raise
-    if future.is_here:
-        return future.result()
-    return await trio.to_thread.run_sync(future.result)
+    async def woken() -> None:
+        nonlocal rung
+        await rung.wait()
+        rung = trio.Event()
+
+    return wake, woken

@@ -22,7 +22,7 @@ T = TypeVar("T")
 class Submitting:
     """Calls of functions with the same options; `Client.options` makes it."""
 
-    def __init__(self, opened: Callable[[], Futures], options: Options) -> None:
+    def __init__(self, opened: Callable[[], Futures], options: Options = NO_OPTIONS) -> None:
         self._opened = opened
         self._options = options
 
@@ -76,29 +76,6 @@ class Submitting:
         futures.send()
         return made
 
-    def __repr__(self) -> str:
-        return f"<Submitting {self._options}>"
-
-
-class FutureMethods(Submitting):
-    """The part of a client that speaks of plain functions and futures."""
-
-    def __init__(self) -> None:
-        super().__init__(self._open_futures, NO_OPTIONS)
-        self._opening = threading.Lock()
-        self._futures: Futures | None = None
-
-    def _open_futures(self) -> Futures:
-        """The futures of this client; they begin with the first call."""
-        futures = self._futures
-        if futures is None:
-            with self._opening:
-                futures = self._futures = self._futures or self._new_futures()
-        return futures
-
-    def _new_futures(self) -> Futures:
-        raise NotImplementedError
-
     def options(
         self,
         *,
@@ -130,7 +107,30 @@ class FutureMethods(Submitting):
             constraints=constraints,
             tries=tries,
         )
-        return Submitting(self._open_futures, options)
+        return Submitting(self._opened, options)
+
+    def __repr__(self) -> str:
+        return f"<Submitting {self._options}>"
+
+
+class FutureMethods(Submitting):
+    """The part of a client that speaks of plain functions and futures."""
+
+    def __init__(self) -> None:
+        super().__init__(self.open_futures)
+        self._opening = threading.Lock()
+        self._futures: Futures | None = None
+
+    def open_futures(self) -> Futures:
+        """The futures of this client; they begin with the first call."""
+        futures = self._futures
+        if futures is None:
+            with self._opening:
+                futures = self._futures = self._futures or self._new_futures()
+        return futures
+
+    def _new_futures(self) -> Futures:
+        raise NotImplementedError
 
     def put(self, value: T, name: str = "value") -> Future[T]:
         """Uploads a value, to be given to many calls.
@@ -141,7 +141,7 @@ class FutureMethods(Submitting):
         ...     client.submit(len, table).result()
         1
         """
-        return self._open_futures().put(value, name)
+        return self.open_futures().put(value, name)
 
     @overload
     def get(self, futures: Future[T], timeout: float | None = None) -> T: ...

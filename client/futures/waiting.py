@@ -24,7 +24,7 @@ def as_completed(
     [0, 1, 4]
     """
     chosen = list(futures)
-    _send(chosen)
+    send_all(chosen)
     for future in concurrent.futures.as_completed(chosen, timeout):
         yield cast("Future[T]", future)
 
@@ -40,7 +40,7 @@ def wait(
     wanted = len(chosen) if num_returns is None else num_returns
     if not 0 <= wanted <= len(chosen):
         raise ValueError(f"num_returns is {wanted}, and there are {len(chosen)} futures")
-    _send(chosen)
+    send_all(chosen)
     done = {id(future) for future in chosen if future.done()}
     if len(done) < wanted:
         try:
@@ -67,9 +67,8 @@ def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None)
     """
     if errors not in {"raise", "skip", "return"}:
         raise ValueError(f'errors is {errors!r}; it must be "raise", "skip" or "return"')
-    found: list[Future[Any]] = []
-    _find(futures, found)
-    _send(found)
+    found = futures_in(futures)
+    send_all(found)
     if errors == "raise":
         when = concurrent.futures.FIRST_EXCEPTION
     else:
@@ -84,6 +83,13 @@ def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None)
             future.result()
         raise TimeoutError(f"{len(pending)} of {len(found)} futures are not done after {timeout} s")
     return _replaced(futures, errors)
+
+
+def futures_in(item: Any) -> list[Future[Any]]:
+    """All futures in containers, in any depth."""
+    found: list[Future[Any]] = []
+    _find(item, found)
+    return found
 
 
 def _find(item: Any, found: list[Future[Any]]) -> None:
@@ -133,7 +139,7 @@ def _outcome(future: Future[Any], errors: str) -> Any:
         return _SKIPPED if errors == "skip" else error
 
 
-def _send(futures: Iterable[Future[Any]]) -> None:
+def send_all(futures: Iterable[Future[Any]]) -> None:
     """Calls that were not sent yet are sent, of each client once."""
     for one in {id(future.home): future.home for future in futures}.values():
         one.send()

@@ -1,0 +1,114 @@
+"""A client for asyncio and trio: the same futures, and nothing that blocks the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from rain.client.client import Client
+from rain.client.future import Future
+from rain.client.futures import waiting
+from rain.client.futures.methods import Submitting
+from rain.client.in_loops import Arrivals, in_thread
+from rain.common.errors import RainException
+
+if TYPE_CHECKING:
+    from rain.client.futures.futures import Futures
+
+T = TypeVar("T")
+
+
+class AsyncClient(Submitting):
+    """A client inside of an asyncio or a trio program; the arguments are those of `Client`.
+
+    `submit`, `map` and `options` return at once, as those of `Client` do, and give futures that are
+    awaited. To cancel a wait cancels the call.
+
+    >>> import asyncio
+    >>> from rain.client import AsyncClient
+    >>> async def main():
+    ...     async with AsyncClient(cpus=1) as client:
+    ...         return await client.submit(pow, 2, 5)
+    >>> asyncio.run(main())
+    32
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._make: Callable[[], Client] = partial(Client, *args, **kwargs)
+        self._client: Client | None = None
+        super().__init__(self._open_futures)
+
+    @property
+    def client(self) -> Client:
+        """The client that blocks, for sessions and everything else."""
+        if self._client is None:
+            raise RainException("the client is open inside of `async with` only")
+        return self._client
+
+    def _open_futures(self) -> Futures:
+        return self.client.open_futures()
+
+    async def __aenter__(self) -> Self:
+        self._client = await in_thread(self._make)
+        await in_thread(self._client.open_futures)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await in_thread(client.close, shielded=True)
+
+    async def put(self, value: T, name: str = "value") -> Future[T]:
+        """Uploads a value, to be given to many calls."""
+        return await in_thread(partial(self.client.put, value, name))
+
+    async def gather(self, futures: Any, *, errors: str = "raise") -> Any:
+        """The results of futures in lists, tuples, sets and dictionaries, in their places.
+
+        Raises the first failure as soon as it is known; "skip" and "return" as in `Client.gather`.
+        """
+        found = waiting.futures_in(futures)
+        try:
+            async for future in self.as_completed(found):
+                if errors == "raise" and future.status != "finished":
+                    break
+        except BaseException:
+            for future in found:
+                future.cancel()
+            raise
+        return await in_thread(partial(waiting.gather, futures, errors=errors))
+
+    def as_completed(self, futures: Iterable[Future[T]]) -> AsCompleted[T]:
+        """The futures as they get done, each once, for `async for`."""
+        return AsCompleted(futures)
+
+    def __repr__(self) -> str:
+        return f"<AsyncClient{' closed' if self._client is None else ''}>"
+
+
+class AsCompleted(Generic[T]):
+    """Futures as they get done. It may be left in the middle: there is nothing to be closed."""
+
+    def __init__(self, futures: Iterable[Future[T]]) -> None:
+        chosen = list(futures)
+        waiting.send_all(chosen)
+        self._arrivals: Arrivals[Future[T]] = Arrivals()
+        self._left = len(chosen)
+        for future in chosen:
+            future.when_done(self._arrivals.put)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Future[T]:
+        if not self._left:
+            raise StopAsyncIteration
+        self._left -= 1
+        return await self._arrivals.get()
