@@ -10,6 +10,18 @@ LARGEST = 64 * 1024
 """A larger exception is told as text only."""
 
 
+FUTURES_INSIDE = (
+    "Futures inside of a list or another object stay futures: read them with result(), or pass them"
+    " as arguments of their own"
+)
+
+
+def with_hint(error: BaseException) -> None:
+    """Notes what to do on an error that newcomers often meet."""
+    if isinstance(error, TypeError | AttributeError) and "'Future'" in str(error):
+        error.add_note(FUTURES_INSIDE)
+
+
 class _InParts:
     """An exception whose own pickle cannot be read back: its class, arguments and attributes."""
 

@@ -20,7 +20,7 @@ from rain.base.ids import NUMBER_BITS
 from rain.common.errors import RainException
 from rain.executor.context import Context
 from rain.executor.desk import Desk
-from rain.executor.errors import pickled_error
+from rain.executor.errors import pickled_error, with_hint
 from rain.executor.gpus import visible_gpus
 from rain.executor.memory import Memory
 from rain.executor.modules import explained
@@ -175,6 +175,7 @@ class Executor:
         # Whatever the user's code raises, sys.exit included, is the result of that task only.
         except BaseException as error:  # noqa: BLE001
             throw_away(context.staged or (), frozenset())
+            with_hint(error)
             text = _told(error) + explained(error, memory.spaces.current)
             return text, [context.debug_lines, "", "", pickled_error(error)]
         finally:

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
+from traceback import format_exception
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,6 +160,13 @@ def test_what_a_function_raises_is_raised_here(client: Client) -> None:
     with pytest.raises(ValueError, match="first"):
         client.submit(add, client.submit(add, failed)).result()
     assert isinstance(failed.exception(), ValueError)
+
+
+def test_a_future_in_a_list_stays_one_and_an_error_says_so(client: Client) -> None:
+    sums: Any = sum
+    with pytest.raises(TypeError) as raised:
+        client.submit(sums, client.map(add, [1, 2])).result()
+    assert "stay futures: read them with result()" in "".join(format_exception(raised.value))
 
 
 def test_a_session_raises_a_task_exception_of_the_functions_class(client: Client) -> None:
