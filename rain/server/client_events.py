@@ -23,7 +23,7 @@ from rain.base.ids import (
 from rain.base.moments import rfc3339
 from rain.base.states import ObjectState
 from rain.base.wire import JoinedSession, ObjectReport, TaskReport
-from rain.graph import DataObject, Session, Task, Wait, WaitMode
+from rain.graph import DataObject, Session, Task, Wait, WaitMode, claims
 from rain.graph.wait import WAIT_MODES
 from rain.server import failing, following, handles, happenings, logs, submitting, waiting
 from rain.server.messages import (
@@ -105,8 +105,7 @@ def _note(
             client = state.graph.clients[client_id]
             for session in list(client.sessions.values()):
                 close_session(state, session, f"the client has gone: {cause}")
-            for session in state.graph.sessions.values():
-                session.members.pop(client_id, None)
+            handles.leave(state, client_id)
             del state.graph.clients[client_id]
             state.note(happenings.ClientRemoved(state.now, client_id, cause), len(cause))
         case RequestAbandoned(_, request):
@@ -185,8 +184,6 @@ def _grant(
             state.emit(AnswerDone(request))
         case Unkept(client_id, request, object_ids):
             _unkeep(state, client_id, object_ids)
-            if state.happenings is not None:
-                state.happenings.unkept(state.now, object_ids)
             state.emit(AnswerDone(request))
         case FetchAsked(client_id, request, object_id):
             data_object = _object(state, client_id, object_id)
@@ -243,8 +240,7 @@ def _join(state: State, event: SessionJoined) -> JoinedSession:
     if session.failure is not None:
         raise SessionFailedError(session.failure)
     first = _take_range(session) if event.numbers else 0
-    if session.client.id != event.client:
-        session.members[event.client] = None
+    session.join(event.client)
     return JoinedSession(session.id, session.name, session.on_failure, first)
 
 
@@ -284,12 +280,15 @@ def _why_unknown(session: Session) -> str:
 def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...]) -> None:
     objects = [_object(state, client_id, object_id) for object_id in object_ids]
     for data_object in objects:
-        if not data_object.kept:
-            raise RefusedError(f"the data object {spell(data_object.id)} is not kept")
-    for data_object in objects:
-        data_object.kept = False
-        data_object.session.undelivered.pop(data_object, None)
-    state.release(objects)
+        if not data_object.handles.wanted_by(client_id):
+            by = " by this client" if data_object.kept else ""
+            raise RefusedError(f"the data object {spell(data_object.id)} is not kept{by}")
+    unwanted = [
+        data_object
+        for data_object in objects
+        if claims.unkeep(state.graph, data_object.session.members[client_id], data_object)
+    ]
+    handles.let_go(state, unwanted)
 
 
 def _wait(

@@ -15,7 +15,7 @@ from rain.server.state import State
 def session_for(state: State, client_id: ClientId, session_id: SessionId) -> Session:
     """The session, if this client takes part in it."""
     session = state.graph.sessions.get(session_id)
-    if session is None or (session.client.id != client_id and client_id not in session.members):
+    if session is None or client_id not in session.members:
         raise RefusedError(f"the session {session_id} is not open, or it is another client's")
     return session
 
@@ -23,7 +23,7 @@ def session_for(state: State, client_id: ClientId, session_id: SessionId) -> Ses
 def living_session(state: State, client_id: ClientId, session_id: SessionId) -> Session:
     """The same, if it has not failed."""
     session = state.graph.sessions.get(session_id)
-    if session is not None and session.client.id == client_id and session.failure is None:
+    if session is not None and client_id in session.members and session.failure is None:
         return session  # as nearly always
     session = session_for(state, client_id, session_id)
     if session.failure is not None:

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import FIRST_SHARED, LAST_SHARED, SHARED_RANGE, SessionId, pack
+from rain.base.ids import (
+    FIRST_SHARED,
+    LAST_SHARED,
+    SHARED_RANGE,
+    ObjectId,
+    SessionId,
+    TaskId,
+    pack,
+    spell,
+)
 from rain.base.wire import JoinedSession
 from rain.server.messages import (
     AnswerDone,
@@ -123,7 +132,7 @@ def test_a_session_goes_on_when_one_who_had_joined_it_leaves() -> None:
     other.submit(draft)
     other.leave()
     assert list(s.world.state.graph.tasks) == [task]
-    assert not s.world.state.graph.sessions[s.draft.session].members
+    assert list(s.world.state.graph.sessions[s.draft.session].members) == [s.client.id]
 
 
 def test_a_session_ends_with_its_owner_and_who_had_joined_is_told() -> None:
@@ -142,3 +151,74 @@ def test_who_has_not_joined_has_no_part_in_it() -> None:
     stranger = s.world.client()
     answer = s.world.answers[stranger.wait(s.draft.session, mode="session")]
     assert "another client's" in str(refusal(answer))
+
+
+def kept_by(s: Scene, client: FakeClient, draft: Draft) -> tuple[TaskId, ObjectId]:
+    """A finished task whose result a client keeps."""
+    task, (made,) = draft.task(keep=True)
+    client.submit(draft)
+    s.run(task)
+    return task, made
+
+
+def test_what_one_who_has_joined_keeps_goes_when_it_leaves() -> None:
+    # given
+    s = scene(1)
+    other, draft = joined(s)
+    _, made = kept_by(s, other, draft)
+    assert s.governors[0].held
+    # when
+    other.leave()
+    s.world.turn()
+    # then
+    assert not s.governors[0].held
+    assert not s.world.state.graph.objects
+    assert not s.world.state.graph.tasks
+    assert "was never submitted" in str(refusal(s.world.answers[s.client.fetch(made)]))
+
+
+def test_what_tasks_still_read_stays_when_one_who_has_kept_it_leaves() -> None:
+    # given: the owner's task reads what another one keeps
+    s = scene(1)
+    other, draft = joined(s)
+    _, made = kept_by(s, other, draft)
+    reader, _ = s.draft.task(made)
+    s.submit()
+    # when
+    other.leave()
+    # then
+    assert s.world.object(made).is_finished
+    s.run(reader)
+    s.world.turn()
+    assert s.world.state.graph.objects.get(made) is None
+
+
+def test_a_client_lets_go_of_its_own_only() -> None:
+    # given
+    s = scene(1)
+    other, draft = joined(s)
+    mine, a = kept_by(s, s.client, s.draft)
+    theirs, b = kept_by(s, other, draft)
+    # when
+    other.drop(mine, objects=(a,))
+    s.client.drop(theirs, objects=(b,))
+    # then
+    assert refusal(other.unkeep(a)) == f"the data object {spell(a)} is not kept by this client"
+    assert s.world.object(a).kept
+    assert s.world.object(b).kept
+    assert {mine, theirs} <= set(s.world.state.graph.tasks)
+
+
+def test_work_of_one_who_has_left_is_done_and_nothing_of_it_stays() -> None:
+    # given
+    s = scene(1)
+    other, draft = joined(s)
+    task, _ = draft.task(keep=True)
+    other.submit(draft)
+    # when
+    other.leave()
+    s.run(task)
+    s.world.turn()
+    # then
+    assert not s.world.state.graph.tasks
+    assert not s.world.state.graph.objects
