@@ -1,14 +1,16 @@
-"""Handles of clients that go, one by one or with their client, and what nobody wants then."""
+"""Handles of clients: they come, and go one by one or with their client, and data with them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from rain.base.ids import ClientId, ObjectId, TaskId, session_of
+from rain.base.errors import RefusedError
+from rain.base.ids import ClientId, ObjectId, TaskId, session_of, spell
 from rain.graph import DataObject, Session, claims
 from rain.graph.handles import Member
-from rain.server.messages import HandlesGone
+from rain.server.messages import HandlesGone, HandlesTaken
+from rain.server.sessions import known_object
 from rain.server.state import State
 
 Id = TypeVar("Id", TaskId, ObjectId)
@@ -25,6 +27,34 @@ def gone(state: State, event: HandlesGone) -> None:
         data_object = session.objects.get(object_id)
         if data_object is not None and claims.drop_handle(state.graph, member, data_object):
             unwanted.append(data_object)
+    let_go(state, unwanted)
+
+
+def take(state: State, event: HandlesTaken) -> list[DataObject]:
+    """All of them, or none: what is not known cannot be had, what is not kept cannot be kept."""
+    objects = [known_object(state, event.client, object_id) for object_id in event.objects]
+    if event.wants_data:
+        for data_object in objects:
+            if not data_object.kept:
+                raise RefusedError(f"the data object {spell(data_object.id)} is not kept")
+    for data_object in objects:
+        member = data_object.session.members[event.client]
+        claims.take_handle(member, data_object, wants_data=event.wants_data)
+    return objects
+
+
+def unkeep(state: State, client: ClientId, object_ids: Iterable[ObjectId]) -> None:
+    """The client does not want the data of these any more, whoever else may."""
+    objects = [known_object(state, client, object_id) for object_id in object_ids]
+    for data_object in objects:
+        if not data_object.handles.wanted_by(client):
+            by = " by this client" if data_object.kept else ""
+            raise RefusedError(f"the data object {spell(data_object.id)} is not kept{by}")
+    unwanted = [
+        data_object
+        for data_object in objects
+        if claims.unkeep(state.graph, data_object.session.members[client], data_object)
+    ]
     let_go(state, unwanted)
 
 
