@@ -25,7 +25,7 @@ def check(graph: Graph) -> None:
     unneeded, leaving = frozenset(graph.unneeded), frozenset(graph.leaving)
     for task in graph.tasks.values():
         _check_task(graph, task, found)
-        check_claims.check_task(task, unneeded, leaving, _Expect(task, found))
+        check_claims.check_task(graph, task, unneeded, leaving, _Expect(task, found))
     for data_object in graph.objects.values():
         expect = _Expect(data_object, found)
         _check_object(graph, data_object, expect)
@@ -222,7 +222,7 @@ def _check_session(graph: Graph, session: Session, found: list[str]) -> None:
     expect = _Expect(session, found)
     expect(session.client.sessions.get(session.id) is session, "its client does not list it")
     expect(graph.clients.get(session.client.id) is session.client, "its client has left")
-    check_claims.check_members(session, graph.clients, expect)
+    check_claims.check_members(graph, session, expect)
     unfinished = sum(not task.is_done for task in session.tasks.values())
     expect(unfinished == session.unfinished, f"{session.unfinished} unfinished, {unfinished}")
     if session.failure is not None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from sys import maxsize
 
 from attrs import frozen
 
@@ -22,6 +23,7 @@ from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
 from rain.graph.handles import NOBODY, Handles, Member
 from rain.graph.leaving import OVER
+from rain.graph.session import Session
 from rain.graph.task import DONE, Task
 
 
@@ -74,41 +76,56 @@ def take_handle(member: Member, data_object: DataObject, *, wants_data: bool) ->
 
 def drop_handle(graph: Graph, member: Member, node: Task | DataObject) -> bool:
     """A client has one handle less; whether with it went the last wish to have the data."""
-    return _change(graph, member, node, node.handles.one_less(member))
+    return _change(graph, member, node, node.handles.one_less(member)) is not None
 
 
 def unkeep(graph: Graph, member: Member, data_object: DataObject) -> bool:
     """A client does not want the data any more; whether nobody else does."""
-    return _change(graph, member, data_object, data_object.handles.without_data(member))
+    return _change(graph, member, data_object, data_object.handles.without_data(member)) is not None
 
 
-def leave(graph: Graph, member: Member) -> list[DataObject]:
-    """A client leaves the session: all its handles go. Returns what nobody wants to have then."""
-    nodes, member.nodes = member.nodes, {}
-    return [
-        node
-        for node in nodes
-        if _change(graph, member, node, node.handles.without(member))
-        and isinstance(node, DataObject)
-    ]
+def leave(graph: Graph, session: Session, member: Member) -> None:
+    """A client leaves the session, and all its handles are to go (`drop_departed`)."""
+    del session.members[member.client]
+    if member.nodes:
+        graph.departed.append((session, member))
 
 
-def _change(graph: Graph, member: Member, node: Task | DataObject, handles: Handles) -> bool:
+def drop_departed(graph: Graph, most: int = maxsize) -> list[DataObject]:
+    """Some of the handles go whose clients have left; returns what nobody wants to have then."""
+    unwanted: list[DataObject] = []
+    while graph.departed and most > 0:
+        _, member = graph.departed[0]
+        while member.nodes and most > 0:
+            most -= 1
+            node, _ = member.nodes.popitem()
+            data_object = _change(graph, member, node, node.handles.without(member))
+            if data_object is not None:
+                unwanted.append(data_object)
+        if not member.nodes:
+            graph.departed.popleft()
+    return unwanted
+
+
+def _change(
+    graph: Graph, member: Member, node: Task | DataObject, handles: Handles
+) -> DataObject | None:
+    """Gives the node if it is an object whose data somebody wanted, and now nobody does."""
     before = node.handles
     if handles is before:
-        return False
+        return None
     node.handles = handles
     if handles.of(member.client) is None:
         member.nodes.pop(node, None)
     if isinstance(node, Task):
         if handles is NOBODY and node.row in DONE:
             graph.leaving.append(node)
-        return False
+        return None
     if member.is_owner and node.session.undelivered and not handles.wanted_by(member.client):
         node.session.undelivered.pop(node, None)
     if handles is NOBODY and node.state in OVER:
         graph.leaving.append(node)
-    return before.wants_data and not handles.wants_data
+    return node if before.wants_data and not handles.wants_data else None
 
 
 # Readers and lineage.

@@ -146,6 +146,8 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     graph.remains += session.objects.values()
     for member in session.members.values():
         member.nodes = {}
+    if graph.departed:
+        graph.departed = deque(one for one in graph.departed if one[0] is not session)
     session.tasks, session.objects = {}, {}
     session.undelivered, session.waits = {}, {}
     session.idle_waits, session.followers, session.done = [], [], None

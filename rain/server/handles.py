@@ -59,11 +59,17 @@ def unkeep(state: State, client: ClientId, object_ids: Iterable[ObjectId]) -> No
 
 
 def leave(state: State, client: ClientId) -> None:
-    """A client has gone: it takes part in no session any more, and has no handles there."""
+    """A client has gone: it takes part in no session any more, and its handles go with it."""
     for session in state.graph.sessions.values():
-        member = session.members.pop(client, None)
+        member = session.members.get(client)
         if member is not None:
-            let_go(state, claims.leave(state.graph, member))
+            claims.leave(state.graph, session, member)
+    go_on(state)
+
+
+def go_on(state: State) -> None:
+    """Some of the handles go of clients that have left; the others go in the turns that follow."""
+    let_go(state, claims.drop_departed(state.graph, state.settings.let_go_at_once))
 
 
 def let_go(state: State, unwanted: list[DataObject]) -> None:
