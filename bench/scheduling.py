@@ -20,7 +20,7 @@ from rain.base.ids import ClientId, GovernorId, KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.wire import Submission
-from rain.graph import Graph, Session, Task, planning, progress
+from rain.graph import Graph, Session, Task, claims, planning, progress
 from rain.graph.growth import grow
 from rain.scheduler import DEFAULT
 from rain.scheduler.api import News, Plan, Scheduler
@@ -78,7 +78,7 @@ def submit(graph: Graph, session: Session, tasks: int, chain: int) -> list[Task]
         columns.input_counts.append(len(inputs))
         columns.inputs += inputs
         columns.outputs.append(ObjectId(pack(session.id, FIRST + 2 * number + 1)))
-    return grow(graph, session, submission)
+    return grow(graph, session, session.owner, submission)
 
 
 def burst(scheduler: str, tasks: int, governors: int) -> float:
@@ -112,7 +112,7 @@ def _ends(bench: Bench) -> Iterator[News]:
             continue
         task = next(iter(governor.assigned))
         progress.finish({task: SECONDS}, governor)
-        progress.finished_reading([task])
+        claims.finished_reading([task])
         ready = progress.finish_objects(task.outputs, [8] * len(task.outputs), governor)
         yield News(finished=[task], ready=ready)
 

@@ -31,7 +31,7 @@ interface ClientService {
   # Without `always` nothing ends while another call waits for something of the session.
 
   unkeep @6 (objects :List(Int64)) -> (refusal :Common.Refusal);
-  # These objects of one session need not be kept any more.
+  # These objects of one session need not be kept for this client any more.
 
   fetch @7 (object :Int64)
       -> (report :ObjectReport, inline :Bool, data :Data, holder :Text, refusal :Common.Refusal);
@@ -53,8 +53,15 @@ interface ClientService {
   # A sign of life, and the answer is another one.
 
   handlesGone @12 (tasks :List(Int64), objects :List(Int64)) -> ();
-  # The client has no handles of these any more, and will not name them again. What is unknown is
-  # ignored.
+  # The client has one handle less of each of these. Without any it will not name them again. What is
+  # unknown, and what the client has no handle of, is ignored.
+
+  takeHandles @13 (objects :List(Int64), wantsData :Bool)
+      -> (objects :List(ObjectReport), refusal :Common.Refusal);
+  # The client has one more handle of each of these objects: they stay known until `handlesGone` or
+  # its end. What a client submits it has one handle of already. With `wantsData` they are kept for
+  # this client, too, until `unkeep`; that is refused for what nobody keeps. Answered with one report
+  # for each, in their order.
 }
 
 # A part of a submission. The parts of one submission name the same session.

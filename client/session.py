@@ -75,8 +75,7 @@ class Session:
         # Read and changed by tasks and data objects.
         self.next_id: Any = numbers or count(pack(session_id, FIRST_NUMBER)).__next__
         self._owned = numbers is None  # else somebody else has opened it
-        self._borrowed: set[int] = set()  # objects that others keep
-        self._lent: set[int] = set()  # objects that were kept here in a session of somebody else
+        self._lent: set[int] = set()  # objects that are kept here in a session of somebody else
         self.finished_submissions = 0  # all of these submits are known to be finished
         self.functions: dict[Any, ToldFunction] = {}  # by the remote function
         self._outgoing = Outgoing(session_id, numbers)
@@ -149,17 +148,17 @@ class Session:
 
     def drop(self, packed_id: ObjectId, *, kept: bool) -> None:
         """The handle of a submitted object was collected. Called by a finalizer."""
-        if not self.active:
+        if not self.active and self._owned:  # else the session may go on without this client
             return
         if kept:
             self._results.drop(packed_id)
             self._lent.discard(packed_id)
-        if self.client is not None and packed_id not in self._borrowed:
+        if self.client is not None:
             self.client.housekeeper.drop(packed_id, holds_data=kept)
 
     def drop_task(self, packed_id: TaskId, state: TaskState | None) -> None:
         """The same of a submitted task."""
-        if not self.active:
+        if not self.active and self._owned:
             return
         self._outgoing.history.leave(packed_id, finished=state is TaskState.finished)
         if self._waiting.follows:
@@ -235,17 +234,18 @@ class Session:
         """Whether what was interrupted while it was sent is on its way all the same."""
         return self._connection().has_left(SessionId(self.session_id))
 
-    def data_object(self, object_id: Sequence[int]) -> DataObject:
+    def data_object(self, object_id: Sequence[int], *, keep: bool = False) -> DataObject:
         """A handle, by its id, of an object that another client has submitted to this session.
 
-        If the object is kept, you can fetch it and tasks can read it. It stays kept when this
-        handle is gone.
+        As long as somebody keeps the object, you can fetch it and tasks can read it. With `keep`
+        this handle does so itself, until `unkeep()`; RainException if nobody keeps it any more.
         """
         packed = ObjectId(pack(*object_id))
         connection = self._connection()
         with self._asking:
-            _, (report,) = connection.update([], [packed])
-        self._borrowed.add(packed)
+            (report,) = connection.take_handles([packed], wants_data=keep)
+        if keep and not self._owned:
+            self._lent.add(packed)
         shape = ObjectShape(
             report.label or None, report.declared_type or None, report.data_type.value
         )

@@ -83,6 +83,9 @@ OBJECTS = """\
 OBJECT_NOTES = """\
 * What a client uploads starts finished: the server has its bytes. Small results are kept by the
   server, too; so "finished" means located somewhere *or* at the server.
+* *remove*: no claim holds its data any more: no client keeps it, and no task will read it. The
+  object stays known as long as a client has a handle of it or of its task, or lineage needs it
+  ([claims](decisions/keeps-waits-and-handles.md)).
 * *lose* and *revive* are ours: when the last copy of a needed object is gone, it is unfinished
   again and its producer runs again; if that needs objects that were removed, they are revived.
 * *fail* is ours, too: the producer has failed or is skipped, or the last copy of a constant is

@@ -7,16 +7,14 @@ can be counted again is counted again. Runs after every turn in tests and with R
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
 
 from rain.base.errors import InvariantError
 from rain.base.ids import spell
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
-from rain.graph import planning
+from rain.graph import check_claims, planning
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
-from rain.graph.leaving import may_go
 from rain.graph.session import Session
 from rain.graph.task import Task
 
@@ -27,183 +25,159 @@ def check(graph: Graph) -> None:
     unneeded, leaving = frozenset(graph.unneeded), frozenset(graph.leaving)
     for task in graph.tasks.values():
         _check_task(graph, task, found)
-        _check_lineage(task, unneeded, found)
-        stays = not may_go(task) or not leaving.isdisjoint((task, *task.outputs))
-        _Claims(task, found)(stays, "nobody needs it or has a handle of it, and it does not leave")
+        check_claims.check_task(graph, task, unneeded, leaving, _Expect(task, found))
     for data_object in graph.objects.values():
-        _check_object(graph, data_object, unneeded, found)
-        _check_readers(graph, data_object, leaving, found)
+        expect = _Expect(data_object, found)
+        _check_object(graph, data_object, expect)
+        _check_readers(graph, data_object, expect)
+        check_claims.check_object(graph, data_object, unneeded, leaving, expect)
     for governor in graph.governors.values():
         _check_governor(graph, governor, found)
     for session in graph.sessions.values():
         _check_session(graph, session, found)
     there = len(graph.tasks) + len(graph.objects)
-    _Claims(graph, found)(
+    _Expect(graph, found)(
         there == graph.linked, f"{graph.linked} nodes are linked, there are {there}"
     )
     if found:
         raise InvariantError("the graph contradicts itself:\n" + "\n".join(found))
 
 
-class _Claims:
+class _Expect:
     """Collects what does not hold, each with its subject."""
 
     def __init__(self, subject: object, found: list[str]) -> None:
         self.subject = subject
         self.found = found
 
-    def __call__(self, holds: bool, claim: str) -> None:
+    def __call__(self, holds: bool, what: str) -> None:
         if not holds:
-            self.found.append(f"  {self.subject!r}: {claim}")
+            self.found.append(f"  {self.subject!r}: {what}")
 
 
 def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
-    claim = _Claims(task, found)
+    expect = _Expect(task, found)
     facts = TASK_FACTS[task.row]
     governor = task.scheduled
-    claim((governor is not None) == facts.scheduled, f"scheduled on {governor}")
-    claim((task.missing == 0) == facts.ready, f"{task.missing} inputs missing")
-    claim((task.assigned is not None) == facts.assigned, f"assigned to {task.assigned}")
+    expect((governor is not None) == facts.scheduled, f"scheduled on {governor}")
+    expect((task.missing == 0) == facts.ready, f"{task.missing} inputs missing")
+    expect((task.assigned is not None) == facts.assigned, f"assigned to {task.assigned}")
     if governor is not None:
-        claim(graph.governors.get(governor.id) is governor, f"{governor} has left")
-        claim(task in governor.scheduled, f"{governor} does not list it as scheduled")
-        claim((task in governor.queue) == facts.queued, f"queued on {governor}: {not facts.queued}")
-        claim((task in governor.assigned) == facts.assigned, f"{governor} disagrees on assigned")
-        claim(task.assigned is None or task.assigned is governor, "assigned and scheduled differ")
-    claim(task.attempt >= facts.assigned, "assigned without an attempt")
+        expect(graph.governors.get(governor.id) is governor, f"{governor} has left")
+        expect(task in governor.scheduled, f"{governor} does not list it as scheduled")
+        expect(
+            (task in governor.queue) == facts.queued, f"queued on {governor}: {not facts.queued}"
+        )
+        expect((task in governor.assigned) == facts.assigned, f"{governor} disagrees on assigned")
+        expect(task.assigned is None or task.assigned is governor, "assigned and scheduled differ")
+    expect(task.attempt >= facts.assigned, "assigned without an attempt")
     missing = sum(not data_object.is_finished for data_object in task.unique_inputs())
     # A finished task may have inputs that were removed, or are made again for others.
-    claim(task.is_done or missing == task.missing, f"{missing} inputs are unfinished")
+    expect(task.is_done or missing == task.missing, f"{missing} inputs are unfinished")
     for data_object in task.inputs:
-        claim(data_object.session is task.session, f"{data_object} is of another session")
+        expect(data_object.session is task.session, f"{data_object} is of another session")
         if not data_object.is_known:
-            claim(task.is_done and not task.may_run_again, f"its input {data_object} has gone")
+            expect(task.is_done and not task.may_run_again, f"its input {data_object} has gone")
             continue
-        claim(task in data_object.consumers, f"{data_object} does not list it as a consumer")
-        claim(task.is_done or data_object.state is not ObjectState.REMOVED, f"{data_object} needed")
+        expect(task in data_object.consumers, f"{data_object} does not list it as a consumer")
+        expect(
+            task.is_done or data_object.state is not ObjectState.REMOVED, f"{data_object} needed"
+        )
     for data_object in task.outputs:
-        claim(data_object.producer is task, f"{data_object} names another producer")
-        claim(data_object.is_known, f"its output {data_object} has gone before it")
+        expect(data_object.producer is task, f"{data_object} names another producer")
+        expect(data_object.is_known, f"its output {data_object} has gone before it")
     if task.row is TaskRow.AHEAD and governor is not None:
-        claim(planning.can_go_ahead(task, governor), f"its inputs are not made on {governor}")
+        expect(planning.can_go_ahead(task, governor), f"its inputs are not made on {governor}")
     if task.row is TaskRow.FINISHED:
-        claim(
+        expect(
             all(output.state is not ObjectState.UNFINISHED for output in task.outputs),
             "finished with unfinished outputs",
         )
-        claim(not task.waits, "finished, and somebody still waits for it")
-    claim(task.has_failed == (task.failure is not None), f"failed because of {task.failure}")
+        expect(not task.waits, "finished, and somebody still waits for it")
+    expect(task.has_failed == (task.failure is not None), f"failed because of {task.failure}")
     if task.has_failed:
-        claim(task.goes_on or _reads_failed(task), "failed, and its session goes on")
-        claim(task.session.first_failed is not None, "failed, and its session does not know")
-        claim(not task.waits, "failed, and somebody still waits for it")
-        claim(
+        expect(task.goes_on or _reads_failed(task), "failed, and its session goes on")
+        expect(task.session.first_failed is not None, "failed, and its session does not know")
+        expect(not task.waits, "failed, and somebody still waits for it")
+        expect(
             all(output.state is not ObjectState.UNFINISHED for output in task.outputs),
             "failed with unfinished outputs",
         )
     if not task.is_done:
-        claim(
+        expect(
             all(data_object.state is not ObjectState.FAILED for data_object in task.inputs),
             "waits for what will never be made",
         )
-
-
-def _check_lineage(task: Task, unneeded: Collection[DataObject], found: list[str]) -> None:
-    claim = _Claims(task, found)
-    needed = [output for output in task.outputs if output.may_have_to_be_made]
-    may_run_again = task.row is TaskRow.FINISHED and bool(task.inputs) and bool(needed)
-    claim(task.may_run_again or not may_run_again, f"it must be able to make {needed} again")
-    late = task.row is TaskRow.FINISHED and any(output in unneeded for output in task.outputs)
-    claim(may_run_again or late or not task.may_run_again, "nobody will ask it to run again")
 
 
 def _reads_failed(task: Task) -> bool:
     return any(data_object.has_failed for data_object in task.inputs)
 
 
-def _check_object(
-    graph: Graph, data_object: DataObject, unneeded: Collection[DataObject], found: list[str]
-) -> None:
-    claim = _Claims(data_object, found)
+def _check_object(graph: Graph, data_object: DataObject, expect: _Expect) -> None:
     governors = dict.fromkeys((*data_object.scheduled, *data_object.assigned, *data_object.located))
     for governor in governors:
-        claim(graph.governors.get(governor.id) is governor, f"{governor} has left")
-        claim(data_object in governor.objects, f"{governor} does not list it")
-        claim(data_object.copy_row(governor) is not None, f"no row for its copy on {governor}")
+        expect(graph.governors.get(governor.id) is governor, f"{governor} has left")
+        expect(data_object in governor.objects, f"{governor} does not list it")
+        expect(data_object.copy_row(governor) is not None, f"no row for its copy on {governor}")
     for group in (data_object.scheduled, data_object.assigned, data_object.located):
-        claim(len(set(group)) == len(group), "a governor is named twice")
-    needed_by = sum(not task.is_done for task in data_object.consumers)
-    claim(needed_by == data_object.needed_by, f"{needed_by} consumers, {data_object.needed_by}")
-    remade_by = sum(task.may_run_again for task in data_object.consumers)
-    claim(remade_by == data_object.remade_by, f"{remade_by} may read it again")
-    claim(
-        not data_object.is_finished or data_object.is_needed or data_object in unneeded,
-        "finished and not needed, but neither removed nor about to be",
-    )
-    _OBJECT_RULES[data_object.state](data_object, claim)
+        expect(len(set(group)) == len(group), "a governor is named twice")
+    _OBJECT_RULES[data_object.state](data_object, expect)
 
 
-def _check_readers(
-    graph: Graph,
-    data_object: DataObject,
-    leaving: Collection[Task | DataObject],
-    found: list[str],
-) -> None:
-    claim = _Claims(data_object, found)
+def _check_readers(graph: Graph, data_object: DataObject, expect: _Expect) -> None:
     gone = sum(not task.is_known for task in data_object.consumers)
     noted = graph.former_readers.get(data_object, 0)
-    claim(gone == noted, f"{noted} of its readers are said to have gone, counted {gone}")
+    expect(gone == noted, f"{noted} of its readers are said to have gone, counted {gone}")
     producer = data_object.producer
-    claim(producer is None or producer.is_known, f"{producer} has gone before it")
-    if producer is None and may_go(data_object):
-        claim(data_object in leaving, "nobody needs it or has a handle of it, and it stays")
+    expect(producer is None or producer.is_known, f"{producer} has gone before it")
 
 
-def _check_unfinished(data_object: DataObject, claim: _Claims) -> None:
+def _check_unfinished(data_object: DataObject, expect: _Expect) -> None:
     producer = data_object.producer
-    claim(producer is not None, "unfinished without a producer")
-    claim(not data_object.located and data_object.data is None, "unfinished, but somewhere")
-    claim(not data_object.spooled, "unfinished, but spooled")
+    expect(producer is not None, "unfinished without a producer")
+    expect(not data_object.located and data_object.data is None, "unfinished, but somewhere")
+    expect(not data_object.spooled, "unfinished, but spooled")
     if producer is None:
         return
-    claim(not producer.is_done, f"unfinished after {producer}")
+    expect(not producer.is_done, f"unfinished after {producer}")
     planned = () if producer.scheduled is None else (producer.scheduled,)
     told = () if producer.assigned is None else (producer.assigned,)
-    claim(data_object.scheduled == planned, f"scheduled {data_object.scheduled} != {planned}")
-    claim(data_object.assigned == told, f"assigned {data_object.assigned} != {told}")
+    expect(data_object.scheduled == planned, f"scheduled {data_object.scheduled} != {planned}")
+    expect(data_object.assigned == told, f"assigned {data_object.assigned} != {told}")
 
 
-def _check_finished(data_object: DataObject, claim: _Claims) -> None:
-    claim(bool(data_object.located) or data_object.is_at_server, "finished, but nowhere")
-    claim(data_object.data is None or len(data_object.data) == data_object.size, "size of data")
-    claim(not data_object.spooled or data_object.producer is None, "spooled, and no constant")
-    claim(not data_object.spooled or data_object.data is None, "spooled, and in memory too")
-    claim(not data_object.waits, "finished, and somebody still waits for it")
+def _check_finished(data_object: DataObject, expect: _Expect) -> None:
+    expect(bool(data_object.located) or data_object.is_at_server, "finished, but nowhere")
+    expect(data_object.data is None or len(data_object.data) == data_object.size, "size of data")
+    expect(not data_object.spooled or data_object.producer is None, "spooled, and no constant")
+    expect(not data_object.spooled or data_object.data is None, "spooled, and in memory too")
+    expect(not data_object.waits, "finished, and somebody still waits for it")
 
 
-def _check_removed(data_object: DataObject, claim: _Claims) -> None:
-    claim(
+def _check_removed(data_object: DataObject, expect: _Expect) -> None:
+    expect(
         not (data_object.scheduled or data_object.assigned or data_object.located),
         "removed, but somewhere",
     )
-    claim(not data_object.is_at_server, "removed, but the server has its bytes")
-    claim(not data_object.is_needed, "removed, but needed")
+    expect(not data_object.is_at_server, "removed, but the server has its bytes")
+    expect(not data_object.is_needed, "removed, but needed")
     producer = data_object.producer
-    claim(producer is None or producer.is_done, "removed before it was made")
-    claim(
+    expect(producer is None or producer.is_done, "removed before it was made")
+    expect(
         producer is not None or not data_object.remade_by, "a constant that is needed was removed"
     )
 
 
-def _check_failed(data_object: DataObject, claim: _Claims) -> None:
-    claim(
+def _check_failed(data_object: DataObject, expect: _Expect) -> None:
+    expect(
         not (data_object.scheduled or data_object.assigned or data_object.located),
         "failed, but somewhere",
     )
-    claim(not data_object.is_at_server, "failed, but the server has its bytes")
+    expect(not data_object.is_at_server, "failed, but the server has its bytes")
     producer = data_object.producer
-    claim(producer is None or producer.has_failed, f"failed, but not {producer}")
-    claim(not data_object.waits, "failed, and somebody still waits for it")
+    expect(producer is None or producer.has_failed, f"failed, but not {producer}")
+    expect(not data_object.waits, "failed, and somebody still waits for it")
 
 
 _OBJECT_RULES = {
@@ -215,49 +189,48 @@ _OBJECT_RULES = {
 
 
 def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
-    claim = _Claims(governor, found)
+    expect = _Expect(governor, found)
     for task in governor.scheduled:
-        claim(task.scheduled is governor, f"{task} is scheduled on {task.scheduled}")
-        claim(graph.tasks.get(task.id) is task, f"{task} is gone")
+        expect(task.scheduled is governor, f"{task} is scheduled on {task.scheduled}")
+        expect(graph.tasks.get(task.id) is task, f"{task} is gone")
     for task in governor.assigned:
-        claim(task in governor.scheduled, f"{task} is assigned but not scheduled")
-        claim(task.assigned is governor, f"{task} is assigned to {task.assigned}")
+        expect(task in governor.scheduled, f"{task} is assigned but not scheduled")
+        expect(task.assigned is governor, f"{task} is assigned to {task.assigned}")
     for task in governor.queue:
-        claim(task in governor.scheduled, f"{task} is queued but not scheduled")
-        claim(task.row is TaskRow.QUEUED, f"{task} is in the queue")
+        expect(task in governor.scheduled, f"{task} is queued but not scheduled")
+        expect(task.row is TaskRow.QUEUED, f"{task} is in the queue")
     active = sum(task.cpus for task in governor.scheduled if not task.missing)
-    claim(active == governor.active_cpus, f"{governor.active_cpus} cpus active, counted {active}")
+    expect(active == governor.active_cpus, f"{governor.active_cpus} cpus active, counted {active}")
     ahead = sum(task.row is TaskRow.AHEAD for task in governor.assigned)
-    claim(ahead == governor.ahead, f"{governor.ahead} tasks ahead, counted {ahead}")
+    expect(ahead == governor.ahead, f"{governor.ahead} tasks ahead, counted {ahead}")
     groups = Counter(
         (task.session, *group)
         for task in governor.scheduled
         if task.kind.constraints is not None
         for group in task.kind.constraints.groups()
     )
-    claim(groups == governor.groups, f"{governor.groups} tasks of groups, counted {groups}")
+    expect(groups == governor.groups, f"{governor.groups} tasks of groups, counted {groups}")
     for data_object in governor.objects:
-        claim(
+        expect(
             governor in (*data_object.scheduled, *data_object.assigned, *data_object.located),
             f"lists {data_object}, which does not name it",
         )
-        claim(graph.objects.get(data_object.id) is data_object, f"{data_object} is gone")
+        expect(graph.objects.get(data_object.id) is data_object, f"{data_object} is gone")
 
 
 def _check_session(graph: Graph, session: Session, found: list[str]) -> None:
-    claim = _Claims(session, found)
-    claim(session.client.sessions.get(session.id) is session, "its client does not list it")
-    claim(graph.clients.get(session.client.id) is session.client, "its client has left")
-    for member in session.members:
-        claim(member in graph.clients, f"the client {member} that joined it has left")
+    expect = _Expect(session, found)
+    expect(session.client.sessions.get(session.id) is session, "its client does not list it")
+    expect(graph.clients.get(session.client.id) is session.client, "its client has left")
+    check_claims.check_members(graph, session, expect)
     unfinished = sum(not task.is_done for task in session.tasks.values())
-    claim(unfinished == session.unfinished, f"{session.unfinished} unfinished, {unfinished}")
+    expect(unfinished == session.unfinished, f"{session.unfinished} unfinished, {unfinished}")
     if session.failure is not None:
-        claim(not session.tasks and not session.objects, "failed, but not empty")
-        claim(not session.waits, "failed, and somebody still waits")
-    claim(bool(session.unfinished) or not session.idle_waits, "idle, and somebody still waits")
+        expect(not session.tasks and not session.objects, "failed, but not empty")
+        expect(not session.waits, "failed, and somebody still waits")
+    expect(bool(session.unfinished) or not session.idle_waits, "idle, and somebody still waits")
     for task_id, task in session.tasks.items():
-        claim(task.id == task_id and task.session is session, f"it has {task} as {spell(task_id)}")
+        expect(task.id == task_id and task.session is session, f"it has {task} as {spell(task_id)}")
     for object_id, data_object in session.objects.items():
         fits = data_object.id == object_id and data_object.session is session
-        claim(fits, f"it has {data_object} as {spell(object_id)}")
+        expect(fits, f"it has {data_object} as {spell(object_id)}")

@@ -11,6 +11,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
 from rain.base.states import COPY_TABLE, OBJECT_MOVES, CopyRow, ObjectMove, ObjectState
+from rain.graph.handles import NOBODY, Handles
 
 if TYPE_CHECKING:
     from rain.graph.governor import Governor
@@ -25,17 +26,17 @@ class DataObject:
 
     The three governor sets are small tuples, because most objects are on one governor: every
     governor lends the tuple of itself alone (`Governor.alone`), so a set costs no memory here. In
-    the same way a task lends the tuple of itself to the `consumers` of all that only it reads.
-    `data` holds the bytes when the server has them in memory: small constants and results. Large
-    constants are `spooled`: the server has them in a file.
+    the same way a task lends the tuple of itself to the `consumers` of all that only it reads,
+    and a client its `handles`. `data` holds the bytes when the server has them in memory: small
+    constants and results. Large constants are `spooled`: the server has them in a file.
     """
 
     id: ObjectId
     session: Session
     kind: ObjectKind
     producer: Task | None = None  # None for a constant
+    handles: Handles = NOBODY  # those that clients have of it
     state: ObjectState = ObjectState.UNFINISHED
-    kept: bool = False  # a client wants it
     needed_by: int = 0  # consumers that are not done
     remade_by: int = 0  # and those that are finished, but may have to run again
     consumers: Sequence[Task] = ()  # every task that reads it, once; changed by `read_by` only
@@ -51,7 +52,6 @@ class DataObject:
     content_type: str = ""  # as found when it was made
     user: str = ""  # JSON, set by the task that made it
     waits: list[Wait] | None = None
-    claims: int = 1  # handles that clients have of it
     sched: object = None  # the scheduler's own
 
     def __repr__(self) -> str:
@@ -78,11 +78,13 @@ class DataObject:
         return self.data is not None or self.spooled
 
     @property
-    def is_needed(self) -> bool:
-        """Whether a client or an unfinished task still wants it, or a task that may run again.
+    def kept(self) -> bool:
+        """Whether a client wants its data."""
+        return self.handles.wants_data
 
-        The latter only concerns what the server has: the rest can be made again, too.
-        """
+    @property
+    def is_needed(self) -> bool:
+        """Whether somebody claims its data (`claims.claims_on` says who)."""
         return self.kept or self.needed_by > 0 or (self.remade_by > 0 and self.is_at_server)
 
     @property

@@ -10,8 +10,10 @@ from rain.base.ids import NUMBER_BITS, NUMBER_MASK, KindId, ObjectId, TaskId, se
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectMove, ObjectState, TaskMove
 from rain.base.wire import Submission
+from rain.graph import claims
 from rain.graph.data_object import DataObject, move_objects
 from rain.graph.graph import Graph
+from rain.graph.handles import Member
 from rain.graph.session import Session
 from rain.graph.task import Task
 
@@ -22,8 +24,11 @@ _ONCE = {"data object": ": it needs exactly one producer, or its own bytes"}
 class Draft:
     """The nodes of a submission before they are linked into the graph."""
 
-    def __init__(self, graph: Graph, session: Session, submission: Submission) -> None:
+    def __init__(
+        self, graph: Graph, session: Session, member: Member, submission: Submission
+    ) -> None:
         self.graph = graph
+        self.member = member  # who submits it, and has a handle of all that is in it
         self.session = session
         self.submission = submission
         self.task_kinds: dict[KindId, TaskKind] = {}
@@ -62,6 +67,7 @@ class Draft:
         constants = self.submission.constants
         ids, sizes = constants.ids[first:last], constants.sizes[first:last]
         read: list[DataObject] = []
+        handles = self.member.holding
         for object_id, kind, data, size in zip(
             ids,
             constants.kinds[first:last],
@@ -69,7 +75,7 @@ class Draft:
             sizes or map(len, constants.data[first:last]),
             strict=True,
         ):
-            new = DataObject(object_id, self.session, self._object_kind(kind))
+            new = DataObject(object_id, self.session, self._object_kind(kind), None, handles)
             self.objects[object_id] = new
             read.append(new)
             new.size = size
@@ -86,6 +92,7 @@ class Draft:
         columns, outputs = self.submission.tasks, self.submission.tasks.outputs
         session, objects, tasks, kinds = self.session, self.objects, self.tasks, self._kinds
         ids, by_id = list(columns.ids[first:last]), self._by_id
+        handles = self.member.holding
         start = self._outputs_read
         for order, (task_id, kind_id, config, inputs) in enumerate(
             zip(
@@ -104,10 +111,11 @@ class Draft:
             end = start + len(output_kinds)
             if end > len(outputs):
                 raise RefusedError(f"the task {spell(task_id)} names too few outputs")
-            task = Task(task_id, order, session, kind, config, ())
+            task = Task(task_id, order, session, kind, config, (), (), handles)
             if len(output_kinds) == 1:
                 object_id = outputs[start]
-                made = objects[object_id] = DataObject(object_id, session, output_kinds[0], task)
+                made = DataObject(object_id, session, output_kinds[0], task, handles)
+                objects[object_id] = made
                 task.outputs = (made,)
             else:
                 task.outputs = self._outputs(task, outputs[start:end], output_kinds)
@@ -125,7 +133,7 @@ class Draft:
         self, task: Task, ids: Sequence[ObjectId], kinds: Sequence[ObjectKind]
     ) -> tuple[DataObject, ...]:
         made = [
-            DataObject(object_id, self.session, kind, task)
+            DataObject(object_id, self.session, kind, task, self.member.holding)
             for object_id, kind in zip(ids, kinds, strict=True)
         ]
         self.objects |= {new.id: new for new in made}
@@ -221,8 +229,11 @@ class Draft:
             session.objects |= self.objects
         else:  # the first submission of a session is all of it: its tables are taken as they are
             session.objects = self.objects
+        keeping = self.member.keeping
         for data_object in self.kept:
-            data_object.kept = True
+            data_object.handles = keeping
+        if not self.member.is_owner:
+            claims.note_submitted(self.member, (*tasks, *self.objects.values()))
         for task, earlier in self._unconnected.items():
             task.missing += _connect(task, earlier)
             if not task.missing:
@@ -286,7 +297,7 @@ class Draft:
     def _earlier_input(self, task: Task, object_id: ObjectId) -> DataObject:
         """The input with this id, which is not new, if it may be read."""
         data_object = self.session.objects.get(object_id)
-        if data_object is not None and data_object.kept:
+        if data_object is not None and data_object.handles.wants_data:
             return data_object
         where = f"the input {spell(object_id)} of the task {spell(task.id)}"
         if session_of(object_id) != self.session.id:

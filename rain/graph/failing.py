@@ -15,7 +15,7 @@ from attrs import Factory, define
 from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
-from rain.graph import planning, progress
+from rain.graph import claims, planning
 from rain.graph.data_object import DataObject
 from rain.graph.task import Task
 
@@ -77,7 +77,7 @@ def _end(task: Task, fallout: Fallout) -> None:
     for output in task.outputs:
         if output.state is ObjectState.UNFINISHED:
             _fail_object(output, fallout)
-    fallout.free += progress.consumed((task,))
+    fallout.free += claims.never_reading((task,))
 
 
 def _fail_object(data_object: DataObject, fallout: Fallout) -> None:

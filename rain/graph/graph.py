@@ -16,6 +16,7 @@ from rain.base.resources import Resources
 from rain.graph.by_id import ById
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
+from rain.graph.handles import Member
 from rain.graph.session import Client, Learned, Session
 from rain.graph.task import Task
 
@@ -41,6 +42,7 @@ class Graph:
     unneeded: deque[DataObject] = Factory(deque)  # nobody needs these, and they are let go in parts
     leaving: deque[Task | DataObject] = Factory(deque)  # perhaps nobody will ask for these
     former_readers: dict[DataObject, int] = Factory(dict)  # among its consumers: they have gone
+    departed: deque[tuple[Session, Member]] = Factory(deque)  # have left, and their handles go
     remains: list[Task | DataObject] = Factory(list)  # have gone, and are to be taken apart
     sched: object = None  # the scheduler's own
 

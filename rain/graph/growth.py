@@ -10,16 +10,17 @@ from rain.base.ids import spell
 from rain.base.wire import Submission
 from rain.graph.draft import Draft
 from rain.graph.graph import Graph
+from rain.graph.handles import Member
 from rain.graph.session import Session
 from rain.graph.task import Task
 
 
-def grow(graph: Graph, session: Session, submission: Submission) -> list[Task]:
-    """Adds the submission to its session and returns its tasks, inputs before consumers.
+def grow(graph: Graph, session: Session, member: Member, submission: Submission) -> list[Task]:
+    """Adds a client's submission to its session; returns its tasks, inputs before consumers.
 
     Raises `RefusedError` and changes nothing when the submission is inconsistent.
     """
-    draft = Draft(graph, session, submission)
+    draft = Draft(graph, session, member, submission)
     try:
         if submission.constants.ids:
             draft.read_constants(0, len(submission.constants.ids))
@@ -34,14 +35,14 @@ def grow(graph: Graph, session: Session, submission: Submission) -> list[Task]:
 
 
 def grow_in_parts(
-    graph: Graph, session: Session, submission: Submission, size: int
+    graph: Graph, session: Session, member: Member, submission: Submission, size: int
 ) -> Generator[None, None, list[Task]]:
     """The same, with pauses after so many nodes or inputs in which others may change the graph.
 
     Until the end nothing is linked; then all is verified against the graph of that moment. Whoever
     gives up before closes the generator.
     """
-    draft = Draft(graph, session, submission)
+    draft = Draft(graph, session, member, submission)
     try:
         for start in range(0, len(submission.constants.ids), size):
             draft.read_constants(start, start + size)

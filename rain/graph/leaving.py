@@ -1,6 +1,6 @@
 """Nodes that go while their session goes on: nobody has a handle of them, and nothing needs them.
 
-A client's handle is a claim on its task or object. A task goes together with all that it has made,
+A task goes together with all that it has made,
 when it is done, need not be able to run again, and nobody claims any of it; a constant goes alone.
 Whatever may be the last step to that puts the node among those that are `leaving`, and here they
 are looked at, some of them at a time.
@@ -13,6 +13,7 @@ from sys import maxsize
 from rain.base.states import ObjectState
 from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
+from rain.graph.handles import NOBODY
 from rain.graph.task import DONE, Task
 
 OVER = frozenset({ObjectState.REMOVED, ObjectState.FAILED})
@@ -24,7 +25,7 @@ def may_go(node: Task | DataObject) -> bool:
         if node.producer is None:
             return _is_over(node)
         node = node.producer
-    if node.claims or node.may_run_again or node.row not in DONE:
+    if node.handles is not NOBODY or node.may_run_again or node.row not in DONE:
         return False
     for output in node.outputs:  # noqa: SIM110 # a generator for each task costs more than this
         if not _is_over(output):
@@ -35,9 +36,8 @@ def may_go(node: Task | DataObject) -> bool:
 def _is_over(data_object: DataObject) -> bool:
     """Whether nobody reads it, or makes it, ever again."""
     return (
-        not data_object.claims
+        data_object.handles is NOBODY
         and data_object.state in OVER
-        and not data_object.kept
         and not data_object.needed_by
         and not data_object.remade_by
     )

@@ -12,7 +12,7 @@ from attrs import Factory, define
 from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
-from rain.graph import planning
+from rain.graph import claims, planning
 from rain.graph.data_object import DataObject
 from rain.graph.failing import failure_of
 from rain.graph.governor import Governor
@@ -104,15 +104,12 @@ def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectM
     producer.move(TaskMove.OUTPUT_LOST)
     producer.session.unfinished += 1
     producer.failures = ()
-    producer.may_run_again = False
     losses.unplanned[producer] = None
     for output in producer.outputs:
         if output.state is ObjectState.REMOVED:  # comes along, and goes again when it is made
             _unfinish(output, ObjectMove.REVIVE, losses)
     revived: list[tuple[DataObject, ObjectMove]] = []
-    for data_object in producer.unique_inputs():
-        data_object.needed_by += 1
-        data_object.remade_by -= 1
+    for data_object in claims.reading_again(producer):
         if data_object.state is ObjectState.REMOVED:
             revived.append((data_object, ObjectMove.REVIVE))
         elif data_object.state is not ObjectState.FINISHED:

@@ -13,10 +13,11 @@ from typing import Any
 
 from rain.base.ids import ObjectId
 from rain.base.states import ObjectMove, ObjectState, TaskRow
-from rain.graph import planning, rules
+from rain.graph import claims, planning, rules
 from rain.graph.data_object import DataObject, forget_copies
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
+from rain.graph.handles import NOBODY
 from rain.graph.leaving import OVER
 from rain.graph.session import Session
 from rain.graph.task import DONE, Task
@@ -44,7 +45,7 @@ def release(
     revived: list[DataObject] = []
     size = 0
     for data_object in looked_at:  # grows while it is walked
-        if data_object.kept or data_object.needed_by:
+        if data_object.needed_by or data_object.handles.wants_data:
             continue
         if data_object.state is _FINISHED:
             size += data_object.size
@@ -74,7 +75,7 @@ def release(
 
 def _leave_if_over(graph: Graph, data_object: DataObject) -> None:
     """Nobody needs it; perhaps nobody has a handle of it either."""
-    if not data_object.claims and data_object.state in OVER:
+    if data_object.handles is NOBODY and data_object.state in OVER:
         graph.leaving.append(data_object)
 
 
@@ -102,11 +103,7 @@ def _end_lineage(
     for output in task.outputs:
         if output.may_have_to_be_made:
             return
-    task.may_run_again = False
-    for one in task.unique_inputs():
-        one.remade_by -= 1
-        if one.remade_by or one.needed_by or one.kept:
-            continue
+    for one in claims.end_lineage(task):
         if len(looked_at) < most:
             looked_at.append(one)
         else:
@@ -147,6 +144,10 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     graph.linked -= len(session.tasks) + len(session.objects)
     graph.remains += session.tasks.values()
     graph.remains += session.objects.values()
+    for member in session.members.values():
+        member.nodes = {}
+    if graph.departed:
+        graph.departed = deque(one for one in graph.departed if one[0] is not session)
     session.tasks, session.objects = {}, {}
     session.undelivered, session.waits = {}, {}
     session.idle_waits, session.followers, session.done = [], [], None
@@ -195,6 +196,7 @@ def take_apart(graph: Graph, most: int = maxsize) -> None:
     some = remains[-most:]
     del remains[-most:]
     for node in some:
+        node.handles = NOBODY
         if isinstance(node, Task):
             node.waits = node.sched = None
             node.inputs = node.outputs = ()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attrs import Factory, define
+from attrs import Factory, define, field
 
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ClientId, KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
+from rain.graph.handles import Member
 
 if TYPE_CHECKING:
     from rain.graph.data_object import DataObject
@@ -73,7 +74,7 @@ class Session:
     gone_tasks: int = 0  # were done, and nobody had a handle of them any more
     gone_objects: int = 0
     on_failure: OnFailure = OnFailure.STOP
-    members: dict[ClientId, None] = Factory(dict)  # other clients that have joined it
+    members: dict[ClientId, Member] = Factory(dict)  # the clients that take part, and their handles
     ranges: int = 0  # of numbers that were given to those who joined
     failure: SessionFailure | None = None  # once set, the graph of the session is empty
     first_failed: SessionFailure | None = None  # of a task, in a session that goes on
@@ -88,10 +89,20 @@ class Session:
     logs: dict[TaskId, str] = Factory(dict)  # what tasks have printed, those that ended last
     logs_size: int = 0
     logs_let_go: bool = False  # there were more
+    owner: Member = field(init=False)  # who has opened it
     sched: object = None  # the scheduler's own
+
+    def __attrs_post_init__(self) -> None:
+        self.owner = Member(self.client.id, is_owner=True)
+        self.members[self.client.id] = self.owner
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.name!r}>"
+
+    def join(self, client: ClientId) -> None:
+        """A client takes part; twice is once."""
+        if client not in self.members:
+            self.members[client] = Member(client)
 
 
 @define(eq=False, repr=False)

@@ -11,6 +11,7 @@ from rain.base.failures import FailedAttempt, OnFailure, SessionFailure
 from rain.base.ids import TaskId, spell
 from rain.base.kinds import TaskKind
 from rain.base.states import TASK_MOVES, TASK_STATES, TaskMove, TaskRow, TaskState
+from rain.graph.handles import NOBODY, Handles
 
 if TYPE_CHECKING:
     from rain.graph.data_object import DataObject
@@ -30,6 +31,7 @@ class Task:
     config: bytes  # for the executor; the server never looks inside
     inputs: tuple[DataObject, ...]  # in order, the same one may come twice
     outputs: tuple[DataObject, ...] = ()
+    handles: Handles = NOBODY  # those that clients have of it
 
     row: TaskRow = TaskRow.WAITING
     missing: int = 0  # inputs that are not finished, each counted once
@@ -47,7 +49,6 @@ class Task:
     failures: tuple[FailedAttempt, ...] = ()  # since it was last finished
     failure: SessionFailure | None = None  # why it has failed for good, or was skipped
     waits: list[Wait] | None = None
-    claims: int = 1  # handles that clients have of it
     fails_alone: bool = False  # its failure does not end its session, whatever that's rule is
     sched: object = None  # the scheduler's own
 

@@ -46,6 +46,7 @@ from rain.rpc.codec.answers import (
     read_governor_reports,
     read_joined,
     read_reports,
+    read_taken,
 )
 from rain.rpc.codec.requests import (
     Cancel,
@@ -53,6 +54,7 @@ from rain.rpc.codec.requests import (
     JoinSession,
     OpenSession,
     ReportsOf,
+    TakeHandles,
     Unkeep,
     Wait,
     write_cancel,
@@ -62,6 +64,7 @@ from rain.rpc.codec.requests import (
     write_join_session,
     write_open_session,
     write_reports_of,
+    write_take_handles,
     write_unkeep,
     write_wait,
 )
@@ -325,11 +328,19 @@ class ClientConnection:
         self._calls.tell("cancel", write_cancel(Cancel(session, tasks, objects, whole, always)))
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
-        """Nobody here has handles of these any more. Is not told what comes of it."""
+        """There is one handle less of each of these. Is not told what comes of it."""
         for start in range(0, max(len(tasks), len(objects)), HANDLES_AT_ONCE):
             end = start + HANDLES_AT_ONCE
             gone = HandlesGone(tasks[start:end], objects[start:end])
             self._calls.tell("handlesGone", write_handles_gone(gone))
+
+    def take_handles(
+        self, objects: Sequence[ObjectId], *, wants_data: bool = False
+    ) -> list[ObjectReport]:
+        """There is one handle more of each of these, of one session; with `wants_data` they are
+        kept for this client, too."""
+        request = write_take_handles(TakeHandles(objects, wants_data))
+        return self._ask_of(session_of(objects[0]), "takeHandles", request, read_taken)
 
     # Results.
 

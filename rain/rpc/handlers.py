@@ -103,7 +103,17 @@ class ClientHandler(Protocol):
         ...
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
-        """The client has no handles of these any more. There is no answer."""
+        """The client has one handle less of each of these. There is no answer."""
+        ...
+
+    def take_handles(
+        self,
+        objects: Sequence[ObjectId],
+        reply: Reply[Sequence[ObjectReport]],
+        *,
+        wants_data: bool,
+    ) -> None:
+        """The client has one handle more of each of these, and perhaps wants their data kept."""
         ...
 
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None: ...

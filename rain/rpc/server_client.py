@@ -16,6 +16,7 @@ from rain.rpc.codec.answers import (
     write_governor_reports,
     write_joined,
     write_reports,
+    write_taken,
 )
 from rain.rpc.codec.requests import (
     Cancel,
@@ -24,6 +25,7 @@ from rain.rpc.codec.requests import (
     OpenSession,
     ReportsOf,
     SubmitPart,
+    TakeHandles,
     Unkeep,
     Wait,
     read_cancel,
@@ -34,6 +36,7 @@ from rain.rpc.codec.requests import (
     read_open_session,
     read_reports_of,
     read_submit,
+    read_take_handles,
     read_unkeep,
     read_wait,
 )
@@ -91,6 +94,7 @@ class ServedClient:
                 "terminate": Served(nothing, self._terminate),
                 "alive": Served(nothing, self._alive),
                 "handlesGone": Served(read_handles_gone, self._handles_gone),
+                "takeHandles": Served(read_take_handles, self._take_handles),
             },
         )
 
@@ -120,6 +124,10 @@ class ServedClient:
     def _handles_gone(self, gone: HandlesGone, call: IncomingCall) -> None:
         self._handler.handles_gone(gone.tasks, gone.objects)
         call.answer()
+
+    def _take_handles(self, asked: TakeHandles, call: IncomingCall) -> None:
+        reply = CallReply(call, write_taken)
+        self._handler.take_handles(asked.objects, reply, wants_data=asked.wants_data)
 
     def _unkeep(self, asked: Unkeep, call: IncomingCall) -> None:
         self._handler.unkeep(asked.objects, CallReply(call, no_results))

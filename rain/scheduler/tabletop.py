@@ -16,7 +16,7 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.states import TaskRow
 from rain.base.wire import Submission
-from rain.graph import DataObject, Governor, Graph, Session, Task, loss, planning, progress
+from rain.graph import DataObject, Governor, Graph, Session, Task, claims, loss, planning, progress
 from rain.graph.growth import grow
 from rain.graph.release import clear, release, take_apart
 from rain.graph.rules import suits
@@ -111,7 +111,7 @@ class Tabletop:
             readable.append(
                 self._task(session, submission, blob, self.random.sample(readable, count))
             )
-        self.news.submitted += grow(self.graph, session, submission)
+        self.news.submitted += grow(self.graph, session, session.owner, submission)
 
     def _next_id(self, session: Session) -> int:
         number = self._numbers[session] = self._numbers.get(session, 100) + 1
@@ -192,7 +192,7 @@ class Tabletop:
         self.news.finished.append(task)
         made = [output for output in task.outputs if not output.is_finished]
         self.news.ready += progress.finish_objects(made, [size] * len(made), governor)
-        release(self.graph, [*progress.finished_reading((task,)), *task.outputs])
+        release(self.graph, [*claims.finished_reading((task,)), *task.outputs])
 
     # How it stands.
 

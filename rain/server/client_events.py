@@ -17,7 +17,6 @@ from rain.base.ids import (
     ObjectId,
     SessionId,
     TaskId,
-    session_of,
     spell,
 )
 from rain.base.moments import rfc3339
@@ -31,6 +30,7 @@ from rain.server.messages import (
     AnswerJoined,
     AnswerSession,
     AnswerStates,
+    AnswerTaken,
     Cancelled,
     ClientEvent,
     ClientJoined,
@@ -38,6 +38,7 @@ from rain.server.messages import (
     FetchAsked,
     GatherReports,
     HandlesGone,
+    HandlesTaken,
     Refuse,
     ReportsAsked,
     Request,
@@ -52,6 +53,8 @@ from rain.server.messages import (
 )
 from rain.server.sessions import (
     close_session,
+    known_object,
+    known_task,
     living_session,
     session_for,
 )
@@ -105,8 +108,7 @@ def _note(
             client = state.graph.clients[client_id]
             for session in list(client.sessions.values()):
                 close_session(state, session, f"the client has gone: {cause}")
-            for session in state.graph.sessions.values():
-                session.members.pop(client_id, None)
+            handles.leave(state, client_id)
             del state.graph.clients[client_id]
             state.note(happenings.ClientRemoved(state.now, client_id, cause), len(cause))
         case RequestAbandoned(_, request):
@@ -172,7 +174,13 @@ def _refuse(
 
 def _grant(
     state: State,
-    event: SessionOpened | SessionJoined | SessionClosed | Unkept | FetchAsked | StatesAsked,
+    event: SessionOpened
+    | SessionJoined
+    | SessionClosed
+    | Unkept
+    | HandlesTaken
+    | FetchAsked
+    | StatesAsked,
 ) -> None:
     match event:
         case SessionOpened(client_id, request, name, user, on_failure):
@@ -187,12 +195,13 @@ def _grant(
             close_session(state, _own(state, client_id, session_id))
             state.emit(AnswerDone(request))
         case Unkept(client_id, request, object_ids):
-            _unkeep(state, client_id, object_ids)
-            if state.happenings is not None:
-                state.happenings.unkept(state.now, object_ids)
+            handles.unkeep(state, client_id, object_ids)
             state.emit(AnswerDone(request))
+        case HandlesTaken():
+            taken = handles.take(state, event)
+            state.emit(AnswerTaken(event.request, tuple(map(_report_object, taken))))
         case FetchAsked(client_id, request, object_id):
-            data_object = _object(state, client_id, object_id)
+            data_object = known_object(state, client_id, object_id)
             if data_object.state is ObjectState.REMOVED:
                 raise RefusedError(waiting.removed_text(data_object))
             if not data_object.kept:
@@ -212,7 +221,7 @@ def _check_wanted(state: State, event: Submitted) -> None:
         unknown = list({*unknown}.difference(submission.tasks.outputs, submission.constants.ids))
     for wanted in sorted(unknown):
         if wanted not in submission.tasks.outputs and wanted not in submission.constants.ids:
-            _object(state, event.client, wanted)
+            known_object(state, event.client, wanted)
 
 
 def _answer_submission(state: State, event: Submitted) -> None:
@@ -246,8 +255,7 @@ def _join(state: State, event: SessionJoined) -> JoinedSession:
     if session.failure is not None:
         raise SessionFailedError(session.failure)
     first = _take_range(session) if event.numbers else 0
-    if session.client.id != event.client:
-        session.members[event.client] = None
+    session.join(event.client)
     return JoinedSession(session.id, session.name, session.on_failure, first)
 
 
@@ -258,41 +266,6 @@ def _take_range(session: Session) -> int:
         raise RefusedError(f"the session {session.id} has no numbers left for those who joined it")
     session.ranges += 1
     return first
-
-
-def _task(state: State, client_id: ClientId, task_id: TaskId) -> Task:
-    session = living_session(state, client_id, session_of(task_id))
-    task = session.tasks.get(task_id)
-    if task is None:
-        raise RefusedError(f"the task {spell(task_id)} is unknown: {_why_unknown(session)}")
-    return task
-
-
-def _object(state: State, client_id: ClientId, object_id: ObjectId) -> DataObject:
-    session = living_session(state, client_id, session_of(object_id))
-    data_object = session.objects.get(object_id)
-    if data_object is None:
-        raise RefusedError(
-            f"the data object {spell(object_id)} is unknown: {_why_unknown(session)}"
-        )
-    return data_object
-
-
-def _why_unknown(session: Session) -> str:
-    if not (session.gone_tasks or session.gone_objects):
-        return "it was never submitted"
-    return "it was never submitted, or it has gone since nobody had a handle of it any more"
-
-
-def _unkeep(state: State, client_id: ClientId, object_ids: tuple[ObjectId, ...]) -> None:
-    objects = [_object(state, client_id, object_id) for object_id in object_ids]
-    for data_object in objects:
-        if not data_object.kept:
-            raise RefusedError(f"the data object {spell(data_object.id)} is not kept")
-    for data_object in objects:
-        data_object.kept = False
-        data_object.session.undelivered.pop(data_object, None)
-    state.release(objects)
 
 
 def _wait(
@@ -311,12 +284,12 @@ def _wait(
     for task_id in task_ids:
         task = session.tasks.get(task_id)
         if task is None:
-            task = _task(state, client_id, task_id)
+            task = known_task(state, client_id, task_id)
         tasks[task] = None
     for object_id in object_ids:
         data_object = session.objects.get(object_id)
         if data_object is None:
-            data_object = _object(state, client_id, object_id)
+            data_object = known_object(state, client_id, object_id)
         objects[data_object] = None
     by_owner = session.client.id == client_id
     wait = Wait(event.request, mode, session, tuple(tasks), tuple(objects), by_owner=by_owner)
@@ -324,8 +297,8 @@ def _wait(
 
 
 def _states(state: State, asked: StatesAsked) -> AnswerStates:
-    tasks = [_task(state, asked.client, task_id) for task_id in asked.tasks]
-    objects = [_object(state, asked.client, object_id) for object_id in asked.objects]
+    tasks = [known_task(state, asked.client, task_id) for task_id in asked.tasks]
+    objects = [known_object(state, asked.client, object_id) for object_id in asked.objects]
     reports = tuple(map(_report_task, tasks))
     if asked.logs:
         texts = map(logs.logs_of, tasks)

@@ -16,6 +16,7 @@ from rain.base.states import TaskMove
 from rain.base.wire import TaskFailure
 from rain.graph import DataObject, Governor, Task, failing, planning
 from rain.graph.cancelling import unwanted
+from rain.graph.handles import NOBODY
 from rain.server import following, tries, waiting
 from rain.server.sessions import fail_session
 from rain.server.state import State
@@ -151,7 +152,7 @@ def pass_on(state: State, fallout: failing.Fallout) -> None:
     for node in nodes:
         if node.waits:
             waiting.failed(state, node, failure)
-        if not node.claims:
+        if node.handles is NOBODY:
             state.graph.leaving.append(node)
     for session in dict.fromkeys(task.session for task in fallout.tasks):
         if not session.unfinished:

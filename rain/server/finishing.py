@@ -6,12 +6,13 @@ A message tells of a hundred tasks, so whatever can be done for all of them at o
 from __future__ import annotations
 
 from rain.base.errors import ProtocolError
-from rain.base.ids import FIRST_SHARED, NUMBER_BITS, NUMBER_MASK, ObjectId, SessionId, TaskId, spell
+from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import ObjectNote, Update
-from rain.graph import progress
+from rain.graph import claims, progress
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
+from rain.graph.handles import NOBODY
 from rain.graph.task import Task
 from rain.server import following, waiting
 from rain.server.began import starts
@@ -108,7 +109,7 @@ def _finish_batch(
         if task.inputs:
             readers.append(task)
         session = task.session
-        if not task.outputs and not task.claims:
+        if not task.outputs and task.handles is NOBODY:
             state.graph.leaving.append(task)
         if task.waits or session.idle_waits or session.done is not None:
             waited.append(task)
@@ -117,7 +118,7 @@ def _finish_batch(
     if notes is not None:
         _take_notes(outputs, notes)
     _finish_outputs(state, governor, outputs, sizes, data)
-    if readers and (free := progress.finished_reading(readers)):
+    if readers and (free := claims.finished_reading(readers)):
         state.release_soon(free)
     if len(governor.scheduled) > len(governor.assigned):  # it was not told of all of them
         state.touched[governor] = None
@@ -172,13 +173,17 @@ def _take_in(state: State, outputs: list[DataObject], sizes: list[int], data: li
     """Keeps what has come with the news as far as somebody needs it."""
     unneeded: list[DataObject] = []
     for output, size, content in zip(outputs, sizes, data, strict=True):
-        if not output.kept and not output.needed_by:
+        handles = output.handles
+        if not handles.wants_data and not output.needed_by:
             unneeded.append(output)
         elif len(content) == size:
             output.data = content
             # A delivery has no room for notes, and goes to the owner of the session alone.
-            if output.kept and not output.user and output.id & NUMBER_MASK < FIRST_SHARED:
-                output.session.undelivered[output] = None
+            if handles.wants_data and not output.user:
+                session = output.session
+                owner = session.owner
+                if handles is owner.keeping or handles.wanted_by(owner.client):
+                    session.undelivered[output] = None
     if unneeded:
         state.release_soon(unneeded)
 

@@ -1,54 +1,91 @@
-"""Handles that clients do not have any more: nothing is kept for them, and what is over may go."""
+"""Handles of clients: they come, and go one by one or with their client, and data with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
-from rain.base.ids import ClientId, ObjectId, session_of
-from rain.base.states import ObjectState
-from rain.graph import DataObject, Session
-from rain.server.messages import HandlesGone
+from rain.base.errors import RefusedError
+from rain.base.ids import ClientId, ObjectId, TaskId, session_of, spell
+from rain.graph import DataObject, Session, claims
+from rain.graph.handles import Member
+from rain.server.messages import HandlesGone, HandlesTaken
+from rain.server.sessions import known_object
 from rain.server.state import State
+
+Id = TypeVar("Id", TaskId, ObjectId)
 
 
 def gone(state: State, event: HandlesGone) -> None:
     """What has gone before, or was never accepted, is no mistake: such news is on its way long."""
-    leaving = state.graph.leaving
-    for task_id in event.tasks:
-        session = _session(state, event.client, task_id)
-        task = None if session is None else session.tasks.get(task_id)
-        if task is not None and task.claims:
-            task.claims -= 1
-            if task.is_done:
-                leaving.append(task)
-    _objects_gone(state, event.client, event.objects)
+    for session, member, task_id in _named(state, event.client, event.tasks):
+        task = session.tasks.get(task_id)
+        if task is not None:
+            claims.drop_handle(state.graph, member, task)
+    unwanted: list[DataObject] = []
+    for session, member, object_id in _named(state, event.client, event.objects):
+        data_object = session.objects.get(object_id)
+        if data_object is not None and claims.drop_handle(state.graph, member, data_object):
+            unwanted.append(data_object)
+    let_go(state, unwanted)
 
 
-def _objects_gone(state: State, client: ClientId, object_ids: Iterable[ObjectId]) -> None:
-    kept: list[DataObject] = []
-    for object_id in object_ids:
-        session = _session(state, client, object_id)
-        data_object = None if session is None else session.objects.get(object_id)
-        if session is None or data_object is None or not data_object.claims:
-            continue
-        data_object.claims -= 1
-        if data_object.claims:
-            continue
-        if data_object.kept:
-            data_object.kept = False
-            session.undelivered.pop(data_object, None)
-            kept.append(data_object)
-        if data_object.state is ObjectState.REMOVED or data_object.has_failed:
-            state.graph.leaving.append(data_object)
-    if kept:
+def take(state: State, event: HandlesTaken) -> list[DataObject]:
+    """All of them, or none: what is not known cannot be had, what is not kept cannot be kept."""
+    objects = [known_object(state, event.client, object_id) for object_id in event.objects]
+    if event.wants_data:
+        for data_object in objects:
+            if not data_object.kept:
+                raise RefusedError(f"the data object {spell(data_object.id)} is not kept")
+    for data_object in objects:
+        member = data_object.session.members[event.client]
+        claims.take_handle(member, data_object, wants_data=event.wants_data)
+    return objects
+
+
+def unkeep(state: State, client: ClientId, object_ids: Iterable[ObjectId]) -> None:
+    """The client does not want the data of these any more, whoever else may."""
+    objects = [known_object(state, client, object_id) for object_id in object_ids]
+    for data_object in objects:
+        if not data_object.handles.wanted_by(client):
+            by = " by this client" if data_object.kept else ""
+            raise RefusedError(f"the data object {spell(data_object.id)} is not kept{by}")
+    unwanted = [
+        data_object
+        for data_object in objects
+        if claims.unkeep(state.graph, data_object.session.members[client], data_object)
+    ]
+    let_go(state, unwanted)
+
+
+def leave(state: State, client: ClientId) -> None:
+    """A client has gone: it takes part in no session any more, and its handles go with it."""
+    for session in state.graph.sessions.values():
+        member = session.members.get(client)
+        if member is not None:
+            claims.leave(state.graph, session, member)
+    go_on(state)
+
+
+def go_on(state: State) -> None:
+    """Some of the handles go of clients that have left; the others go in the turns that follow."""
+    let_go(state, claims.drop_departed(state.graph, state.settings.let_go_at_once))
+
+
+def let_go(state: State, unwanted: list[DataObject]) -> None:
+    """No client wants the data of these any more."""
+    if unwanted:
         if state.happenings is not None:
-            state.happenings.unkept(state.now, tuple(one.id for one in kept))
-        state.release(kept)
+            state.happenings.unkept(state.now, tuple(one.id for one in unwanted))
+        state.release(unwanted)
 
 
-def _session(state: State, client: ClientId, packed: int) -> Session | None:
-    """The session of this node, if the client takes part in it."""
-    session = state.graph.sessions.get(session_of(packed))
-    if session is None or (session.client.id != client and client not in session.members):
-        return None
-    return session
+def _named(
+    state: State, client: ClientId, ids: Iterable[Id]
+) -> Iterator[tuple[Session, Member, Id]]:
+    """Those of the ids that are of sessions in which the client takes part."""
+    for packed in ids:
+        session = state.graph.sessions.get(session_of(packed))
+        member = None if session is None else session.members.get(client)
+        if session is not None and member is not None:
+            yield session, member, packed

@@ -30,6 +30,7 @@ from rain.server.messages import (
     AnswerJoined,
     AnswerSession,
     AnswerStates,
+    AnswerTaken,
     AnswerWait,
     Cancelled,
     ClientLeft,
@@ -42,6 +43,7 @@ from rain.server.messages import (
     GovernorRests,
     GovernorUpdated,
     HandlesGone,
+    HandlesTaken,
     Notice,
     OrderGovernor,
     Refuse,
@@ -126,7 +128,13 @@ class Links:
 
     def _reply(
         self,
-        effect: AnswerFetch | AnswerSession | AnswerJoined | AnswerStates | GatherReports | Refuse,
+        effect: AnswerFetch
+        | AnswerSession
+        | AnswerJoined
+        | AnswerStates
+        | AnswerTaken
+        | GatherReports
+        | Refuse,
     ) -> None:
         match effect:
             case AnswerFetch(request, fetched):
@@ -137,6 +145,8 @@ class Links:
                 self._answer(request, joined)
             case AnswerStates(request, tasks, objects):
                 self._answer(request, (tasks, objects))
+            case AnswerTaken(request, objects):
+                self._answer(request, objects)
             case GatherReports(request):
                 reply = self._take(request)
                 if reply is not None:
@@ -253,6 +263,16 @@ class ConnectedClient:
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
         self.links.inbox.from_client(HandlesGone(self.id, tuple(tasks), tuple(objects)))
+
+    def take_handles(
+        self,
+        objects: Sequence[ObjectId],
+        reply: Reply[Sequence[ObjectReport]],
+        *,
+        wants_data: bool,
+    ) -> None:
+        request = self.links.request(reply)
+        self.links.inbox.from_client(HandlesTaken(self.id, request, tuple(objects), wants_data))
 
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:
         request = self.links.request(reply)

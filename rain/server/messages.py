@@ -138,11 +138,21 @@ class Cancelled:
 
 @frozen
 class HandlesGone:
-    """A client has no handles of these any more; never answered."""
+    """A client has one handle less of each of these; never answered."""
 
     client: ClientId
     tasks: tuple[TaskId, ...]
     objects: tuple[ObjectId, ...]
+
+
+@frozen
+class HandlesTaken:
+    """A client has one handle more of each of these, and perhaps wants their data kept."""
+
+    client: ClientId
+    request: RequestId
+    objects: tuple[ObjectId, ...]
+    wants_data: bool
 
 
 @frozen
@@ -201,6 +211,7 @@ Request = (
     | SessionClosed
     | Submitted
     | Unkept
+    | HandlesTaken
     | WaitAsked
     | FetchAsked
     | StatesAsked
@@ -290,6 +301,14 @@ class AnswerStates:
 
 
 @frozen
+class AnswerTaken:
+    """How the objects stand of which the client has one handle more."""
+
+    request: RequestId
+    objects: tuple[ObjectReport, ...]
+
+
+@frozen
 class GatherReports:
     """The answer is what all governors report, after they have heard all orders."""
 
@@ -344,6 +363,7 @@ AnyAnswer = (
     | AnswerWait
     | AnswerFetch
     | AnswerStates
+    | AnswerTaken
     | GatherReports
     | Refuse
 )

@@ -20,6 +20,7 @@ from rain.server import (
     finishing,
     governor_events,
     handing_back,
+    handles,
     test_mode,
     unfetched,
 )
@@ -62,8 +63,7 @@ class Reactor:
             state.status.seconds += given.scheduling_took
             if self.scheduling.stand_in is None:  # else somebody plans who has not taken long
                 state.throttle.ran(given.scheduling_took)
-        if state.graph.unneeded or state.graph.remains:
-            state.let_go()
+        self._let_go()
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
         if state.growing:
@@ -88,6 +88,14 @@ class Reactor:
         if state.settings.debug:
             check(state.graph)
         return TurnOutput(effects, scheduled, interrupted)
+
+    def _let_go(self) -> None:
+        """One more part of what was too much for an earlier turn."""
+        graph = self.state.graph
+        if graph.unneeded or graph.remains:
+            self.state.let_go()
+        if graph.departed:
+            handles.go_on(self.state)
 
     def _take_leave(self) -> None:
         if self.state.graph.leaving:
@@ -116,7 +124,8 @@ class Reactor:
         """When the next turn should come if nothing happens before."""
         state = self.state
         graph = state.graph
-        if state.growing or graph.unneeded or graph.leaving or graph.remains:
+        left = graph.unneeded or graph.leaving or graph.remains or graph.departed
+        if state.growing or left:
             return state.now  # at once, with whatever has come meanwhile
         due = min(self._scheduler_due(), state.later_due)
         if self._silence_due < due and state.graph.governors:

@@ -1,11 +1,11 @@
-"""Who may ask about a session; its end: closed by its client, or failed with a failing task."""
+"""Who may ask about a session and its nodes; its end: closed by its client, or failed."""
 
 from __future__ import annotations
 
 from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
-from rain.base.ids import ClientId, SessionId
-from rain.graph import Session
+from rain.base.ids import ClientId, ObjectId, SessionId, TaskId, session_of, spell
+from rain.graph import DataObject, Session, Task
 from rain.graph.release import clear, take_apart
 from rain.server import happenings, waiting
 from rain.server.happenings import CloseReason
@@ -15,7 +15,7 @@ from rain.server.state import State
 def session_for(state: State, client_id: ClientId, session_id: SessionId) -> Session:
     """The session, if this client takes part in it."""
     session = state.graph.sessions.get(session_id)
-    if session is None or (session.client.id != client_id and client_id not in session.members):
+    if session is None or client_id not in session.members:
         raise RefusedError(f"the session {session_id} is not open, or it is another client's")
     return session
 
@@ -23,12 +23,38 @@ def session_for(state: State, client_id: ClientId, session_id: SessionId) -> Ses
 def living_session(state: State, client_id: ClientId, session_id: SessionId) -> Session:
     """The same, if it has not failed."""
     session = state.graph.sessions.get(session_id)
-    if session is not None and session.client.id == client_id and session.failure is None:
+    if session is not None and client_id in session.members and session.failure is None:
         return session  # as nearly always
     session = session_for(state, client_id, session_id)
     if session.failure is not None:
         raise SessionFailedError(session.failure)
     return session
+
+
+def known_task(state: State, client_id: ClientId, task_id: TaskId) -> Task:
+    """The task, if the client takes part in its session."""
+    session = living_session(state, client_id, session_of(task_id))
+    task = session.tasks.get(task_id)
+    if task is None:
+        raise RefusedError(f"the task {spell(task_id)} is unknown: {_why_unknown(session)}")
+    return task
+
+
+def known_object(state: State, client_id: ClientId, object_id: ObjectId) -> DataObject:
+    """The data object, if the client takes part in its session."""
+    session = living_session(state, client_id, session_of(object_id))
+    data_object = session.objects.get(object_id)
+    if data_object is None:
+        raise RefusedError(
+            f"the data object {spell(object_id)} is unknown: {_why_unknown(session)}"
+        )
+    return data_object
+
+
+def _why_unknown(session: Session) -> str:
+    if not (session.gone_tasks or session.gone_objects):
+        return "it was never submitted"
+    return "it was never submitted, or it has gone since nobody had a handle of it any more"
 
 
 def fail_session(state: State, session: Session, failure: SessionFailure) -> None:

@@ -28,12 +28,13 @@ def submit(state: State, event: Submitted) -> bool:
     session = living_session(state, event.client, submission.session)
     if state.settings.test_mode:
         test_mode.check(state.graph, submission)
+    member = session.members[event.client]
     at_once = state.settings.grown_at_once
     tasks = submission.tasks
     if len(tasks.ids) + len(tasks.inputs) + len(submission.constants.ids) <= at_once:
-        _granted(state, event, session, grow(state.graph, session, submission))
+        _granted(state, event, session, grow(state.graph, session, member, submission))
         return True
-    growing = Growing(event, grow_in_parts(state.graph, session, submission, at_once))
+    growing = Growing(event, grow_in_parts(state.graph, session, member, submission, at_once))
     growing.read_part()  # there are more
     state.growing[event.client] = growing
     return False

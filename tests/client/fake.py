@@ -65,6 +65,7 @@ class FakeConnection:
         self.failures: dict[int, SessionFailure] = {}
         self.on_unkeep: Callable[[], None] = lambda: None
         self.on_submit: Callable[[], None] = lambda: None
+        self.taken: list[tuple[ObjectId, bool]] = []
         self.deliver = True
         self.closed = False
         self.joins = 0
@@ -205,6 +206,14 @@ class FakeConnection:
         self.unkept.append(list(objects))
         self.kept.difference_update(objects)
         self.on_unkeep()
+
+    def take_handles(
+        self, objects: Sequence[ObjectId], *, wants_data: bool = False
+    ) -> Sequence[ObjectReport]:
+        self._called("take_handles", session_of(objects[0]))
+        self.taken += [(one, wants_data) for one in objects]
+        _, reports = self.update([], objects)
+        return reports
 
     def _data_of(self, obj: int) -> bytes:
         return self.outputs.get(obj, self.data.get(obj, b""))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -11,7 +13,9 @@ from rain.base.ids import FIRST_SHARED, SHARED_RANGE, SessionId
 from rain.client import Client, Output, RainException, remote, task_session
 from rain.client.client import NUMBERS_AT_MOST
 from rain.client.numbers import SharedNumbers
+from rain.client.rpc.common import DataObjectState
 from tests.client.fake import World
+from tests.support.waiting import until_now
 
 
 def test_a_new_range_is_asked_for_when_one_is_used_up() -> None:
@@ -36,6 +40,27 @@ def test_a_joined_session_has_numbers_of_its_own_and_is_only_left(here: World) -
         kept = task.output.packed_id
     assert "close_session" not in here.server.calls
     assert [kept] in [[one for one in ids if one == kept] for ids in here.server.unkept]
+
+
+def test_a_handle_of_what_others_made_is_taken_and_let_go_like_any_other(here: World) -> None:
+    with here.client.join_session(SessionId(7)) as session:
+        first, second = session.data_object((7, 10)), session.data_object((7, 11), keep=True)
+        assert here.server.taken == [(first.packed_id, False), (second.packed_id, True)]
+        id_of_first, id_of_second = first.packed_id, second.packed_id
+        del first
+        here.client.housekeeper.flush()
+        assert [id_of_first] in here.server.unkept
+    assert here.server.unkept[-1] == [id_of_second], "what was kept here is let go at the end"
+
+
+def test_a_handle_outlives_a_session_that_was_only_left(here: World) -> None:
+    with here.client.join_session(SessionId(7)) as session:
+        found = session.data_object((7, 10))
+    gone = found.packed_id
+    here.server.unkept.clear()
+    del found
+    here.client.housekeeper.flush()
+    assert here.server.unkept == [[gone]]
 
 
 def test_who_joins_a_session_again_goes_on_with_the_same_numbers(here: World) -> None:
@@ -79,6 +104,46 @@ def sum_of_squares(ctx: Any, numbers: list[int]) -> int:
 @remote(outputs=[Output(encode="pickle")], auto_load=True)
 def square(ctx: Any, number: int) -> int:
     return number * number
+
+
+LEFT_BEHIND = """
+import sys
+from rain.client import Client, blob
+
+client = Client(sys.argv[1], sys.argv[2], secret=bytes.fromhex(sys.argv[3]))
+with client.join_session("shared").bind_only() as session:
+    made = blob(b"x" * 100_000)
+    made.keep()
+    session.submit()
+    print(made.id.id, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.whole
+def test_what_a_client_has_kept_goes_when_it_is_killed() -> None:
+    with Client(cpus=1) as client, client.new_session("shared") as session:
+        cluster: Any = client.housekeeper.cluster
+        where = [cluster.host, str(cluster.port), cluster.secret.key.hex()]
+        with subprocess.Popen(
+            [sys.executable, "-c", LEFT_BEHIND, *where],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as guest:
+            assert guest.stdout is not None
+            found = session.data_object((session.session_id, int(guest.stdout.readline())))
+            copied = found.fetch().get_bytes()
+            guest.kill()
+
+        def is_removed() -> bool:
+            found.update()
+            return found.state is DataObjectState.removed
+
+        assert len(copied) == 100_000
+        assert until_now(is_removed)
+        with pytest.raises(RainException, match="is not kept"):
+            session.data_object(found.id, keep=True)
 
 
 @pytest.mark.whole

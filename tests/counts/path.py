@@ -227,6 +227,11 @@ class Path:
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
         """Left to the end of the session: a thread tells it, some time, which cannot be counted."""
 
+    def take_handles(
+        self, objects: Sequence[ObjectId], *, wants_data: bool = False
+    ) -> Sequence[ObjectReport]:
+        raise AssertionError("nobody shares a session here")
+
     def fetch(self, object_id: ObjectId, into: pathlib.Path | None = None) -> Fetched:
         assert into is None, "nothing large is counted here"
         return self.fetch_many([object_id])[0]

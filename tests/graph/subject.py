@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.base.failures import OnFailure
 from rain.base.ids import RequestId
 from rain.base.resources import Resources
-from rain.graph import Governor, Wait, WaitMode
+from rain.graph import Governor, Wait, WaitMode, claims
 from rain.server.state import ReactorSettings
 from tests.support.scenes import scene
 
@@ -16,6 +16,7 @@ class Subject:
     Its session goes on: broken has failed, and skipped reads what it should have made.
     done -> held (kept, two copies); removed; small (kept, at the server); running; sent; queued;
     planned reads what queued makes; ahead reads what running makes; waiting reads it, too; ready.
+    A guest has a handle of held.
     """
 
     def __init__(self) -> None:
@@ -54,6 +55,10 @@ class Subject:
         self.coming, self.later = world.object(coming), world.object(later)
         self.first, self.second = s.node(0), s.node(1)
         self.session = self.graph.sessions[s.draft.session]
+        guest = s.world.client()
+        guest.join(s.draft.session)
+        self.guest = self.session.members[guest.id]
+        claims.take_handle(self.guest, self.held, wants_data=False)
         self.stranger = Governor(self.first.id, 9, "stranger:1", Resources())
 
     def wait(self) -> Wait:

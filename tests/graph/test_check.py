@@ -8,8 +8,10 @@ import pytest
 
 from rain.base.errors import InvariantError
 from rain.base.failures import OnFailure, SessionFailure
+from rain.base.ids import ClientId
 from rain.base.states import ObjectState, TaskRow
 from rain.graph import Session, check, planning
+from rain.graph.handles import Handle, Handles
 from tests.graph.subject import Subject
 
 
@@ -230,7 +232,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         "finished, but nowhere",
     ),
     "a finished object that nobody needs": (
-        _set(of("small"), "kept", False),
+        _link(of("small"), "handles", lambda s: s.session.owner.holding),
         "finished and not needed, but neither removed nor about to be",
     ),
     "data of another size": (_set(of("small"), "size", 77), "size of data"),
@@ -246,10 +248,71 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         _set(of("removed"), "data", b"x"),
         "removed, but the server has its bytes",
     ),
-    "a removed object that is needed": (_set(of("removed"), "kept", True), "removed, but needed"),
+    "a removed object that is needed": (
+        _link(of("removed"), "handles", lambda s: s.session.owner.keeping),
+        "removed, but needed",
+    ),
     "an object that was removed before it was made": (
         _set(of("later"), "state", ObjectState.REMOVED),
         "removed before it was made",
+    ),
+    # Claims.
+    "a handle of a client that has left": (
+        (lambda s: s.session.members.pop(s.guest.client)),
+        "the client 2 has a handle, and takes no part",
+    ),
+    "a handle that its client does not know of": (
+        (lambda s: s.guest.nodes.pop(s.held)),
+        "DataObject .* finished>: Member.client=2, .* does not list its handle",
+    ),
+    "a client that lists what it has no handle of": (
+        (lambda s: s.guest.nodes.update({s.queued: None})),
+        "Session 1 .*>: Member.client=2, .* has none of <Task",
+    ),
+    "a client that lists what has gone": (
+        (lambda s: s.session.objects.pop(s.held.id)),
+        "has a handle of <DataObject .* finished>, which has gone",
+    ),
+    "a member that is listed as another one": (
+        _set(of("guest"), "client", ClientId(1)),
+        "is listed as 2",
+    ),
+    "a member that calls itself the owner": (
+        _set(of("guest"), "is_owner", True),
+        "whether Member",
+    ),
+    "an owner that lists its handles": (
+        (lambda s: s.session.owner.nodes.update({s.held: None})),
+        "lists what it has handles of",
+    ),
+    "a session without its owner": (
+        (lambda s: s.session.members.pop(s.session.client.id)),
+        "its client does not take part in it",
+    ),
+    "a handle that counts nothing": (
+        _set(of("held"), "handles", Handles((Handle(ClientId(1), 0, wants_data=True),), True)),
+        "counts nothing",
+    ),
+    "two entries of one client": (
+        _set(of("ready"), "handles", Handles((Handle(ClientId(1)), Handle(ClientId(1))))),
+        "two entries of handles",
+    ),
+    "handles that want data, and say that they do not": (
+        _set(of("held"), "handles", Handles((Handle(ClientId(1), 1, wants_data=True),))),
+        "of its handles .True. want its data",
+    ),
+    "an empty value of handles beside the only one": (
+        _set(of("ready"), "handles", Handles()),
+        "a second value says that nobody has it",
+    ),
+    "a result to be delivered that its client does not want": (
+        (lambda s: s.session.undelivered.update({s.coming: None})),
+        "does not want <DataObject",
+    ),
+    "lineage that is counted wrongly": (_set(of("held"), "remade_by", 2), "0 may read it again"),
+    "a task that nobody will ask to run again": (
+        _set(of("done"), "may_run_again", True),
+        "nobody will ask it to run again",
     ),
     # Governors.
     "a scheduled task that names another governor": (

@@ -104,6 +104,16 @@ class FakeClient:
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
         self.server.journal.write("handles_gone", list(tasks), list(objects))
 
+    def take_handles(
+        self,
+        objects: Sequence[ObjectId],
+        reply: Reply[Sequence[ObjectReport]],
+        *,
+        wants_data: bool,
+    ) -> None:
+        reports = [ObjectReport(one, ObjectState.FINISHED, 1, "text") for one in objects]
+        self._tell("take_handles", reply, reports, list(objects), wants_data)
+
     def cancel(
         self,
         session: SessionId,

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import FIRST_SHARED, LAST_SHARED, SHARED_RANGE, SessionId, pack
+from rain.base.ids import (
+    FIRST_SHARED,
+    LAST_SHARED,
+    SHARED_RANGE,
+    ObjectId,
+    SessionId,
+    TaskId,
+    pack,
+    spell,
+)
+from rain.base.states import ObjectState
 from rain.base.wire import JoinedSession
 from rain.server.messages import (
     AnswerDone,
     AnswerFetch,
     AnswerJoined,
+    AnswerTaken,
     AnswerWait,
     Refuse,
     SessionJoined,
 )
 from tests.support.fake_client import Answer, FakeClient
 from tests.support.scenes import Scene, scene
+from tests.support.snapshot import snapshot
 from tests.support.submissions import Draft
 
 
@@ -123,7 +135,7 @@ def test_a_session_goes_on_when_one_who_had_joined_it_leaves() -> None:
     other.submit(draft)
     other.leave()
     assert list(s.world.state.graph.tasks) == [task]
-    assert not s.world.state.graph.sessions[s.draft.session].members
+    assert list(s.world.state.graph.sessions[s.draft.session].members) == [s.client.id]
 
 
 def test_a_session_ends_with_its_owner_and_who_had_joined_is_told() -> None:
@@ -142,3 +154,154 @@ def test_who_has_not_joined_has_no_part_in_it() -> None:
     stranger = s.world.client()
     answer = s.world.answers[stranger.wait(s.draft.session, mode="session")]
     assert "another client's" in str(refusal(answer))
+
+
+def kept_by(s: Scene, client: FakeClient, draft: Draft) -> tuple[TaskId, ObjectId]:
+    """A finished task whose result a client keeps."""
+    task, (made,) = draft.task(keep=True)
+    client.submit(draft)
+    s.run(task)
+    return task, made
+
+
+def test_what_one_who_has_joined_keeps_goes_when_it_leaves() -> None:
+    # given
+    s = scene(1)
+    other, draft = joined(s)
+    _, made = kept_by(s, other, draft)
+    assert s.governors[0].held
+    # when
+    other.leave()
+    s.world.turn()
+    # then
+    assert not s.governors[0].held
+    assert not s.world.state.graph.objects
+    assert not s.world.state.graph.tasks
+    assert "was never submitted" in str(refusal(s.world.answers[s.client.fetch(made)]))
+
+
+def test_what_tasks_still_read_stays_when_one_who_has_kept_it_leaves() -> None:
+    # given: the owner's task reads what another one keeps
+    s = scene(1)
+    other, draft = joined(s)
+    _, made = kept_by(s, other, draft)
+    reader, _ = s.draft.task(made)
+    s.submit()
+    # when
+    other.leave()
+    # then
+    assert s.world.object(made).is_finished
+    s.run(reader)
+    s.world.turn()
+    assert s.world.state.graph.objects.get(made) is None
+
+
+def test_a_client_lets_go_of_its_own_only() -> None:
+    # given
+    s = scene(1)
+    other, draft = joined(s)
+    mine, a = kept_by(s, s.client, s.draft)
+    theirs, b = kept_by(s, other, draft)
+    # when
+    other.drop(mine, objects=(a,))
+    s.client.drop(theirs, objects=(b,))
+    # then
+    assert refusal(other.unkeep(a)) == f"the data object {spell(a)} is not kept by this client"
+    assert s.world.object(a).kept
+    assert s.world.object(b).kept
+    assert {mine, theirs} <= set(s.world.state.graph.tasks)
+
+
+def test_work_of_one_who_has_left_is_done_and_nothing_of_it_stays() -> None:
+    # given
+    s = scene(1)
+    other, draft = joined(s)
+    task, _ = draft.task(keep=True)
+    other.submit(draft)
+    # when
+    other.leave()
+    s.run(task)
+    s.world.turn()
+    # then
+    assert not s.world.state.graph.tasks
+    assert not s.world.state.graph.objects
+
+
+def test_a_handle_holds_the_node_and_not_the_data() -> None:
+    # given: another client has a handle of what the owner keeps
+    s = scene(1)
+    other, _ = joined(s)
+    task, made = kept_by(s, s.client, s.draft)
+    answer = other.take(made)
+    assert isinstance(answer, AnswerTaken)
+    assert [report.state for report in answer.objects] == [ObjectState.FINISHED]
+    # when: the owner has none any more
+    s.client.drop(task, objects=(made,))
+    # then
+    assert not s.governors[0].held
+    assert s.world.object(made).state is ObjectState.REMOVED
+    # and: it goes with the last handle
+    other.drop(objects=(made,))
+    assert not s.world.state.graph.objects
+
+
+def test_who_keeps_what_another_one_made_has_it_when_that_one_leaves() -> None:
+    # given
+    s = scene(1)
+    other, draft = joined(s)
+    _, made = kept_by(s, other, draft)
+    assert isinstance(s.client.take(made, keep=True), AnswerTaken)
+    # when
+    other.leave()
+    # then
+    assert isinstance(s.world.answers[s.client.fetch(made)], AnswerFetch)
+    # and: it goes when it is not kept any more
+    assert isinstance(s.client.unkeep(made), AnswerDone)
+    assert s.world.object(made).state is ObjectState.REMOVED
+
+
+def test_handles_of_one_client_are_counted() -> None:
+    # given
+    s = scene(1)
+    _, made = kept_by(s, s.client, s.draft)
+    s.client.take(made)
+    # when / then
+    s.client.drop(objects=(made,))
+    assert s.world.object(made).kept
+    s.client.drop(objects=(made,))
+    assert s.world.object(made).state is ObjectState.REMOVED
+
+
+def test_what_nobody_keeps_cannot_be_kept_by_another_handle() -> None:
+    s = scene(1)
+    other, _ = joined(s)
+    _, (kept, gone) = s.draft.task(outputs=2)
+    s.draft.submission.kept.append(kept)
+    s.submit()
+    before = snapshot(s.world.state.graph)
+    answer = other.take(kept, gone, keep=True)
+    assert refusal(answer) == f"the data object {spell(gone)} is not kept"
+    assert "it was never submitted" in str(refusal(other.take(ObjectId(pack(1, 77)))))
+    assert snapshot(s.world.state.graph) == before
+
+
+def test_results_that_the_owner_keeps_are_delivered_whoever_has_submitted_them() -> None:
+    # given: what another one has submitted is kept by both
+    s = scene(1)
+    other, draft = joined(s)
+    task, (made,) = draft.task(keep=True)
+    other.submit(draft)
+    s.client.take(made, keep=True)
+    # when
+    s.assign(task)
+    s.governors[0].finish(task, data=b"two")
+    # then
+    answer = s.world.answers[s.client.wait(s.draft.session, task)]
+    assert isinstance(answer, AnswerWait)
+    assert answer.answer.delivery.ids == [made]
+
+
+def test_who_has_not_joined_takes_no_handle() -> None:
+    s = scene(1)
+    _, made = kept_by(s, s.client, s.draft)
+    assert "another client's" in str(refusal(s.world.client().take(made)))

@@ -18,7 +18,6 @@ from rain.server.messages import (
     AnswerWait,
     GovernorUpdated,
     Refuse,
-    SessionJoined,
     SessionOpened,
     StatesAsked,
     Submitted,
@@ -176,12 +175,13 @@ def test_what_its_client_asks_meanwhile_comes_after_it_in_order() -> None:
 
 
 def test_it_is_refused_when_what_it_reads_is_not_kept_any_more() -> None:
-    # given: somebody else takes part in the session
+    # given: somebody else takes part in the session, and keeps what is read
     s = in_parts()
-    _, (made,) = s.draft.task(keep=True)
-    s.submit()
     other = s.world.client()
-    s.world.turn(SessionJoined(other.id, s.world.request(), s.draft.session, "", True))
+    joined = other.join(s.draft.session)
+    theirs = Draft(joined.session, joined.first)
+    _, (made,) = theirs.task(keep=True)
+    other.submit(theirs)
     for _ in range(3 * PART):
         s.draft.task(made)
     request = begin(s, s.draft)

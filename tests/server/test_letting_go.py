@@ -17,6 +17,7 @@ from rain.server.messages import GovernorUpdated, OrderGovernor, SessionClosed, 
 from rain.server.reactor import Reactor
 from rain.server.state import ReactorSettings, State
 from tests.support.scenes import Scene, scene, scene_with
+from tests.support.submissions import Draft
 
 PART = 10
 PARTS = 5
@@ -218,6 +219,50 @@ def test_a_large_session_is_taken_apart_after_its_end(finished: bool) -> None:
         assert nodes_alive() == before
     finally:
         gc.enable()
+
+
+def test_what_a_client_leaves_behind_by_the_thousand_goes_in_parts() -> None:
+    # given: a client that has joined keeps very much
+    s = scene(1, settings=SETTINGS)
+    other = s.world.client()
+    joined = other.join(s.draft.session)
+    draft = Draft(joined.session, joined.first)
+    made = [draft.task(keep=True)[0] for _ in range(PART * PARTS)]
+    other.submit(draft)
+    s.assign(*made)
+    s.governors[0].finish(*made, size=100_000)
+
+    # when
+    other.leave()
+
+    # then: handles of tasks and objects go, so many in each turn, and what they have held with them
+    graph, turns = s.world.state.graph, 1
+    assert len(s.governors[0].held) == PART * (PARTS - 1)
+    while graph.departed:
+        assert s.world.reactor.next_time() == s.world.now
+        s.world.turn(after=0.0)
+        turns += 1
+    assert turns == 2 * PARTS
+    while s.world.reactor.next_time() == s.world.now:
+        s.world.turn(after=0.0)
+    assert not graph.tasks
+    assert not graph.objects
+    s.world.turn()
+    assert not s.governors[0].held
+
+
+def test_a_session_may_end_while_the_handles_of_one_who_left_go() -> None:
+    s = scene(1, settings=SETTINGS)
+    other = s.world.client()
+    joined = other.join(s.draft.session)
+    draft = Draft(joined.session, joined.first)
+    for _ in range(PART * PARTS):
+        draft.task(keep=True)
+    other.submit(draft)
+    other.leave()
+    assert s.world.state.graph.departed
+    s.client.close(s.draft.session)
+    assert not s.world.state.graph.departed
 
 
 def test_what_a_client_lets_go_by_the_thousand_goes_in_parts_too() -> None:

@@ -15,6 +15,7 @@ from rain.base.ids import ObjectId, RequestId
 from rain.base.wire import Update
 from rain.graph import check
 from rain.server.messages import (
+    AnswerTaken,
     FetchAsked,
     GovernorUpdated,
     RequestAbandoned,
@@ -84,6 +85,18 @@ class RandomRuns(ComingAndGoing):
             objects = {session.kept[i % len(session.kept)] for i in kept}
             session.client.unkeep(*sorted(objects))
             session.kept = [o for o in session.kept if o not in objects]
+
+    @precondition(ComingAndGoing.has_sessions)
+    @rule(number=which, objects=some, keep=st.booleans())
+    def take_handles(self, number: int, objects: list[int], keep: bool) -> None:
+        session = self.session(number)
+        known = [o for one in self.wild.sessions if one.id == session.id for o in one.objects]
+        if known:
+            taken = {known[i % len(known)] for i in objects}
+            answer = session.client.take(*sorted(taken), keep=keep)
+            if isinstance(answer, AnswerTaken):
+                session.objects += sorted(taken.difference(session.objects))
+                session.kept += sorted(taken.difference(session.kept)) if keep else []
 
     @precondition(ComingAndGoing.has_sessions)
     @rule(number=which, tasks=some, objects=some)

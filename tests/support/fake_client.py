@@ -15,12 +15,14 @@ from rain.server.messages import (
     AnswerJoined,
     AnswerSession,
     AnswerStates,
+    AnswerTaken,
     AnswerWait,
     Cancelled,
     ClientLeft,
     FetchAsked,
     GatherReports,
     HandlesGone,
+    HandlesTaken,
     Refuse,
     RequestAbandoned,
     SessionClosed,
@@ -44,6 +46,7 @@ Answer = (
     | AnswerWait
     | AnswerFetch
     | AnswerStates
+    | AnswerTaken
     | GatherReports
     | Refuse
 )
@@ -96,6 +99,10 @@ class FakeClient:
         self.world.turn(FetchAsked(self.id, request, object_id))
         return request
 
+    def take(self, *objects: ObjectId, keep: bool = False) -> Answer:
+        """Has one more handle of each of these."""
+        return self._ask(HandlesTaken(self.id, self.world.request(), objects, keep))
+
     def states(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> Answer:
         return self._ask(StatesAsked(self.id, self.world.request(), tasks, objects))
 
@@ -125,14 +132,16 @@ class FakeClient:
         self.world.turn(Cancelled(self.id, session, tasks, objects, whole, always))
 
     def drop(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> None:
-        """Has no handles of these any more."""
+        """Has one handle less of each of these."""
         self.world.turn(HandlesGone(self.id, tasks, objects))
 
     def leave(self) -> None:
         self.world.clients.remove(self)
         self.world.turn(ClientLeft(self.id, "the test is over"))
 
-    def _ask(self, event: Submitted | SessionClosed | Unkept | StatesAsked) -> Answer:
+    def _ask(
+        self, event: Submitted | SessionClosed | Unkept | HandlesTaken | StatesAsked
+    ) -> Answer:
         self.world.turn(event)
         while self.id in self.world.state.growing:  # a large submission takes several turns
             self.world.turn()

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from rain.graph import Client, DataObject, Governor, Graph, Session, Task, Wait
+from rain.graph.handles import Handles, Member
 from rain.graph.ready_queue import ReadyQueue
 
 NODES = (Client, DataObject, Governor, Session, Task)
@@ -32,12 +33,12 @@ def _fields(node: Any) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     kind: type = type(value)
+    if isinstance(value, (str, bytes)):
+        return value
     if isinstance(value, NODES):
         return type(value).__name__, value.id
     if isinstance(value, Wait):
         return "Wait", value.request, value.remaining
-    if isinstance(value, (str, bytes)):
-        return value
     if isinstance(value, Mapping):
         entries: Mapping[Any, Any] = value
         return [(_plain(key), _plain(other)) for key, other in entries.items()]
@@ -47,6 +48,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (ReadyQueue, Iterable)):
         items: Iterable[Any] = value
         return [_plain(item) for item in items]
-    if attrs.has(kind):
-        return attrs.astuple(value)
-    return value
+    return _record(value) if attrs.has(kind) else value
+
+
+def _record(value: Any) -> Any:
+    if isinstance(value, Member):
+        return value.client, [node.id for node in value.nodes]
+    if isinstance(value, Handles):
+        return [_record(handle) for handle in value.each]
+    return attrs.astuple(value)

@@ -18,6 +18,7 @@ from rain.scheduler.rain import RainScheduler
 from rain.server.messages import (
     AnswerFetch,
     AnswerStates,
+    AnswerTaken,
     AnswerWait,
     ClientEvent,
     ClientJoined,
@@ -99,6 +100,8 @@ class World:
                 self.answer(AnswerFetch(request, encoded(fetched)))
             case AnswerStates(request, tasks, objects):
                 self.answer(AnswerStates(request, encoded(tasks), objects))
+            case AnswerTaken(request, objects):
+                self.answer(AnswerTaken(request, objects))
             case Refuse(request, reason):
                 self.answer(Refuse(request, encoded(reason)))
             case DiscardConstants(objects):

@@ -99,6 +99,14 @@ def read_reports(results: Fields) -> tuple[list[TaskReport], list[ObjectReport]]
     )
 
 
+def write_taken(objects: Sequence[ObjectReport]) -> Fields:
+    return {"objects": [write_object_report(report) for report in objects]}
+
+
+def read_taken(results: Fields) -> list[ObjectReport]:
+    return [read_object_report(row) for row in results["objects"]]
+
+
 def write_task_report(report: TaskReport) -> Fields:
     return {
         "id": report.id,

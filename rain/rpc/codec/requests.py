@@ -41,10 +41,18 @@ class Cancel:
 
 @frozen
 class HandlesGone:
-    """The client has no handles of these any more."""
+    """The client has one handle less of each of these."""
 
     tasks: Sequence[TaskId]
     objects: Sequence[ObjectId]
+
+
+@frozen
+class TakeHandles:
+    """The client has one more handle of each of these, and perhaps they are kept for it, too."""
+
+    objects: Sequence[ObjectId]
+    wants_data: bool = False
 
 
 @frozen
@@ -119,6 +127,14 @@ def write_handles_gone(gone: HandlesGone) -> Fields:
 
 def read_handles_gone(fields: Fields) -> HandlesGone:
     return HandlesGone(fields["tasks"], fields["objects"])
+
+
+def write_take_handles(taken: TakeHandles) -> Fields:
+    return {"objects": taken.objects, "wantsData": taken.wants_data}
+
+
+def read_take_handles(fields: Fields) -> TakeHandles:
+    return TakeHandles(fields["objects"], fields["wantsData"])
 
 
 def write_open_session(request: OpenSession) -> Fields:

@@ -8,6 +8,7 @@ from typing import Any
 from rain.base.ids import SessionId, TaskId, pack, spell, unpack
 from rain.base.states import TaskRow
 from rain.graph import DataObject, Governor, Task
+from rain.graph.claims import Claim, Why, claims_on
 from rain.server.state import State
 
 MOST_NAMED = 5  # inputs that are named as missing
@@ -104,10 +105,24 @@ def object_now(data_object: DataObject) -> dict[str, Any]:
         "size": data_object.size if data_object.is_finished else None,
         "kept": data_object.kept,
         "needed_by": data_object.needed_by,
+        "claims": [_reason(claim) for claim in claims_on(data_object)],
         "producer": None if producer is None else unpack(producer.id).id,
         "where": [governor.address for governor in data_object.located],
         "on_server": data_object.data is not None,
     }
+
+
+def _reason(claim: Claim) -> str:
+    """One reason why an object lives, for people."""
+    tasks = f"{claim.count} task{'s' * (claim.count != 1)}"
+    match claim.why:
+        case Why.HANDLE:
+            what = "keeps it" if claim.holds_data else "has a handle of it"
+            return f"client {claim.client} {what}"
+        case Why.READERS:
+            return f"{tasks} will read it"
+        case Why.LINEAGE:
+            return f"{tasks} may have to read it again"
 
 
 def objects_now(state: State, session: int, skip: int) -> dict[str, Any] | None:

@@ -19,9 +19,11 @@ from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import answers, requests, responses
 from rain.rpc.codec.requests import (
     Cancel,
+    HandlesGone,
     JoinSession,
     OpenSession,
     ReportsOf,
+    TakeHandles,
     Unkeep,
     Wait,
 )
@@ -66,6 +68,8 @@ PARAMS: list[tuple[str, str, st.SearchStrategy[Any]]] = [
     ("closeSession", "close_session", sessions),
     ("unkeep", "unkeep", st.builds(Unkeep, some_objects)),
     ("fetch", "fetch", object_ids),
+    ("handlesGone", "handles_gone", st.builds(HandlesGone, some_tasks, some_objects)),
+    ("takeHandles", "take_handles", st.builds(TakeHandles, some_objects, flags)),
     ("reports", "reports_of", st.builds(ReportsOf, some_tasks, some_objects, flags)),
 ]
 
@@ -95,6 +99,7 @@ RESULTS: list[tuple[str, Any, str, st.SearchStrategy[Any]]] = [
     ("wait", responses, "wait_answer", wait_answers),
     ("fetch", answers, "fetched", fetched),
     ("reports", answers, "reports", both_reports),
+    ("takeHandles", answers, "taken", st.lists(object_reports, max_size=2)),
     ("serverInfo", answers, "governor_reports", st.lists(governor_reports, max_size=2)),
 ]
 

@@ -104,6 +104,8 @@ def test_objects_of_an_open_session_tell_size_and_place(monkeypatch: pytest.Monk
     assert second["producer"] == unpack(task).id
     assert second["where"] == [governor.address]
     assert second["needed_by"] == 1
+    assert first["claims"] == ["client 1 keeps it", "1 task may have to read it again"]
+    assert second["claims"] == ["client 1 keeps it", "1 task will read it"]
 
 
 def test_what_is_not_in_the_graph_is_not_told() -> None:

@@ -7,7 +7,7 @@ import { badge, link } from "./parts.js";
 
 const ROWS = 200;
 const SPEC = ["Object", "Label", "Type", "Content type"];
-const LIFE = ["State", "Size", "Kept", "Needed by", "Where", "Made by"];
+const LIFE = ["State", "Size", "Claimed", "Where", "Made by"];
 
 export function objects(root, session) {
   let skip = 0;
@@ -39,7 +39,7 @@ function spec(each) {
 
 function life(each, session) {
   return [
-    badge(each.state), bytes(each.size), each.kept ? "kept" : "", each.needed_by ? `${number(each.needed_by)} tasks` : "",
+    badge(each.state), bytes(each.size), each.claims.join(", "),
     [...each.where, ...(each.on_server ? ["server"] : [])].join(", "),
     each.producer ? h("a", { href: link(session, `task/${each.producer}`) }, `${session}/${each.producer}`) : "",
   ];

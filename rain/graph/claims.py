@@ -1,0 +1,189 @@
+"""Claims: why an object must live, and what becomes of it when one of them ends.
+
+* A **handle** of a client (`handles`) claims that the object is known and, if the client has kept
+  it, also its data. Tasks are claimed by handles only.
+* A **reader**, a task that has not finished, claims the data (`needed_by`).
+* **Lineage**, a finished task that may have to run again, claims what it reads (`remade_by`): the
+  data as far as the server has it, since the rest can be made again, too.
+
+Readers and lineage are counters. Besides here they change only where a submission is linked
+(`draft`). A claim that ends says which objects nobody claims any more; `release` lets them go.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from sys import maxsize
+
+from attrs import frozen
+
+from rain.base.ids import ClientId
+from rain.graph.data_object import DataObject
+from rain.graph.graph import Graph
+from rain.graph.handles import NOBODY, Handles, Member
+from rain.graph.leaving import OVER
+from rain.graph.session import Session
+from rain.graph.task import DONE, Task
+
+
+class Why(enum.Enum):
+    """What claims an object."""
+
+    HANDLE = "handle"
+    READERS = "readers"
+    LINEAGE = "lineage"
+
+
+@frozen
+class Claim:
+    """One reason why an object lives."""
+
+    why: Why
+    count: int  # of handles or of tasks
+    holds_data: bool  # else it only has to be known
+    client: ClientId | None = None  # whose handles they are
+
+
+def claims_on(data_object: DataObject) -> list[Claim]:
+    """All reasons why it lives, for people and for the checker."""
+    claims = [
+        Claim(Why.HANDLE, handle.times, handle.wants_data, handle.client)
+        for handle in data_object.handles.each
+    ]
+    if data_object.needed_by:
+        claims.append(Claim(Why.READERS, data_object.needed_by, holds_data=True))
+    if data_object.remade_by:
+        at_server = data_object.is_at_server
+        claims.append(Claim(Why.LINEAGE, data_object.remade_by, holds_data=at_server))
+    return claims
+
+
+# Handles.
+
+
+def note_submitted(member: Member, nodes: Iterable[Task | DataObject]) -> None:
+    """New nodes have the handles of the client that has submitted them: it remembers them."""
+    if not member.is_owner:
+        member.nodes.update(dict.fromkeys(nodes))
+
+
+def take_handle(member: Member, data_object: DataObject, *, wants_data: bool) -> None:
+    """A client has one more handle of an object."""
+    data_object.handles = data_object.handles.one_more(member, wants_data=wants_data)
+    note_submitted(member, (data_object,))
+
+
+def drop_handle(graph: Graph, member: Member, node: Task | DataObject) -> bool:
+    """A client has one handle less; whether with it went the last wish to have the data."""
+    return _change(graph, member, node, node.handles.one_less(member)) is not None
+
+
+def unkeep(graph: Graph, member: Member, data_object: DataObject) -> bool:
+    """A client does not want the data any more; whether nobody else does."""
+    return _change(graph, member, data_object, data_object.handles.without_data(member)) is not None
+
+
+def leave(graph: Graph, session: Session, member: Member) -> None:
+    """A client leaves the session, and all its handles are to go (`drop_departed`)."""
+    del session.members[member.client]
+    if member.nodes:
+        graph.departed.append((session, member))
+
+
+def drop_departed(graph: Graph, most: int = maxsize) -> list[DataObject]:
+    """Some of the handles go whose clients have left; returns what nobody wants to have then."""
+    unwanted: list[DataObject] = []
+    while graph.departed and most > 0:
+        _, member = graph.departed[0]
+        while member.nodes and most > 0:
+            most -= 1
+            node, _ = member.nodes.popitem()
+            data_object = _change(graph, member, node, node.handles.without(member))
+            if data_object is not None:
+                unwanted.append(data_object)
+        if not member.nodes:
+            graph.departed.popleft()
+    return unwanted
+
+
+def _change(
+    graph: Graph, member: Member, node: Task | DataObject, handles: Handles
+) -> DataObject | None:
+    """Gives the node if it is an object whose data somebody wanted, and now nobody does."""
+    before = node.handles
+    if handles is before:
+        return None
+    node.handles = handles
+    if handles.of(member.client) is None:
+        member.nodes.pop(node, None)
+    if isinstance(node, Task):
+        if handles is NOBODY and node.row in DONE:
+            graph.leaving.append(node)
+        return None
+    if member.is_owner and node.session.undelivered and not handles.wanted_by(member.client):
+        node.session.undelivered.pop(node, None)
+    if handles is NOBODY and node.state in OVER:
+        graph.leaving.append(node)
+    return node if before.wants_data and not handles.wants_data else None
+
+
+# Readers and lineage.
+
+
+def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:
+    """They have finished, and their outputs too; returns the inputs that nobody needs any more.
+
+    As long as outputs that may be lost are needed, the inputs belong to their lineage.
+    """
+    free: list[DataObject] = []
+    for task in tasks:
+        inputs = task.inputs
+        if not inputs:
+            continue
+        again = False
+        for output in task.outputs:
+            if output.may_have_to_be_made:
+                task.may_run_again = again = True
+                break
+        for data_object in inputs if len(inputs) == 1 else task.unique_inputs():
+            data_object.needed_by -= 1
+            if again:
+                data_object.remade_by += 1
+            if not data_object.needed_by and not data_object.handles.wants_data:
+                free.append(data_object)
+    return free
+
+
+def never_reading(tasks: Iterable[Task]) -> list[DataObject]:
+    """They will never run (again): returns the inputs that nobody else needs either."""
+    free: list[DataObject] = []
+    for task in tasks:
+        inputs = task.inputs
+        if inputs:
+            for data_object in inputs if len(inputs) == 1 else task.unique_inputs():
+                data_object.needed_by -= 1
+                if not data_object.needed_by and not data_object.handles.wants_data:
+                    free.append(data_object)
+    return free
+
+
+def reading_again(task: Task) -> tuple[DataObject, ...]:
+    """A finished task runs again; returns what it reads."""
+    task.may_run_again = False
+    inputs = task.unique_inputs()
+    for data_object in inputs:
+        data_object.needed_by += 1
+        data_object.remade_by -= 1
+    return inputs
+
+
+def end_lineage(task: Task) -> list[DataObject]:
+    """A task need not be able to run again; returns the inputs that nobody needs any more."""
+    task.may_run_again = False
+    free: list[DataObject] = []
+    for data_object in task.unique_inputs():
+        data_object.remade_by -= 1
+        if not (data_object.remade_by or data_object.needed_by or data_object.handles.wants_data):
+            free.append(data_object)
+    return free
