@@ -82,6 +82,7 @@ class System:
 
 OURS = System("rain", "bench.runners.ours", "rain", "rain-tasks", fuses=True)
 PEERS = {
+    "futures": System("futures", "bench.runners.futures", "rain", "rain-tasks"),
     "dask": System("dask", "bench.runners.dask", "distributed", "distributed"),
     "ray": System("ray", "bench.runners.ray", "ray", "ray"),
     "parsl": System("parsl", "bench.runners.parsl", "parsl", "parsl", shared=False),
