@@ -12,8 +12,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import msgpack
 
@@ -77,7 +78,7 @@ class PlainCalls:
             fn = fn.fn
         function = self._function(fn)
         function.check(args, keywords)
-        told = function.inputs(self._session)
+        told = function.inputs(self._session, fn)
         inputs: tuple[DataObject, ...] = told
         named: dict[str, bytes] = {}
         collector: InputCollector | None
@@ -99,19 +100,25 @@ class PlainCalls:
         return quick_task(self._session, shape, config, inputs, here(1))
 
     def _function(self, fn: Function) -> _Function:
-        try:
-            key: object = fn
-            known = self._functions.get(key)
-        except TypeError:  # it has no hash
-            key = id(fn)  # which stays its own as long as it is remembered
-            known = self._functions.get(key)
-        if known is None:
+        """What is known of something that can be called.
+
+        Only functions are kept alive by that. The owner of a method may be large, and nobody else
+        may need it when the call is made.
+        """
+        owner, key = _owner(fn)
+        known = self._functions.get(key)
+        if known is None or (owner is not None and not known.is_of(owner)):
             if not callable(fn):
                 raise TypeError(f"submit: {fn!r} cannot be called")
-            known = self._functions[key] = _Function(fn)
+            self._forget_the_dead()
+            known = self._functions[key] = _Function(fn, owner)
             if len(self._functions) > FUNCTIONS_REMEMBERED:
                 self._functions.popitem(last=False)
         return known
+
+    def _forget_the_dead(self) -> None:
+        for key in [key for key, one in self._functions.items() if one.is_dead]:
+            del self._functions[key]
 
     def _pickled(self, value: Any, collector: InputCollector, label: str) -> bytes:
         if isinstance(value, Future):
@@ -146,9 +153,9 @@ class PlainCalls:
 class _Function:
     """One callable: its parameters, how the session was told it, and the shapes of its calls."""
 
-    def __init__(self, fn: Function) -> None:
+    def __init__(self, fn: Function, owner: object | None) -> None:
         self.name: str = getattr(fn, "__name__", None) or type(fn).__name__
-        self._fn = fn
+        self._owner, self._kept = _weakly(owner)
         self._told: ToldFunction | None = None
         self._shapes: dict[tuple[Options, tuple[str | None, ...]], TaskShape] = {}
         self._last: tuple[Options, tuple[str | None, ...], TaskShape] = (
@@ -166,6 +173,15 @@ class _Function:
         # Other calls are checked by Python's own rules, which takes longer.
         self._most = len(plain) if len(plain) == len(tuple(parameters)) else -1
 
+    def is_of(self, owner: object) -> bool:
+        """Whether it is about this one; another one may have come to its address."""
+        return self._kept is owner or (self._owner is not None and self._owner() is owner)
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether nobody can call it any more."""
+        return self._owner is not None and self._owner() is None
+
     def check(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         """TypeError, as the call itself would raise it."""
         if not keywords and self._least <= len(args) <= self._most:
@@ -176,11 +192,11 @@ class _Function:
             except TypeError as error:
                 raise TypeError(f"{self.name}(): {error}") from None
 
-    def inputs(self, session: Session) -> tuple[DataObject]:
+    def inputs(self, session: Session, fn: Function) -> tuple[DataObject]:
         """The function as an input of its calls; told anew when it has changed."""
         told = self._told
-        if told is None or not told.still_holds(session):
-            told = self._told = ToldFunction(session, self._fn, self.name)
+        if told is None or not told.still_holds(session, fn):
+            told = self._told = ToldFunction(session, fn, self.name)
         return told.inputs
 
     def shape(self, options: Options, labels: tuple[str | None, ...]) -> TaskShape:
@@ -208,6 +224,28 @@ class _Function:
             options.constraints,
             options.tries,
         )
+
+
+def _owner(fn: Function) -> tuple[object | None, object]:
+    """What lives as long as a callable can be called, and a key that is its own meanwhile.
+
+    There is no owner of a function, which is its own key.
+    """
+    if type(fn) is FunctionType:
+        return None, fn
+    if isinstance(fn, MethodType):
+        return fn.__self__, (id(fn.__self__), fn.__func__)
+    return fn, id(fn)
+
+
+def _weakly(owner: object | None) -> tuple[ref[object] | None, object | None]:
+    """A weak reference; the object itself when it allows none."""
+    if owner is None:
+        return None, None
+    try:
+        return ref(owner), None
+    except TypeError:
+        return None, owner
 
 
 @lru_cache(maxsize=64)
