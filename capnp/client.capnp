@@ -55,6 +55,11 @@ interface ClientService {
   handlesGone @12 (tasks :List(Int64), objects :List(Int64)) -> ();
   # The client has no handles of these any more, and will not name them again. What is unknown is
   # ignored.
+
+  cancelUnstarted @13 (session :Int64, objects :List(Int64))
+      -> (cancelled :List(Int64), refusal :Common.Refusal);
+  # Nobody wants these any more, but what makes them and runs already may end. Answered with those
+  # that will not be made.
 }
 
 # A part of a submission. The parts of one submission name the same session.

@@ -25,6 +25,7 @@ from rain.base.wire import (
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
 from rain.server.inbox import Inbox
 from rain.server.messages import (
+    AnswerCancelled,
     AnswerDone,
     AnswerFetch,
     AnswerJoined,
@@ -54,6 +55,7 @@ from rain.server.messages import (
     StatesAsked,
     Submitted,
     Unkept,
+    UnstartedCancelled,
     WaitAsked,
 )
 from rain.server.reports import gather_reports
@@ -126,7 +128,13 @@ class Links:
 
     def _reply(
         self,
-        effect: AnswerFetch | AnswerSession | AnswerJoined | AnswerStates | GatherReports | Refuse,
+        effect: AnswerFetch
+        | AnswerSession
+        | AnswerJoined
+        | AnswerStates
+        | AnswerCancelled
+        | GatherReports
+        | Refuse,
     ) -> None:
         match effect:
             case AnswerFetch(request, fetched):
@@ -137,6 +145,8 @@ class Links:
                 self._answer(request, joined)
             case AnswerStates(request, tasks, objects):
                 self._answer(request, (tasks, objects))
+            case AnswerCancelled(request, objects):
+                self._answer(request, objects)
             case GatherReports(request):
                 reply = self._take(request)
                 if reply is not None:
@@ -249,6 +259,13 @@ class ConnectedClient:
         always: bool,
     ) -> None:
         event = Cancelled(self.id, session, tuple(tasks), tuple(objects), whole, always)
+        self.links.inbox.from_client(event)
+
+    def cancel_unstarted(
+        self, session: SessionId, objects: Sequence[ObjectId], reply: Reply[Sequence[ObjectId]]
+    ) -> None:
+        request = self.links.request(reply)
+        event = UnstartedCancelled(self.id, request, session, tuple(objects))
         self.links.inbox.from_client(event)
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:

@@ -137,6 +137,16 @@ class Cancelled:
 
 
 @frozen
+class UnstartedCancelled:
+    """A client does not want these any more, unless they are being made already."""
+
+    client: ClientId
+    request: RequestId
+    session: SessionId
+    objects: tuple[ObjectId, ...]
+
+
+@frozen
 class HandlesGone:
     """A client has no handles of these any more; never answered."""
 
@@ -204,6 +214,7 @@ Request = (
     | WaitAsked
     | FetchAsked
     | StatesAsked
+    | UnstartedCancelled
 )
 ClientEvent = (
     ClientJoined | ClientLeft | Request | ReportsAsked | RequestAbandoned | Cancelled | HandlesGone
@@ -290,6 +301,14 @@ class AnswerStates:
 
 
 @frozen
+class AnswerCancelled:
+    """These were cancelled, and the others were not."""
+
+    request: RequestId
+    objects: tuple[ObjectId, ...]
+
+
+@frozen
 class GatherReports:
     """The answer is what all governors report, after they have heard all orders."""
 
@@ -344,6 +363,7 @@ AnyAnswer = (
     | AnswerWait
     | AnswerFetch
     | AnswerStates
+    | AnswerCancelled
     | GatherReports
     | Refuse
 )

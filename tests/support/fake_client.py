@@ -10,6 +10,7 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId
 from rain.base.wire import JoinedSession
 from rain.server.messages import (
+    AnswerCancelled,
     AnswerDone,
     AnswerFetch,
     AnswerJoined,
@@ -29,6 +30,7 @@ from rain.server.messages import (
     StatesAsked,
     Submitted,
     Unkept,
+    UnstartedCancelled,
     WaitAsked,
 )
 from tests.support.encoding import encoded
@@ -44,6 +46,7 @@ Answer = (
     | AnswerWait
     | AnswerFetch
     | AnswerStates
+    | AnswerCancelled
     | GatherReports
     | Refuse
 )
@@ -124,6 +127,10 @@ class FakeClient:
         """Is interrupted while it waits, or cancels these whoever waits for something."""
         self.world.turn(Cancelled(self.id, session, tasks, objects, whole, always))
 
+    def cancel_unstarted(self, session: SessionId, *objects: ObjectId) -> Answer:
+        """Cancels those of these that do not run yet."""
+        return self._ask(UnstartedCancelled(self.id, self.world.request(), session, objects))
+
     def drop(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> None:
         """Has no handles of these any more."""
         self.world.turn(HandlesGone(self.id, tasks, objects))
@@ -132,7 +139,9 @@ class FakeClient:
         self.world.clients.remove(self)
         self.world.turn(ClientLeft(self.id, "the test is over"))
 
-    def _ask(self, event: Submitted | SessionClosed | Unkept | StatesAsked) -> Answer:
+    def _ask(
+        self, event: Submitted | SessionClosed | Unkept | StatesAsked | UnstartedCancelled
+    ) -> Answer:
         self.world.turn(event)
         while self.id in self.world.state.growing:  # a large submission takes several turns
             self.world.turn()
