@@ -27,12 +27,19 @@ class ToldFunction:
 
     __slots__ = ("_captured", "_digest", "_is_large", "_submits", "inputs")
 
-    def __init__(self, session: "Session", fn: Callable[..., Any], name: str) -> None:
+    def __init__(
+        self,
+        session: "Session",
+        fn: Callable[..., Any],
+        name: str,
+        around: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
+    ) -> None:
         self._captured = Captured(fn)
-        pickled = _pickle_function(fn, PROTOCOL)
+        alone = _pickle_function(fn, PROTOCOL)
+        pickled = alone if around is None else _pickle_function(around(fn), PROTOCOL)
         self._is_large = len(pickled) > LARGEST_PICKLE
         self._submits = session.submits
-        self._digest = _digest(pickled) if self._captured.can_change else b""
+        self._digest = _digest(alone) if self._captured.can_change else b""
         obj = constant_object(
             session, ObjectShape(name, FUNCTION), with_imports(pickled, own_imports())
         )
