@@ -62,6 +62,11 @@ interface ClientService {
   # its end. What a client submits it has one handle of already. With `wantsData` they are kept for
   # this client, too, until `unkeep`; that is refused for what nobody keeps. Answered with one report
   # for each, in their order.
+
+  cancelUnstarted @14 (session :Int64, objects :List(Int64))
+      -> (cancelled :List(Int64), refusal :Common.Refusal);
+  # Nobody wants these any more, but what makes them and runs already may end. Answered with those
+  # that will not be made.
 }
 
 # A part of a submission. The parts of one submission name the same session.

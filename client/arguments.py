@@ -96,7 +96,7 @@ def pickle_plain(
                 collector = InputCollector(function)
             parameter, load, content_type = positions[place]
             label = f"{parameter}{{0}}"
-            given = value.handle if kind is Future else value
+            given = value.input() if kind is Future else value
             data = placeholder(label, collector.add(label, given), load, content_type)
         else:
             return None
@@ -122,7 +122,7 @@ class _Finder:
         label = f"{self._name}{{{self._count}}}"
         self._count += 1
         if isinstance(value, Future):
-            return _UNPICKLE_FUTURE, (label, self._collector.add(label, value.handle))
+            return _UNPICKLE_FUTURE, (label, self._collector.add(label, value.input()))
         index = self._collector.add(label, value)
         return _UNPICKLE, (label, index, self._load, self._content_type)
 

@@ -105,6 +105,12 @@ class Connection(Protocol):
         always: bool = False,
     ) -> None: ...
 
+    def cancel_unstarted(
+        self, session: SessionId, objects: Sequence[ObjectId]
+    ) -> Sequence[ObjectId]:
+        """Cancels those of these that do not run yet, and gives them."""
+        ...
+
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None: ...
 
     def take_handles(

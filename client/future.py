@@ -92,12 +92,10 @@ class Future(concurrent.futures.Future[T]):
 
         Calls that need its result are cancelled with it.
         """
-        with _cancelling:
-            if self.cancelled():
-                return True
-            if not super().cancel():
-                return False
-            self.set_running_or_notify_cancel()  # tells those who wait
+        if self.cancelled():
+            return True
+        if not self.note_cancelled():
+            return False
         self.home.cancel(self.handle)
         return True
 
@@ -131,7 +129,7 @@ class Future(concurrent.futures.Future[T]):
             return "pending"
         if self.cancelled():
             return "cancelled"
-        return "finished" if super().exception() is None else "error"
+        return "finished" if self.failure is None else "error"
 
     # What the client tells it.
 
@@ -148,6 +146,29 @@ class Future(concurrent.futures.Future[T]):
         """The call will have no result, unless it was cancelled here meanwhile."""
         self._note(partial(self.set_exception, error))
 
+    def note_cancelled(self) -> bool:
+        """Nobody makes the result; False when it was made, or when it counts as running."""
+        with _cancelling:
+            if self.cancelled():
+                return True
+            if not super().cancel():
+                return False
+            self.set_running_or_notify_cancel()  # tells those who wait
+        return True
+
+    def input(self) -> DataObject:
+        """What stands for its result as an argument of a call."""
+        return self.handle
+
+    def forget(self) -> None:
+        """Keeps no result here any more; who asks for it again asks the cluster."""
+        self._value = _NOT_LOADED
+
+    @property
+    def failure(self) -> BaseException | None:
+        """How a call has failed that is done and was not cancelled."""
+        return super().exception()
+
     def when_done(self, then: Callable[[Any], object]) -> None:
         """Calls a function that never blocks, in the thread that finds out."""
         super().add_done_callback(then)
@@ -158,7 +179,7 @@ class Future(concurrent.futures.Future[T]):
         return (
             self._value is not _NOT_LOADED
             or self._delivered is not None
-            or (self.done() and (self.cancelled() or super().exception() is not None))
+            or (self.done() and (self.cancelled() or self.failure is not None))
         )
 
     def _note(self, end: Callable[[], None]) -> None:

@@ -121,7 +121,7 @@ class Remote(Wrapper):
             session = get_active_session()
         created_at = here(2)
         told = session.functions.get(self)
-        if told is None or not told.still_holds(session):
+        if told is None or not told.still_holds(session, self.fn):
             told = session.functions[self] = ToldFunction(session, self.fn, self.__name__)
         function = told.inputs
         fits = not words and self._required <= len(args) <= self._most

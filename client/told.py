@@ -23,25 +23,31 @@ _pickle_function: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ig
 
 
 class ToldFunction:
-    """One function as it was when a session was told it."""
+    """One function as it was when a session was told it; the function itself is not kept."""
 
-    __slots__ = ("_captured", "_digest", "_fn", "_is_large", "_submits", "inputs")
+    __slots__ = ("_captured", "_digest", "_is_large", "_submits", "inputs")
 
-    def __init__(self, session: "Session", fn: Callable[..., Any], name: str) -> None:
-        self._fn = fn
+    def __init__(
+        self,
+        session: "Session",
+        fn: Callable[..., Any],
+        name: str,
+        around: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
+    ) -> None:
         self._captured = Captured(fn)
-        pickled = _pickle_function(fn, PROTOCOL)
+        alone = _pickle_function(fn, PROTOCOL)
+        pickled = alone if around is None else _pickle_function(around(fn), PROTOCOL)
         self._is_large = len(pickled) > LARGEST_PICKLE
         self._submits = session.submits
-        self._digest = _digest(pickled) if self._captured.can_change else b""
+        self._digest = _digest(alone) if self._captured.can_change else b""
         obj = constant_object(
             session, ObjectShape(name, FUNCTION), with_imports(pickled, own_imports())
         )
         obj.keep()
         self.inputs: tuple[DataObject] = (obj,)
 
-    def still_holds(self, session: "Session") -> bool:
-        """Whether the function would be told in the same way now.
+    def still_holds(self, session: "Session", fn: Callable[..., Any]) -> bool:
+        """Whether this function, the same one, would be told in the same way now.
 
         What can change in place is compared with each call; if it is large, with the first call
         after each submit.
@@ -54,7 +60,7 @@ class ToldFunction:
             if self._submits == session.submits:
                 return True
             self._submits = session.submits
-        return _digest(_pickle_function(self._fn, PROTOCOL)) == self._digest
+        return _digest(_pickle_function(fn, PROTOCOL)) == self._digest
 
 
 def _digest(pickled: bytes) -> bytes:

@@ -8,14 +8,15 @@ the news, so it must not wait here for anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakMethod, WeakValueDictionary
 
 from rain.base.errors import ConnectionLostError, RainError, SessionFailedError
 from rain.base.failures import SessionFailure
-from rain.base.ids import ObjectId, SessionId
+from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.states import TaskState as States
 from rain.base.wire import Submission, WaitAnswer
 from rain.client.data import DataObject, constant_object
 from rain.client.errors import raised_by_future
@@ -32,6 +33,7 @@ from rain.common.errors import RainException, SessionException
 if TYPE_CHECKING:
     from rain.client.housekeeper import Housekeeper
     from rain.client.session import Session
+    from rain.client.task import Task
 
 T = TypeVar("T")
 
@@ -65,20 +67,36 @@ class Futures:
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
     ) -> Future[Any]:
         """The future of a call, which is sent soon."""
+        future: Future[Any] = Future(self, *self.new_call(fn, args, keywords, options))
+        self.start(future)
+        if self._unsent >= SENT_AT:
+            self.send()
+        return future
+
+    def new_call(
+        self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
+    ) -> tuple[DataObject, Task]:
+        """The result and the task of a call that is not sent before it is started."""
         task = self._calls.new_task(fn, args, keywords, options)
         output = task.output
         output.kept = True
-        future: Future[Any] = Future(self, output, task)
-        self._all[output.packed_id] = future
-        self._open.add(output.packed_id)
+        return output, task
+
+    def start(self, future: Future[Any]) -> None:
+        """Lets a new call be sent soon. Does not wait for anything."""
+        task, object_id = future.task, future.handle.packed_id
+        assert task is not None
+        self._all[object_id] = future
+        self._open.add(object_id)
         # Another thread may send it now, and hear of its end.
         self.session.add_task(task)
         self._unsent += 1
+        self._sender.soon()
+
+    def send_many(self) -> None:
+        """Sends what was started, if that is much."""
         if self._unsent >= SENT_AT:
             self.send()
-        else:
-            self._sender.soon()
-        return future
 
     def put(self, value: T, name: str) -> Future[T]:
         """A future of a value that is here."""
@@ -147,6 +165,25 @@ class Futures:
         """Keeps a future that nobody may have any more until its callbacks are called."""
         self._held.add(future)
 
+    def cancel_unstarted(self, futures: Collection[Future[Any]]) -> Collection[ObjectId]:
+        """Asks the server to cancel those of these that do not run yet; gives these results."""
+        self.send()
+        asked = [future.handle.packed_id for future in futures]
+        return frozenset(self._connection.cancel_unstarted(self._id, asked))
+
+    def is_running(self, future: Future[Any]) -> bool:
+        """Asks the server whether a call runs now."""
+        self.send()
+        ((report,), _) = self._connection.update([_task_of(future)], [])
+        return report.state is States.RUNNING
+
+    def give_up(self, futures: Collection[Future[Any]]) -> None:
+        """Nobody wants the results of these any more, which are done for who waits."""
+        given_up = [future.handle.packed_id for future in futures]
+        self._open.difference_update(given_up)
+        self.send()
+        self._connection.cancel(self._id, [], given_up, always=True)
+
     def call_back(self, fn: Callback, future: object) -> None:
         """Calls a user's function with a future, in a thread of the client."""
         self._callbacks.put(fn, future)
@@ -189,7 +226,7 @@ class Futures:
             if object_id not in self._open:
                 continue  # it was made again, or was cancelled
             future = self._all.get(object_id)
-            if future is None:
+            if future is None or future.cancelled():
                 self._open.discard(object_id)
             elif object_id in failed:
                 self._ask_why(object_id)
@@ -214,7 +251,7 @@ class Futures:
 
     def _fail(self, object_id: ObjectId, error: BaseException) -> None:
         if object_id not in self._open:
-            return  # it was asked twice: with the submission, and after the news
+            return  # it was given up, or asked for twice: with the submission, and after the news
         self._open.discard(object_id)
         future = self._all.get(object_id)
         if future is not None:
@@ -228,6 +265,11 @@ class Futures:
 
     def _told(self, error: Exception) -> Exception:
         return self.session.asking().told(error) or error
+
+
+def _task_of(future: Future[Any]) -> TaskId:
+    assert future.task is not None
+    return future.task.packed_id
 
 
 def _weakly(method: WeakMethod[Callable[[Any], None]]) -> Callable[[Any], None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from rain.client.future import Future
 from rain.client.futures import waiting
+from rain.client.futures.executor import ClusterExecutor
 from rain.client.futures.options import NO_OPTIONS, Options
 from rain.client.futures.task_function import TaskFunction
 from rain.client.remote import Remote
@@ -131,6 +132,50 @@ class FutureMethods(Submitting):
 
     def _new_futures(self) -> Futures:
         raise NotImplementedError
+
+    def executor(
+        self,
+        max_workers: int | None = None,
+        initializer: Callable[..., object] | None = None,
+        initargs: tuple[Any, ...] = (),
+        *,
+        name: str | None = None,
+        cpus: int = 1,
+        memory: int | str | None = None,
+        resources: Mapping[str, int | str] | None = None,
+        duration: float | None = None,
+        constraints: Mapping[str, object] | None = None,
+        tries: int = 1,
+    ) -> ClusterExecutor:
+        """A `concurrent.futures.Executor` whose calls run on the cluster.
+
+        >>> from rain.client import Client
+        >>> with Client(cpus=1) as client, client.executor() as pool:
+        ...     list(pool.map(pow, [2, 3], [3, 2], chunksize=2))
+        [8, 9]
+
+        Args:
+            max_workers: how many of its calls are sent and not done at any time; by default all.
+            initializer: is called in each process, before the first call of this executor there.
+            initargs: its arguments.
+            name: as for `options`, which says what all of these mean.
+            cpus: how many cpus a call needs.
+            memory: how much memory it needs.
+            resources: what else it needs.
+            duration: the seconds that it is expected to take.
+            constraints: where it may run.
+            tries: how often it may be run until it has failed.
+        """
+        options = Options.of(
+            name=name,
+            cpus=cpus,
+            memory=memory,
+            resources=resources,
+            duration=duration,
+            constraints=constraints,
+            tries=tries,
+        )
+        return ClusterExecutor(self.open_futures(), options, max_workers, initializer, initargs)
 
     def put(self, value: T, name: str = "value") -> Future[T]:
         """Uploads a value, to be given to many calls.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from attrs import frozen
 
@@ -16,6 +17,15 @@ from rain.client.shapes import (
 )
 
 
+class Surrounding(Protocol):
+    """What is called in the place of a function. Equal ones do the same."""
+
+    @property
+    def changes_arguments(self) -> bool: ...
+
+    def around(self, fn: Callable[..., Any]) -> Callable[..., Any]: ...
+
+
 @frozen
 class Options:
     """The options of a call, checked."""
@@ -25,6 +35,7 @@ class Options:
     duration: float = 0.0
     constraints: Constraints | None = None
     tries: int = 1
+    surrounding: Surrounding | None = None  # None: the function is called itself
 
     @staticmethod
     def of(

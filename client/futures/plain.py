@@ -10,12 +10,15 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import msgpack
+from attrs import evolve
 
 from rain.base.executor_protocol import PLAIN
 from rain.client.arguments import (
@@ -28,7 +31,7 @@ from rain.client.arguments import (
 )
 from rain.client.data import DataObject, constant_object
 from rain.client.future import Future
-from rain.client.futures.options import NO_OPTIONS, Options
+from rain.client.futures.options import NO_OPTIONS, Options, Surrounding
 from rain.client.futures.task_function import TaskFunction
 from rain.client.remote import Remote
 from rain.client.shapes import ObjectShape, TaskShape
@@ -71,13 +74,15 @@ class PlainCalls:
         It is still to be added to its session.
         """
         if isinstance(fn, Remote):
+            if options.surrounding is not None:
+                raise TypeError(f"{fn!r} gets a context, so nothing can be called in its place")
             return self._remote_task(fn, args, keywords)
         if isinstance(fn, TaskFunction):
-            options = fn.options if options == NO_OPTIONS else options
+            options = _own_options(fn.options, options)
             fn = fn.fn
-        function = self._function(fn)
+        function = self._function(fn, options.surrounding)
         function.check(args, keywords)
-        told = function.inputs(self._session)
+        told = function.inputs(self._session, fn)
         inputs: tuple[DataObject, ...] = told
         named: dict[str, bytes] = {}
         collector: InputCollector | None
@@ -98,24 +103,32 @@ class PlainCalls:
         shape = function.shape(options, labels)
         return quick_task(self._session, shape, config, inputs, here(1))
 
-    def _function(self, fn: Function) -> _Function:
-        try:
-            key: object = fn
-            known = self._functions.get(key)
-        except TypeError:  # it has no hash
-            key = id(fn)  # which stays its own as long as it is remembered
-            known = self._functions.get(key)
-        if known is None:
+    def _function(self, fn: Function, surrounding: Surrounding | None) -> _Function:
+        """What is known of something that can be called.
+
+        Only functions are kept alive by that. The owner of a method may be large, and nobody else
+        may need it when the call is made.
+        """
+        owner, key = _owner(fn)
+        if surrounding is not None:
+            key = (surrounding, key)
+        known = self._functions.get(key)
+        if known is None or (owner is not None and not known.is_of(owner)):
             if not callable(fn):
                 raise TypeError(f"submit: {fn!r} cannot be called")
-            known = self._functions[key] = _Function(fn)
+            self._forget_the_dead()
+            known = self._functions[key] = _Function(fn, owner, surrounding)
             if len(self._functions) > FUNCTIONS_REMEMBERED:
                 self._functions.popitem(last=False)
         return known
 
+    def _forget_the_dead(self) -> None:
+        for key in [key for key, one in self._functions.items() if one.is_dead]:
+            del self._functions[key]
+
     def _pickled(self, value: Any, collector: InputCollector, label: str) -> bytes:
         if isinstance(value, Future):
-            return placeholder(label, collector.add(label, value.handle), load=True)
+            return placeholder(label, collector.add(label, value.input()), load=True)
         known = len(collector.objects)
         size = getattr(value, "nbytes", 0)
         if not (isinstance(size, int) and size > LARGEST_PICKLE):
@@ -135,9 +148,9 @@ class PlainCalls:
 
     def _remote_task(self, fn: Remote, args: Sequence[Any], keywords: Mapping[str, Any]) -> Task:
         """The call of a remote function, which gets its context and says itself what it makes."""
-        given = [value.handle if isinstance(value, Future) else value for value in args]
+        given = [value.input() if isinstance(value, Future) else value for value in args]
         named = {
-            key: value.handle if isinstance(value, Future) else value
+            key: value.input() if isinstance(value, Future) else value
             for key, value in keywords.items()
         }
         return fn.new_task(given, {**named, "session": self._session})
@@ -146,9 +159,10 @@ class PlainCalls:
 class _Function:
     """One callable: its parameters, how the session was told it, and the shapes of its calls."""
 
-    def __init__(self, fn: Function) -> None:
+    def __init__(self, fn: Function, owner: object | None, surrounding: Surrounding | None) -> None:
         self.name: str = getattr(fn, "__name__", None) or type(fn).__name__
-        self._fn = fn
+        self._owner, self._kept = _weakly(owner)
+        self._surrounding = surrounding
         self._told: ToldFunction | None = None
         self._shapes: dict[tuple[Options, tuple[str | None, ...]], TaskShape] = {}
         self._last: tuple[Options, tuple[str | None, ...], TaskShape] = (
@@ -156,15 +170,26 @@ class _Function:
             (),
             self._new_shape(NO_OPTIONS, ()),
         )
-        try:
-            self._signature: inspect.Signature | None = inspect.signature(fn)
-        except (TypeError, ValueError):  # some functions in C do not say what they take
-            self._signature = None
+        self._signature: inspect.Signature | None = None
+        if surrounding is None or not surrounding.changes_arguments:
+            # Some functions in C do not say what they take.
+            with suppress(TypeError, ValueError):
+                self._signature = inspect.signature(fn)
         parameters = () if self._signature is None else self._signature.parameters.values()
         plain = [parameter for parameter in parameters if parameter.kind in _SIMPLE]
         self._least = sum(parameter.default is parameter.empty for parameter in plain)
         # Other calls are checked by Python's own rules, which takes longer.
-        self._most = len(plain) if len(plain) == len(tuple(parameters)) else -1
+        is_known = self._signature is not None and len(plain) == len(tuple(parameters))
+        self._most = len(plain) if is_known else -1
+
+    def is_of(self, owner: object) -> bool:
+        """Whether it is about this one; another one may have come to its address."""
+        return self._kept is owner or (self._owner is not None and self._owner() is owner)
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether nobody can call it any more."""
+        return self._owner is not None and self._owner() is None
 
     def check(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         """TypeError, as the call itself would raise it."""
@@ -176,11 +201,12 @@ class _Function:
             except TypeError as error:
                 raise TypeError(f"{self.name}(): {error}") from None
 
-    def inputs(self, session: Session) -> tuple[DataObject]:
+    def inputs(self, session: Session, fn: Function) -> tuple[DataObject]:
         """The function as an input of its calls; told anew when it has changed."""
         told = self._told
-        if told is None or not told.still_holds(session):
-            told = self._told = ToldFunction(session, self._fn, self.name)
+        if told is None or not told.still_holds(session, fn):
+            around = None if self._surrounding is None else self._surrounding.around
+            told = self._told = ToldFunction(session, fn, self.name, around)
         return told.inputs
 
     def shape(self, options: Options, labels: tuple[str | None, ...]) -> TaskShape:
@@ -208,6 +234,36 @@ class _Function:
             options.constraints,
             options.tries,
         )
+
+
+def _own_options(own: Options, options: Options) -> Options:
+    """The options of a call; those of its function if nothing was said."""
+    if options == NO_OPTIONS:
+        return own
+    said_nothing = evolve(options, surrounding=None) == NO_OPTIONS
+    return evolve(own, surrounding=options.surrounding) if said_nothing else options
+
+
+def _owner(fn: Function) -> tuple[object | None, object]:
+    """What lives as long as a callable can be called, and a key that is its own meanwhile.
+
+    There is no owner of a function, which is its own key.
+    """
+    if type(fn) is FunctionType:
+        return None, fn
+    if isinstance(fn, MethodType):
+        return fn.__self__, (id(fn.__self__), fn.__func__)
+    return fn, id(fn)
+
+
+def _weakly(owner: object | None) -> tuple[ref[object] | None, object | None]:
+    """A weak reference; the object itself when it allows none."""
+    if owner is None:
+        return None, None
+    try:
+        return ref(owner), None
+    except TypeError:
+        return None, owner
 
 
 @lru_cache(maxsize=64)

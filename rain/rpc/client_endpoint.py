@@ -50,6 +50,7 @@ from rain.rpc.codec.answers import (
 )
 from rain.rpc.codec.requests import (
     Cancel,
+    CancelUnstarted,
     HandlesGone,
     JoinSession,
     OpenSession,
@@ -58,6 +59,7 @@ from rain.rpc.codec.requests import (
     Unkeep,
     Wait,
     write_cancel,
+    write_cancel_unstarted,
     write_close_session,
     write_fetch,
     write_handles_gone,
@@ -68,7 +70,7 @@ from rain.rpc.codec.requests import (
     write_unkeep,
     write_wait,
 )
-from rain.rpc.codec.responses import read_opened, read_wait_answer
+from rain.rpc.codec.responses import read_cancelled, read_opened, read_wait_answer
 from rain.rpc.interface import Fields
 
 __all__ = [
@@ -326,6 +328,13 @@ class ClientConnection:
         Unless it is for `always`, nothing ends while another call waits for something of it.
         """
         self._calls.tell("cancel", write_cancel(Cancel(session, tasks, objects, whole, always)))
+
+    def cancel_unstarted(
+        self, session: SessionId, objects: Sequence[ObjectId]
+    ) -> Sequence[ObjectId]:
+        """The same of what does not run yet; gives what will not be made."""
+        request = write_cancel_unstarted(CancelUnstarted(session, objects))
+        return self._calls.ask("cancelUnstarted", request, read_cancelled)
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
         """There is one handle less of each of these. Is not told what comes of it."""

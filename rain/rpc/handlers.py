@@ -102,6 +102,12 @@ class ClientHandler(Protocol):
         """The client does not want these, or nothing of the session. There is no answer."""
         ...
 
+    def cancel_unstarted(
+        self, session: SessionId, objects: Sequence[ObjectId], reply: Reply[Sequence[ObjectId]]
+    ) -> None:
+        """The same of what does not run yet; answered with what will not be made."""
+        ...
+
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
         """The client has one handle less of each of these. There is no answer."""
         ...

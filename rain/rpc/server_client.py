@@ -20,6 +20,7 @@ from rain.rpc.codec.answers import (
 )
 from rain.rpc.codec.requests import (
     Cancel,
+    CancelUnstarted,
     HandlesGone,
     JoinSession,
     OpenSession,
@@ -29,6 +30,7 @@ from rain.rpc.codec.requests import (
     Unkeep,
     Wait,
     read_cancel,
+    read_cancel_unstarted,
     read_close_session,
     read_fetch,
     read_handles_gone,
@@ -40,7 +42,7 @@ from rain.rpc.codec.requests import (
     read_unkeep,
     read_wait,
 )
-from rain.rpc.codec.responses import write_opened, write_wait_answer
+from rain.rpc.codec.responses import write_cancelled, write_opened, write_wait_answer
 from rain.rpc.codec.split import slim_delivery
 from rain.rpc.handlers import ClientHandler, Reply, ServerHandler, Uploads
 from rain.rpc.interface import Fields
@@ -87,6 +89,7 @@ class ServedClient:
                 "submit": Served(read_submit, self._submit),
                 "wait": Served(read_wait, self._wait),
                 "cancel": Served(read_cancel, self._cancel),
+                "cancelUnstarted": Served(read_cancel_unstarted, self._cancel_unstarted),
                 "unkeep": Served(read_unkeep, self._unkeep),
                 "fetch": Served(read_fetch, self._fetch),
                 "reports": Served(read_reports_of, self._reports),
@@ -120,6 +123,10 @@ class ServedClient:
             asked.session, asked.tasks, asked.objects, whole=asked.whole, always=asked.always
         )
         call.answer()
+
+    def _cancel_unstarted(self, asked: CancelUnstarted, call: IncomingCall) -> None:
+        reply = CallReply(call, write_cancelled)
+        self._handler.cancel_unstarted(asked.session, asked.objects, reply)
 
     def _handles_gone(self, gone: HandlesGone, call: IncomingCall) -> None:
         self._handler.handles_gone(gone.tasks, gone.objects)

@@ -23,9 +23,11 @@ from rain.base.moments import rfc3339
 from rain.base.states import ObjectState
 from rain.base.wire import JoinedSession, ObjectReport, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
+from rain.graph.cancelling import unstarted
 from rain.graph.wait import WAIT_MODES
 from rain.server import failing, following, handles, happenings, logs, submitting, waiting
 from rain.server.messages import (
+    AnswerCancelled,
     AnswerDone,
     AnswerJoined,
     AnswerSession,
@@ -49,6 +51,7 @@ from rain.server.messages import (
     StatesAsked,
     Submitted,
     Unkept,
+    UnstartedCancelled,
     WaitAsked,
 )
 from rain.server.sessions import (
@@ -140,6 +143,17 @@ def _cancel(state: State, event: Cancelled) -> None:
     failing.cancel(state, [task for task in tasks if task is not None], why)
 
 
+def _cancel_unstarted(state: State, event: UnstartedCancelled) -> AnswerCancelled:
+    """What runs is left alone. What that is, is decided here once, also for the answer."""
+    session = _own(state, event.client, event.session)
+    objects = [session.objects.get(object_id) for object_id in event.objects]
+    producers = [one.producer for one in objects if one is not None and one.producer is not None]
+    chosen = dict.fromkeys(task for task in unstarted(producers) if task.goes_on)
+    failing.cancel_unstarted(state, chosen, failing.CANCELLED)
+    cancelled = [one.id for one in objects if one is not None and one.producer in chosen]
+    return AnswerCancelled(event.request, tuple(cancelled))
+
+
 def go_on(state: State) -> None:
     """Reads one more part of the submission that came first; then comes what waits behind it."""
     growing = next(iter(state.growing.values()), None)
@@ -180,7 +194,8 @@ def _grant(
     | Unkept
     | HandlesTaken
     | FetchAsked
-    | StatesAsked,
+    | StatesAsked
+    | UnstartedCancelled,
 ) -> None:
     match event:
         case SessionOpened(client_id, request, name, user, on_failure):
@@ -210,6 +225,8 @@ def _grant(
             waiting.add(state, Wait(request, WaitMode.FETCH, session, (), (data_object,)))
         case StatesAsked():
             state.emit(_states(state, event))
+        case UnstartedCancelled():
+            state.emit(_cancel_unstarted(state, event))
 
 
 def _check_wanted(state: State, event: Submitted) -> None:

@@ -15,7 +15,7 @@ from rain.base.moments import rfc3339
 from rain.base.states import TaskMove
 from rain.base.wire import TaskFailure
 from rain.graph import DataObject, Governor, Task, failing, planning
-from rain.graph.cancelling import unwanted
+from rain.graph.cancelling import unstarted, unwanted
 from rain.graph.handles import NOBODY
 from rain.server import following, tries, waiting
 from rain.server.sessions import fail_session
@@ -103,7 +103,15 @@ def skip_hopeless(state: State, tasks: Iterable[Task]) -> None:
 
 def cancel(state: State, targets: Iterable[Task], why: str) -> None:
     """Nobody wants these any more: they end, with all that served nothing else."""
-    tasks = unwanted(targets)
+    _cancel(state, unwanted(targets), why)
+
+
+def cancel_unstarted(state: State, targets: Iterable[Task], why: str) -> None:
+    """The same, and what runs for nothing else goes on."""
+    _cancel(state, unstarted(unwanted(targets)), why)
+
+
+def _cancel(state: State, tasks: list[Task], why: str) -> None:
     if tasks:
         failure = SessionFailure(why, task=tasks[0].id, cancelled=True)
         pass_on(state, failing.fail(tasks, failure))

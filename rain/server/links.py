@@ -25,6 +25,7 @@ from rain.base.wire import (
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
 from rain.server.inbox import Inbox
 from rain.server.messages import (
+    AnswerCancelled,
     AnswerDone,
     AnswerFetch,
     AnswerJoined,
@@ -56,6 +57,7 @@ from rain.server.messages import (
     StatesAsked,
     Submitted,
     Unkept,
+    UnstartedCancelled,
     WaitAsked,
 )
 from rain.server.reports import gather_reports
@@ -133,6 +135,7 @@ class Links:
         | AnswerJoined
         | AnswerStates
         | AnswerTaken
+        | AnswerCancelled
         | GatherReports
         | Refuse,
     ) -> None:
@@ -146,6 +149,8 @@ class Links:
             case AnswerStates(request, tasks, objects):
                 self._answer(request, (tasks, objects))
             case AnswerTaken(request, objects):
+                self._answer(request, objects)
+            case AnswerCancelled(request, objects):
                 self._answer(request, objects)
             case GatherReports(request):
                 reply = self._take(request)
@@ -259,6 +264,13 @@ class ConnectedClient:
         always: bool,
     ) -> None:
         event = Cancelled(self.id, session, tuple(tasks), tuple(objects), whole, always)
+        self.links.inbox.from_client(event)
+
+    def cancel_unstarted(
+        self, session: SessionId, objects: Sequence[ObjectId], reply: Reply[Sequence[ObjectId]]
+    ) -> None:
+        request = self.links.request(reply)
+        event = UnstartedCancelled(self.id, request, session, tuple(objects))
         self.links.inbox.from_client(event)
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:

@@ -137,6 +137,16 @@ class Cancelled:
 
 
 @frozen
+class UnstartedCancelled:
+    """A client does not want these any more, unless they are being made already."""
+
+    client: ClientId
+    request: RequestId
+    session: SessionId
+    objects: tuple[ObjectId, ...]
+
+
+@frozen
 class HandlesGone:
     """A client has one handle less of each of these; never answered."""
 
@@ -215,6 +225,7 @@ Request = (
     | WaitAsked
     | FetchAsked
     | StatesAsked
+    | UnstartedCancelled
 )
 ClientEvent = (
     ClientJoined | ClientLeft | Request | ReportsAsked | RequestAbandoned | Cancelled | HandlesGone
@@ -309,6 +320,14 @@ class AnswerTaken:
 
 
 @frozen
+class AnswerCancelled:
+    """These were cancelled, and the others were not."""
+
+    request: RequestId
+    objects: tuple[ObjectId, ...]
+
+
+@frozen
 class GatherReports:
     """The answer is what all governors report, after they have heard all orders."""
 
@@ -364,6 +383,7 @@ AnyAnswer = (
     | AnswerFetch
     | AnswerStates
     | AnswerTaken
+    | AnswerCancelled
     | GatherReports
     | Refuse
 )

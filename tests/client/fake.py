@@ -58,6 +58,8 @@ class FakeConnection:
         self.failed_tasks: set[int] = set()  # those of them
         self.cancelled: list[tuple[list[int], list[int], bool]] = []
         self.always = False
+        self.asked_unstarted: list[list[int]] = []
+        self.running: set[int] = set()  # objects whose tasks run: these are not cancelled
         self.answers: list[tuple[list[ObjectId], Then]] = []
         self.followed: list[tuple[int, Then]] = []
         self.asked_why: list[tuple[ObjectId, Then]] = []
@@ -175,6 +177,13 @@ class FakeConnection:
         self._called("cancel")
         self.cancelled.append((list(tasks), list(objects), whole))
         self.always = always
+
+    def cancel_unstarted(
+        self, session: SessionId, objects: Sequence[ObjectId]
+    ) -> Sequence[ObjectId]:
+        self._called("cancel_unstarted")
+        self.asked_unstarted.append(list(objects))
+        return [one for one in objects if one not in self.running]
 
     def submit_then(
         self,

@@ -203,6 +203,11 @@ class Path:
     ) -> None:
         raise AssertionError("nobody is interrupted here")
 
+    def cancel_unstarted(
+        self, session: SessionId, objects: Sequence[ObjectId]
+    ) -> Sequence[ObjectId]:
+        raise AssertionError("nobody uses futures here")
+
     def submit_then(
         self,
         submission: Submission,

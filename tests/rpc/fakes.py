@@ -125,6 +125,11 @@ class FakeClient:
     ) -> None:
         self.server.journal.write("cancel", session, list(tasks), list(objects), whole, always)
 
+    def cancel_unstarted(
+        self, session: SessionId, objects: Sequence[ObjectId], reply: Reply[Sequence[ObjectId]]
+    ) -> None:
+        self._tell("cancel_unstarted", reply, objects[1:], session, list(objects))
+
     def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:
         data = self.server.data.get(object_id)
         report = ObjectReport(object_id, ObjectState.FINISHED, len(data or b""), "text")

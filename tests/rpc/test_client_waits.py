@@ -113,6 +113,16 @@ def test_a_cancellation_comes_behind_the_end_of_the_wait_that_was_interrupted() 
     assert server.journal.named("cancel") == [(SESSION, [], [OBJECT], False, False)]
 
 
+def test_who_cancels_what_has_not_started_is_told_what_that_was() -> None:
+    other = ObjectId(OBJECT + 1)
+
+    def scene(client: ClientConnection) -> None:
+        assert client.cancel_unstarted(SESSION, [OBJECT, other]) == [other]
+
+    server = play(scene)
+    assert server.journal.named("cancel_unstarted") == [(SESSION, [OBJECT, other])]
+
+
 @pytest.mark.parametrize("end", ["timeout", "close"])
 def test_a_wait_behind_the_upload_of_another_thread_ends_in_time(
     end: str, monkeypatch: pytest.MonkeyPatch

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rain.base.failures import OnFailure
-from rain.base.ids import TaskId
+from rain.base.ids import ObjectId, TaskId
 from rain.base.states import TaskRow
-from rain.server.messages import AnswerWait, Refuse
+from rain.server.messages import AnswerCancelled, AnswerWait, Refuse
 from tests.support.scenes import Scene, scene
 
 
@@ -107,3 +107,55 @@ def test_what_is_done_or_unknown_or_gone_is_not_cancelled() -> None:
     session = s.draft.session
     s.client.close(session)
     s.client.cancel(session, task, whole=True)
+
+
+def cancelled(s: Scene, *objects: ObjectId) -> tuple[ObjectId, ...]:
+    answer = s.client.cancel_unstarted(s.draft.session, *objects)
+    assert isinstance(answer, AnswerCancelled)
+    return answer.objects
+
+
+def test_of_what_shall_not_start_that_which_runs_is_left_alone() -> None:
+    s = scene(4, on_failure=OnFailure.CONTINUE)
+    running, (a,) = s.draft.task()
+    told, (b,) = s.draft.task()
+    ready, (c,) = s.draft.task()
+    waiting, (d,) = s.draft.task(a, keep=True)
+    done, (e,) = s.draft.task(keep=True)
+    s.submit()
+    s.run(done)
+    s.assign(running, told)
+    s.governors[0].start(running)
+
+    assert cancelled(s, a, b, c, d, e) == (b, c, d)
+
+    assert rows(s, running, told, ready) == [TaskRow.RUNNING, TaskRow.FAILED, TaskRow.FAILED]
+    assert rows(s, waiting, done) == [TaskRow.SKIPPED, TaskRow.FINISHED]
+    assert told in s.governors[0].told[-1].stop_ids
+    assert running not in s.governors[0].told[-1].stop_ids
+
+
+def test_what_was_cancelled_before_it_started_is_cancelled_once() -> None:
+    s = scene(1, on_failure=OnFailure.CONTINUE)
+    _, (a,) = s.draft.task()
+    s.submit()
+    assert cancelled(s, a, a, ObjectId(12345)) == (a, a)
+    assert cancelled(s, a) == ()
+
+
+def test_in_a_session_that_stops_nothing_is_cancelled_before_it_starts() -> None:
+    s = scene(1)
+    task, (a,) = s.draft.task()
+    s.submit()
+    assert cancelled(s, a) == ()
+    assert rows(s, task) == [TaskRow.READY]
+
+
+def test_only_who_has_opened_a_session_cancels_what_has_not_started() -> None:
+    s = scene(1, on_failure=OnFailure.CONTINUE)
+    task, (a,) = s.draft.task()
+    s.submit()
+    guest = s.world.client()
+    guest.join(s.draft.session)
+    assert isinstance(guest.cancel_unstarted(s.draft.session, a), Refuse)
+    assert rows(s, task) == [TaskRow.READY]

@@ -10,6 +10,7 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId
 from rain.base.wire import JoinedSession
 from rain.server.messages import (
+    AnswerCancelled,
     AnswerDone,
     AnswerFetch,
     AnswerJoined,
@@ -31,6 +32,7 @@ from rain.server.messages import (
     StatesAsked,
     Submitted,
     Unkept,
+    UnstartedCancelled,
     WaitAsked,
 )
 from tests.support.encoding import encoded
@@ -47,6 +49,7 @@ Answer = (
     | AnswerFetch
     | AnswerStates
     | AnswerTaken
+    | AnswerCancelled
     | GatherReports
     | Refuse
 )
@@ -131,6 +134,10 @@ class FakeClient:
         """Is interrupted while it waits, or cancels these whoever waits for something."""
         self.world.turn(Cancelled(self.id, session, tasks, objects, whole, always))
 
+    def cancel_unstarted(self, session: SessionId, *objects: ObjectId) -> Answer:
+        """Cancels those of these that do not run yet."""
+        return self._ask(UnstartedCancelled(self.id, self.world.request(), session, objects))
+
     def drop(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> None:
         """Has one handle less of each of these."""
         self.world.turn(HandlesGone(self.id, tasks, objects))
@@ -140,7 +147,10 @@ class FakeClient:
         self.world.turn(ClientLeft(self.id, "the test is over"))
 
     def _ask(
-        self, event: Submitted | SessionClosed | Unkept | HandlesTaken | StatesAsked
+        self,
+        event: (
+            Submitted | SessionClosed | Unkept | HandlesTaken | StatesAsked | UnstartedCancelled
+        ),
     ) -> Answer:
         self.world.turn(event)
         while self.id in self.world.state.growing:  # a large submission takes several turns

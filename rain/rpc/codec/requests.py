@@ -40,6 +40,14 @@ class Cancel:
 
 
 @frozen
+class CancelUnstarted:
+    """Nobody wants these any more, but what runs already may end."""
+
+    session: SessionId
+    objects: Sequence[ObjectId]
+
+
+@frozen
 class HandlesGone:
     """The client has one handle less of each of these."""
 
@@ -119,6 +127,14 @@ def read_cancel(fields: Fields) -> Cancel:
     return Cancel(
         fields["session"], fields["tasks"], fields["objects"], fields["whole"], fields["always"]
     )
+
+
+def write_cancel_unstarted(cancel: CancelUnstarted) -> Fields:
+    return {"session": cancel.session, "objects": cancel.objects}
+
+
+def read_cancel_unstarted(fields: Fields) -> CancelUnstarted:
+    return CancelUnstarted(fields["session"], fields["objects"])
 
 
 def write_handles_gone(gone: HandlesGone) -> Fields:

@@ -1,6 +1,8 @@
 """What waits and submissions are answered, and a new session: the results of these calls."""
 
-from rain.base.ids import SessionId
+from collections.abc import Sequence
+
+from rain.base.ids import ObjectId, SessionId
 from rain.base.wire import Delivery, WaitAnswer
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 
@@ -11,6 +13,15 @@ def write_opened(session: SessionId) -> Fields:
 
 def read_opened(results: Fields) -> SessionId:
     return SessionId(results["session"])
+
+
+def write_cancelled(objects: Sequence[ObjectId]) -> Fields:
+    return {"cancelled": objects}
+
+
+def read_cancelled(results: Fields) -> Sequence[ObjectId]:
+    cancelled: Sequence[ObjectId] = results["cancelled"]
+    return cancelled
 
 
 def write_wait_answer(answer: WaitAnswer) -> Fields:

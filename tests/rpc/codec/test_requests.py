@@ -19,6 +19,7 @@ from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import answers, requests, responses
 from rain.rpc.codec.requests import (
     Cancel,
+    CancelUnstarted,
     HandlesGone,
     JoinSession,
     OpenSession,
@@ -60,6 +61,11 @@ PARAMS: list[tuple[str, str, st.SearchStrategy[Any]]] = [
     ),
     ("cancel", "cancel", st.builds(Cancel, sessions, some_tasks, some_objects, flags)),
     (
+        "cancelUnstarted",
+        "cancel_unstarted",
+        st.builds(CancelUnstarted, sessions, some_objects),
+    ),
+    (
         "openSession",
         "open_session",
         st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure)),
@@ -97,6 +103,7 @@ RESULTS: list[tuple[str, Any, str, st.SearchStrategy[Any]]] = [
     ("joinSession", answers, "joined", joined),
     ("submit", responses, "wait_answer", wait_answers),
     ("wait", responses, "wait_answer", wait_answers),
+    ("cancelUnstarted", responses, "cancelled", some_objects),
     ("fetch", answers, "fetched", fetched),
     ("reports", answers, "reports", both_reports),
     ("takeHandles", answers, "taken", st.lists(object_reports, max_size=2)),

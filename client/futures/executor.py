@@ -1,0 +1,141 @@
+"""The futures of a client as `concurrent.futures` has them: for code that is given an executor."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import secrets
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from attrs import evolve
+
+from rain.client.future import Future
+from rain.client.futures.options import Options
+from rain.client.futures.pool import Pool, PoolFuture
+from rain.client.futures.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from rain.client.futures.futures import Futures
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class ClusterExecutor(concurrent.futures.Executor):
+    """An executor whose calls run on the cluster; `Client.executor` makes it.
+
+    The client must live as long as its executors are used. Closing it ends their calls.
+    """
+
+    def __init__(
+        self,
+        futures: Futures,
+        options: Options,
+        max_workers: int | None,
+        initializer: Callable[..., object] | None,
+        initargs: tuple[Any, ...],
+    ) -> None:
+        if max_workers is not None and max_workers <= 0:
+            raise ValueError("max_workers must be greater than 0")
+        if initializer is not None and not callable(initializer):
+            raise TypeError("initializer must be a callable")
+        key = secrets.token_hex(8)
+        one_by_one = Surroundings(key, initializer, initargs)
+        if initializer is not None:
+            options = evolve(options, surrounding=one_by_one)
+        self._in_chunks = evolve(options, surrounding=evolve(one_by_one, in_chunks=True))
+        self._pool = Pool(key, futures, options, max_workers)
+
+    @property
+    def _broken(self) -> str | bool:
+        """As the executors of Python say that they are of no use."""
+        return False if self._pool.broken is None else str(self._pool.broken)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Calls a function on the cluster, and gives the future of its result at once.
+
+        The function and its arguments are sent as they are now. Arguments that the function does
+        not take, and those that cannot be pickled, are refused at once.
+        """
+        return self._pool.submit(fn, args, kwargs)
+
+    def map(
+        self,
+        fn: Callable[..., T],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 1,
+    ) -> Iterator[T]:
+        """The results of calling a function for each item, or tuple of items, in their order.
+
+        All calls are submitted at once. Whoever closes the iterator, or lets it go, cancels those
+        that have not started.
+
+        Args:
+            fn: what is called.
+            iterables: its arguments: the first ones of all, the second ones of all, and so on.
+            timeout: seconds from now after which the iterator raises `TimeoutError`.
+            chunksize: how many calls are made together, as one task of the cluster.
+        """
+        if chunksize < 1:
+            raise ValueError("chunksize must be >= 1.")
+        due = None if timeout is None else time.monotonic() + timeout
+        items = zip(*iterables, strict=False)
+        if chunksize == 1:
+            futures = [self._pool.submit(fn, args, {}) for args in items]
+            return _results(self._pool, futures, due)
+        chunked = [
+            self._pool.submit(fn, (chunk,), {}, self._in_chunks)
+            for chunk in _chunks(items, chunksize)
+        ]
+        return _one_by_one(_results(self._pool, chunked, due))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Ends the executor: `submit` raises `RuntimeError` from now on.
+
+        Args:
+            wait: return when all calls are done.
+            cancel_futures: cancel the calls that have not started.
+        """
+        self._pool.shut()
+        if cancel_futures:
+            self._pool.cancel_all()
+        if wait:
+            self._pool.wait()
+
+
+def _chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    remaining = iter(items)
+    while chunk := list(islice(remaining, size)):
+        yield chunk
+
+
+def _results(
+    pool: Pool, futures: list[PoolFuture[Any]], due: float | None
+) -> Generator[Any, None, None]:
+    """In the order of the futures. Nothing here keeps what was given out."""
+    futures.reverse()
+    try:
+        while futures:
+            yield _take_last(futures, due)
+    finally:
+        pool.cancel(futures)
+
+
+def _take_last(futures: list[PoolFuture[Any]], due: float | None) -> Any:
+    """The last one stays among them if its result has not come."""
+    result = futures[-1].take(None if due is None else due - time.monotonic())
+    futures.pop()
+    return result
+
+
+def _one_by_one(chunks: Generator[Any, None, None]) -> Generator[Any, None, None]:
+    try:
+        for chunk in chunks:
+            chunk.reverse()
+            while chunk:
+                yield chunk.pop()
+    finally:
+        chunks.close()
