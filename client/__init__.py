@@ -6,6 +6,7 @@ from rain.client.client import Client
 from rain.client.constants import blob, directory, pickled
 from rain.client.data import DataObject
 from rain.client.errors import CancelledError
+from rain.client.for_joblib.registering import register_joblib
 from rain.client.future import Future
 from rain.client.futures.methods import task
 from rain.client.futures.waiting import as_completed
@@ -51,6 +52,7 @@ __all__ = [
     "blob",
     "directory",
     "pickled",
+    "register_joblib",
     "remote",
     "task",
     "task_session",

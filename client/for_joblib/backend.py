@@ -1,0 +1,130 @@
+"""What joblib calls a backend: it runs the batches that `joblib.Parallel` makes.
+
+joblib decides how many calls are in a batch and how many batches are on their way at a time. Its
+callback, which sends the next batch, runs in the client's thread for callbacks.
+"""
+
+# joblib is not annotated, and what pyright guesses of its base classes is wrong.
+# pyright: reportIncompatibleMethodOverride=false, reportUnknownMemberType=false
+
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from joblib import parallel
+
+from rain.client.client import Client
+from rain.client.for_joblib.bundle import Uploads, bundled
+from rain.client.future import Future
+from rain.client.futures.methods import Submitting
+from rain.common.bundles import call_bundle
+
+NAME = "rain"
+
+FEWEST_JOBS = 2
+"""With a single job joblib would run the calls in this process, however busy it is."""
+
+Done = Callable[[Future[Any]], object]
+
+
+class RainBackend(parallel.AutoBatchingMixin, parallel.ParallelBackendBase):  # type: ignore[misc] # joblib is not annotated
+    """Runs batches as calls of a client.
+
+    Args:
+        nesting_level: given by joblib: inside of how many calls this one is.
+        inner_max_num_threads: refused by joblib, since a call has as many threads as it has cpus.
+        client: the client. Without one the backend starts a cluster on this machine with its first
+            call, which ends with the backend.
+        options: what each batch needs, as in `Client.options`.
+    """
+
+    supports_retrieve_callback = True
+    default_n_jobs = -1
+
+    def __init__(
+        self,
+        nesting_level: int | None = None,
+        inner_max_num_threads: int | None = None,
+        client: Client | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(nesting_level=nesting_level, inner_max_num_threads=inner_max_num_threads)
+        self.parallel: Any = None  # while a `Parallel` uses this
+        self._in_use = client
+        self._options = options
+        self._by_name: dict[str, Submitting] = {}
+        self._running: set[Future[Any]] = set()
+        self._uploads = Uploads()
+
+    # What joblib asks before and after a call.
+
+    def effective_n_jobs(self, n_jobs: int | None) -> int:
+        """How many batches can run at a time, as far as joblib has to know it."""
+        if n_jobs == 0:
+            raise ValueError("n_jobs == 0 in Parallel has no meaning")
+        if n_jobs is not None and n_jobs > 0:
+            return n_jobs
+        governors = self._client().get_server_info()["governors"]
+        cpus: int = sum(governor["resources"]["cpus"] for governor in governors)
+        return max(cpus + 1 + (-1 if n_jobs is None else n_jobs), FEWEST_JOBS)
+
+    def configure(self, n_jobs: int = 1, parallel: Any = None, **_: Any) -> int:
+        """A `Parallel` begins to use this; gives the number of its jobs."""
+        self.parallel = parallel
+        return self.effective_n_jobs(n_jobs)
+
+    def stop_call(self) -> None:
+        """All results are there: from now on the arrays may be changed."""
+        self._uploads.clear()
+
+    def terminate(self) -> None:
+        """The `Parallel` does not use this any more; without it this can be collected."""
+        self._uploads.clear()
+        self.reset_batch_stats()
+        self.parallel = None
+
+    def abort_everything(self, ensure_ready: bool = True) -> None:
+        """A call has failed: nobody wants the results of the others."""
+        for future in list(self._running):
+            future.cancel()
+
+    def get_nested_backend(self) -> tuple[Any, None]:
+        """What a `Parallel` inside of a call uses: the call's own thread, since it has one cpu."""
+        level = (self.nesting_level or 0) + 1
+        return parallel.SequentialBackend(nesting_level=level), None
+
+    # Batches.
+
+    def submit(self, func: Any, callback: Done | None = None) -> Future[Any]:
+        """Sends a batch. The callback is called with the future when it is done."""
+        data, values = bundled(func, self._uploads, partial(self._client().put, name="array"))
+        future: Future[Any] = self._submitting(func).submit(call_bundle, data, *values)
+        self._running.add(future)
+        future.add_done_callback(partial(self._done, callback))
+        return future
+
+    def retrieve_result_callback(self, out: Future[Any]) -> Any:
+        """The results of a batch, inside of its callback."""
+        return out.result()
+
+    def _done(self, callback: Done | None, future: Future[Any]) -> None:
+        self._running.discard(future)
+        if callback is not None:
+            callback(future)
+
+    def _submitting(self, func: Any) -> Submitting:
+        """With the options of this backend, under the name of the batch's first function."""
+        fn = func.items[0][0] if getattr(func, "items", None) else func
+        name: str = getattr(fn, "__name__", None) or type(fn).__name__
+        known = self._by_name.get(name)
+        if known is None:
+            options: dict[str, Any] = {"name": name, **self._options}
+            known = self._by_name[name] = self._client().options(**options)
+        return known
+
+    def _client(self) -> Client:
+        if self._in_use is None:
+            self._in_use = Client()
+            weakref.finalize(self, self._in_use.housekeeper.stop_soon)
+        return self._in_use

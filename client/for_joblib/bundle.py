@@ -1,0 +1,100 @@
+"""Batches of joblib as pickles, with the large arrays taken out, wherever in them they stand.
+
+An array is uploaded when it is met for the first time. Views are known by the memory that they
+show, since data frames and others make new views of the same memory each time they are pickled.
+"""
+
+import io
+import weakref
+from collections.abc import Callable, Hashable
+from typing import Any, TypeAlias
+
+import cloudpickle
+import numpy as np
+
+from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
+from rain.client.future import Future
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+Put: TypeAlias = Callable[[Array], Future[Any]]
+
+_KINDS = frozenset({np.ndarray, np.memmap})  # others have attributes of their own
+
+
+class Uploads:
+    """The arrays that were uploaded, each for as long as its memory lives here."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Array], dict[Hashable, Future[Any]]]] = {}
+
+    def future(self, array: Array, put: Put) -> Future[Any]:
+        """The array on the cluster, uploaded now if it is new."""
+        owner = _owner(array)
+        known = self._known.get(id(owner))
+        if known is None:
+            known = self._known[id(owner)] = self._reference(owner), {}
+        views = known[1]
+        shown = (
+            array.__array_interface__["data"][0],
+            array.shape,
+            array.strides,
+            array.dtype,
+        )
+        future = views.get(shown)
+        if future is None:
+            future = views[shown] = put(array)
+        return future
+
+    def clear(self) -> None:
+        """Forgets them: the arrays may be changed from now on."""
+        self._known.clear()
+
+    def _reference(self, owner: Array) -> "weakref.ref[Array]":
+        number, known = id(owner), self._known
+
+        def forget(_: object) -> None:
+            known.pop(number, None)
+
+        return weakref.ref(owner, forget)
+
+
+def _owner(array: Array) -> Array:
+    """The array whose memory this one shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+class _Bundler(cloudpickle.Pickler):
+    def __init__(self, target: io.BytesIO, uploads: Uploads, put: Put) -> None:
+        super().__init__(target, PROTOCOL)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # cloudpickle is not annotated
+        self.futures: list[Future[Any]] = []
+        self._places: dict[int, int] = {}
+        self._uploads = uploads
+        self._put = put
+
+    def persistent_id(self, obj: Any) -> int | None:
+        kind = type(obj)
+        if kind is Future:
+            return self._place(obj)
+        if kind in _KINDS and obj.nbytes > LARGEST_PICKLE and not obj.dtype.hasobject:
+            return self._place(self._uploads.future(obj, self._put))
+        return None
+
+    def _place(self, future: Future[Any]) -> int:
+        place = self._places.get(id(future))
+        if place is None:
+            place = self._places[id(future)] = len(self.futures)
+            self.futures.append(future)
+        return place
+
+
+def bundled(fn: Callable[[], Any], uploads: Uploads, put: Put) -> tuple[bytes, list[Future[Any]]]:
+    """The pickle of a call, and the values that `rain.common.bundles` has to put into it.
+
+    Futures of the client inside of it become their values.
+    """
+    target = io.BytesIO()
+    bundler = _Bundler(target, uploads, put)
+    bundler.dump(fn)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # as above
+    return target.getvalue(), bundler.futures

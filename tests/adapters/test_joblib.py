@@ -1,0 +1,251 @@
+"""joblib and scikit-learn, with a real cluster behind them."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import threading
+import weakref
+from collections.abc import Generator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rain.client import Client, register_joblib
+from rain.client.for_joblib.backend import RainBackend
+from rain.client.future import Future
+
+joblib: Any = import_module("joblib")  # which is not annotated
+
+pytestmark = pytest.mark.whole
+
+LARGE = 100_000  # numbers: 800 kB
+
+
+@pytest.fixture(scope="module")
+def client() -> Generator[Client]:
+    register_joblib()
+    with Client(cpus=2) as client:
+        yield client
+
+
+@pytest.fixture
+def backend(client: Client) -> Generator[RainBackend]:
+    with joblib.parallel_config(backend="rain", client=client) as config:
+        yield config["backend"]
+
+
+@pytest.fixture
+def puts(client: Client, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What the client uploads with `put`."""
+    seen: list[object] = []
+    put = client.put
+
+    def noting(value: Any, name: str = "value") -> Future[Any]:
+        seen.append(value)
+        return put(value, name)
+
+    monkeypatch.setattr(client, "put", noting)
+    return seen
+
+
+def parallel(calls: Any, **options: Any) -> Any:
+    return joblib.Parallel(**options)(calls)
+
+
+def call(fn: Any, *args: Any) -> Any:
+    return joblib.delayed(fn)(*args)
+
+
+def square(x: int) -> int:
+    return x * x
+
+
+def process(_: object) -> int:
+    return os.getpid()
+
+
+def fails_at(bad: int, x: int) -> int:
+    if x == bad:
+        raise KeyError(x)
+    return x
+
+
+def hangs() -> None:
+    threading.Event().wait(3600)
+
+
+def fails_once(mark: Path) -> str:
+    if mark.exists():
+        return "the second try"
+    mark.touch()
+    raise ValueError("the first try")
+
+
+def item(array: Any, place: int) -> tuple[float, bool]:
+    """An item of an array, and whether the memory of the array is a mapped file."""
+    address = array.__array_interface__["data"][0]
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+        start, end = (int(bound, 16) for bound in line.split()[0].split("-"))
+        if start <= address < end:
+            return float(array[place]), "/" in line
+    raise LookupError(address)
+
+
+def inner(n_jobs: int) -> list[int]:
+    """The processes and threads of a `Parallel` inside of a call."""
+    threads = parallel((joblib.delayed(threading.get_ident)() for _ in range(4)), n_jobs=n_jobs)
+    return [*threads, threading.get_ident()]
+
+
+def test_a_thousand_short_calls_run_on_the_cluster_in_batches(
+    backend: RainBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted: list[int] = []
+    submit = backend.submit
+
+    def counted(func: Any, callback: Any = None) -> Any:
+        submitted.append(len(func.items))
+        return submit(func, callback)
+
+    monkeypatch.setattr(backend, "submit", counted)
+
+    assert parallel(call(square, x) for x in range(1000)) == [x * x for x in range(1000)]
+    assert sum(submitted) == 1000
+    assert len(submitted) < 500
+    assert os.getpid() not in parallel(call(process, x) for x in range(4))
+
+
+def test_a_local_function_can_be_called(backend: RainBackend) -> None:
+    offset = 5
+
+    def local(x: int) -> int:
+        return x + offset
+
+    assert parallel(call(local, x) for x in range(3)) == [5, 6, 7]
+
+
+def test_minus_one_job_means_all_cpus_of_the_cluster(backend: RainBackend) -> None:
+    assert joblib.effective_n_jobs(-1) == 2
+    assert joblib.effective_n_jobs(7) == 7
+    with pytest.raises(ValueError, match="no meaning"):
+        joblib.effective_n_jobs(0)
+
+
+def test_an_exception_has_its_type_and_what_remains_is_cancelled(backend: RainBackend) -> None:
+    with pytest.raises(KeyError, match="7") as raised:
+        parallel(call(fails_at, 7, x) for x in range(100))
+
+    assert "in fails_at" in str(raised.value.__cause__)  # where it was raised, over there
+    assert parallel(call(fails_at, -1, x) for x in range(3)) == [0, 1, 2]
+
+
+def test_results_come_as_they_get_done(backend: RainBackend) -> None:
+    calls = (call(square, x) for x in range(20))
+    results = parallel(calls, return_as="generator_unordered")
+
+    assert sorted(results) == [x * x for x in range(20)]
+
+
+def test_a_call_that_takes_too_long_raises_a_timeout(backend: RainBackend) -> None:
+    with pytest.raises(multiprocessing.TimeoutError):
+        parallel([call(hangs)], timeout=0.1)
+
+    assert parallel(call(square, x) for x in range(3)) == [0, 1, 4]  # the cpus are free again
+
+
+def test_a_large_array_is_uploaded_once_and_mapped(
+    backend: RainBackend, puts: list[object]
+) -> None:
+    array = np.arange(float(LARGE))
+
+    found = parallel(call(item, array, place) for place in range(50))
+
+    assert found == [(float(place), True) for place in range(50)]
+    assert len(puts) == 1
+
+
+def test_new_views_of_the_same_memory_are_the_same_array(
+    backend: RainBackend, puts: list[object]
+) -> None:
+    array = np.arange(2.0 * LARGE)
+
+    found = parallel(call(item, {"deep": [array[LARGE:]]}["deep"][0], x) for x in range(10))
+
+    assert [value for value, _ in found] == [float(LARGE + x) for x in range(10)]
+    assert len(puts) == 1
+
+
+def test_an_array_that_was_changed_between_two_calls_is_sent_anew(backend: RainBackend) -> None:
+    array = np.zeros(LARGE)
+    assert parallel([call(item, array, 0)] * 2) == [(0.0, True)] * 2
+
+    array[0] = 1.0
+
+    assert parallel([call(item, array, 0)] * 2) == [(1.0, True)] * 2
+
+
+def test_the_array_of_a_call_that_is_over_is_not_held(
+    client: Client, backend: RainBackend, puts: list[object]
+) -> None:
+    array = np.zeros(LARGE)
+    gone = weakref.ref(array)
+
+    parallel([call(item, array, 0)] * 2)
+    puts.clear()
+    del array
+    gc.collect()
+
+    assert gone() is None
+
+
+def test_a_future_among_the_arguments_is_its_value(client: Client, backend: RainBackend) -> None:
+    nine = client.submit(square, 3)
+
+    assert parallel(call(square, nine) for _ in range(2)) == [81, 81]
+
+
+def test_a_parallel_inside_of_a_call_uses_the_thread_of_the_call(backend: RainBackend) -> None:
+    for threads in parallel(call(inner, 2) for _ in range(2)):
+        assert len(set(threads)) == 1
+
+
+def test_options_of_the_backend_are_those_of_its_calls(client: Client, tmp_path: Path) -> None:
+    with joblib.parallel_config(backend="rain", client=client, tries=2):
+        assert parallel([call(fails_once, tmp_path / "mark")]) == ["the second try"]
+
+
+def test_a_grid_search_finds_what_it_finds_without_a_cluster(
+    backend: RainBackend, puts: list[object]
+) -> None:
+    search: Any = import_module("sklearn.model_selection").GridSearchCV
+    machine: Any = import_module("sklearn.svm").SVC
+    data, target = import_module("sklearn.datasets").load_iris(return_X_y=True)
+    grid = {"C": [0.1, 1, 10], "gamma": [0.01, 0.1]}
+
+    here = search(machine(), grid, cv=3, n_jobs=1).fit(data, target)
+    there = search(machine(), grid, cv=3).fit(data, target)
+
+    assert there.best_params_ == here.best_params_
+    assert np.array_equal(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
+
+
+def test_without_a_client_the_backend_has_a_cluster_of_its_own_and_ends_it() -> None:
+    register_joblib()
+    before = set(threading.enumerate())
+
+    with joblib.parallel_config(backend="rain"):
+        assert parallel(call(square, x) for x in range(3)) == [0, 1, 4]
+        (housekeeper,) = {
+            thread
+            for thread in set(threading.enumerate()) - before
+            if thread.name == "rain-client-housekeeper"
+        }
+    gc.collect()
+
+    housekeeper.join(60)
+    assert not housekeeper.is_alive()
