@@ -6,7 +6,7 @@ from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rain.base.admission import Secret
 from rain.base.errors import RainError, StartError
@@ -28,6 +28,9 @@ from rain.client.task import Task
 from rain.common.errors import RainException, SessionException
 from rain.common.secret_file import read_secret, secret_from_environment
 from rain.daemon.exposure import or_user_key
+
+if TYPE_CHECKING:
+    from rain.client.for_dask.scheduler import DaskScheduler
 
 DEFAULT_PORT = 7210
 
@@ -156,6 +159,24 @@ class Client(FutureMethods):
     def _new_futures(self) -> Futures:
         session = self.new_session("futures", on_failure=OnFailure.CONTINUE.value)
         return Futures(session, self.housekeeper)
+
+    @property
+    def dask(self) -> "DaskScheduler":
+        """A scheduler for Dask: `dask.config.set(scheduler=client.dask)`.
+
+        >>> import dask
+        >>> from rain.client import Client
+        >>> with Client(cpus=1) as client:
+        ...     dask.delayed(sum)([1, 2, 3]).compute(scheduler=client.dask)
+        6
+        """
+        try:
+            from rain.client.for_dask.scheduler import DaskScheduler  # noqa: PLC0415 # an extra
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "client.dask needs the package dask: pip install 'rain-tasks[dask]'"
+            ) from error
+        return DaskScheduler(self.open_futures)
 
     def join_session(self, session: int | str, *, fuse: bool = False) -> Session:
         """Joins an open session of another client, by its id or by its name.

@@ -16,6 +16,7 @@ class Pending:
         self.tasks: list[Task] = []
         self._objects: list[DataObject] = []  # those that no task has made by itself
         self.add_task = self.tasks.append
+        self.add_tasks = self.tasks.extend  # which no other thread divides
         self.add_object = self._objects.append
 
     def objects(self) -> list[DataObject]:

@@ -141,6 +141,11 @@ class Session:
             raise RainException(CLOSED)
         self._outgoing.pending.add_task(task)
 
+    def add_tasks(self, tasks: Sequence[Task]) -> None:
+        """Takes new tasks, to be sent together with the next submit."""
+        self._expect_active()
+        self._outgoing.pending.add_tasks(tasks)
+
     def add_object(self, obj: DataObject) -> None:
         """Takes a new constant, to be sent with the next submit."""
         self._expect_active()

@@ -8,7 +8,7 @@ the news, so it must not wait here for anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakMethod, WeakValueDictionary
@@ -27,6 +27,7 @@ from rain.client.futures.plain import Function, PlainCalls
 from rain.client.futures.sender import Sender
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
+from rain.client.task import Task
 from rain.common.content_type import encode_value
 from rain.common.errors import RainException, SessionException
 
@@ -84,11 +85,9 @@ class Futures:
 
     def start(self, future: Future[Any]) -> None:
         """Lets a new call be sent soon. Does not wait for anything."""
-        task, object_id = future.task, future.handle.packed_id
+        task = future.task
         assert task is not None
-        self._all[object_id] = future
-        self._open.add(object_id)
-        # Another thread may send it now, and hear of its end.
+        self._register(future)
         self.session.add_task(task)
         self._unsent += 1
         self._sender.soon()
@@ -98,15 +97,45 @@ class Futures:
         if self._unsent >= SENT_AT:
             self.send()
 
+    def step(self, fn: Function, args: Sequence[Any], options: Options) -> Task:
+        """A call in a graph that `run` sends; steps after it may have its output as an argument."""
+        return self._calls.new_task(fn, args, {}, options)
+
+    def constant(self, value: Any, name: str) -> DataObject:
+        """A value that is here, for the steps of a graph; sent with the next submission."""
+        return constant_object(
+            self.session, ObjectShape(name, "pickle"), encode_value(value, "pickle")
+        )
+
+    def run(self, steps: Sequence[Task], wanted: Iterable[Task]) -> list[Future[Any]]:
+        """The futures of those steps whose results are wanted, after all of them were sent.
+
+        The cluster forgets the results of the other steps as soon as no step needs them.
+        """
+        futures: list[Future[Any]] = []
+        for task in wanted:
+            output = task.output
+            output.kept = True
+            futures.append(Future(self, output, task))
+            self._register(futures[-1])
+        self.session.add_tasks(steps)
+        self.send()
+        return futures
+
     def put(self, value: T, name: str) -> Future[T]:
         """A future of a value that is here."""
-        data = encode_value(value, "pickle")
-        handle = constant_object(self.session, ObjectShape(name, "pickle"), data)
+        handle = self.constant(value, name)
         handle.kept = True
         future: Future[T] = Future(self, handle, None)
         self.send()
         _note_finished(future)  # the server has it, or says with the next answer that it refused
         return future
+
+    def _register(self, future: Future[Any]) -> None:
+        """Before its call may be sent: another thread hears what becomes of it."""
+        object_id = future.handle.packed_id
+        self._all[object_id] = future
+        self._open.add(object_id)
 
     # Sending.
 

@@ -1,0 +1,166 @@
+"""What Dask calls a scheduler: a function that takes a graph and gives the values of some keys.
+
+Each node becomes a call of the client. Results stay on the governors that made them until the nodes
+that need them have run; only the values of the wanted keys come to the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from attrs import evolve
+
+from rain.client.data import DataObject
+from rain.client.for_dask.callbacks import Watch, watched
+from rain.client.for_dask.graphs import (
+    Key,
+    Node,
+    flat,
+    is_data,
+    kind_of,
+    needed_nodes,
+    nested,
+    target_of,
+)
+from rain.client.futures import waiting
+from rain.client.futures.futures import Futures
+from rain.client.futures.options import Options
+from rain.client.task import Task
+from rain.common.bundles import call_node
+from rain.common.content_type import encode_value
+
+LARGEST_KNOWN = 4096
+"""Values of the graph itself that are larger when they are pickled are uploaded, each once."""
+
+
+class DaskScheduler:
+    """Computes Dask's graphs on the cluster of a client; `Client.dask` makes it."""
+
+    def __init__(self, opened: Callable[[], Futures]) -> None:
+        self._opened = opened
+
+    def __call__(
+        self,
+        dsk: Any,
+        keys: Any,
+        *,
+        retries: int = 0,
+        resources: Mapping[str, int | str] | None = None,
+        callbacks: Any = None,
+        **_: Any,
+    ) -> Any:
+        """The values of some keys of a graph, in tuples where the keys are in lists.
+
+        Args:
+            dsk: the graph, as any of Dask's collections has it.
+            keys: a key, or lists of keys in any depth.
+            retries: how often a node is run again that has failed.
+            resources: what each node needs, for instance `{"memory": "2GiB"}`.
+            callbacks: as Dask's own schedulers take them; by default those that are active.
+        """
+        options = Options.of(resources=resources, tries=1 + retries)
+        wanted = list(flat(keys))
+        nodes = needed_nodes(dsk, wanted)
+        graph = _Graph(self._opened(), options)
+        for key, node in nodes.items():
+            graph.add(key, node)
+        with watched(callbacks, dsk, nodes) as watch:
+            return nested(keys, graph.computed(wanted, watch))
+
+    def __repr__(self) -> str:
+        return "<DaskScheduler>"
+
+
+class _Known:
+    """A value that the graph has itself."""
+
+    def __init__(self, key: Key, value: Any) -> None:
+        self.value = value
+        self._key = key
+        self._is_placed = False
+        self._handle: DataObject | None = None
+
+    def handle(self, futures: Futures) -> DataObject | None:
+        """The value on the cluster, or None if it is too small for that."""
+        if not self._is_placed:
+            self._is_placed = True
+            if _is_large(self.value):
+                self._handle = futures.constant(self.value, kind_of(self._key))
+        return self._handle
+
+
+_Place: TypeAlias = Task | _Known
+
+
+class _Graph:
+    """One graph as calls."""
+
+    def __init__(self, futures: Futures, options: Options) -> None:
+        self._futures = futures
+        self._options = options
+        self._by_kind: dict[str, Options] = {}
+        self._places: dict[Key, _Place] = {}
+        self._steps: dict[Key, Task] = {}
+
+    def add(self, key: Key, node: Node) -> None:
+        """A node, after those that it depends on."""
+        target = target_of(node)
+        if target is not None:
+            self._places[key] = self._places[target]
+        elif is_data(node):
+            self._places[key] = _Known(key, node.value)
+        else:
+            self._places[key] = self._steps[key] = self._step(key, node)
+
+    def _step(self, key: Key, node: Node) -> Task:
+        keys: list[Key] = []
+        inputs: list[DataObject] = []
+        known: dict[Key, Any] = {}
+        for dependency in node.dependencies:
+            place = self._places[dependency]
+            handle = place.output if isinstance(place, Task) else place.handle(self._futures)
+            if handle is not None:
+                keys.append(dependency)
+                inputs.append(handle)
+            elif isinstance(place, _Known):
+                known[dependency] = place.value
+        data = encode_value((node, keys, known), "pickle")
+        return self._futures.step(call_node, (data, *inputs), self._named(kind_of(key)))
+
+    def _named(self, kind: str) -> Options:
+        options = self._by_kind.get(kind)
+        if options is None:
+            options = self._by_kind[kind] = evolve(self._options, name=kind)
+        return options
+
+    def computed(self, wanted: Iterable[Key], watch: Watch | None) -> dict[Key, Any]:
+        """Runs all of it; the values of the wanted keys."""
+        places = {key: self._places[key] for key in wanted}
+        tasks = {place.packed_id: place for place in places.values() if isinstance(place, Task)}
+        heard = {} if watch is None or not watch.hears_nodes else self._steps
+        chosen = {task.packed_id: task for task in heard.values()} | tasks
+        sent = self._futures.run(list(self._steps.values()), list(chosen.values()))
+        futures = dict(zip(chosen, sent, strict=True))
+        results = {number: futures[number] for number in tasks}
+        followed = {key: futures.pop(task.packed_id) for key, task in heard.items()}
+        del sent, futures
+        try:
+            if watch is not None:
+                watch.follow(followed)
+            waiting.gather([*followed.values(), *results.values()])
+        except BaseException:
+            for future in (*followed.values(), *results.values()):
+                future.cancel()
+            raise
+        return {
+            key: results[place.packed_id].result() if isinstance(place, Task) else place.value
+            for key, place in places.items()
+        }
+
+
+def _is_large(value: Any) -> bool:
+    size: object = getattr(value, "nbytes", 0)
+    if isinstance(size, int) and size > LARGEST_KNOWN:
+        return True
+    return len(encode_value(value, "pickle")) > LARGEST_KNOWN

@@ -1,0 +1,266 @@
+"""Dask's collections, and Dask's own tests, with a real cluster behind them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rain.client import Client
+from rain.client.for_dask.scheduler import LARGEST_KNOWN
+
+# Of any type, since half of Dask is annotated.
+dask: Any = import_module("dask")
+da: Any = import_module("dask.array")
+db: Any = import_module("dask.bag")
+Callback: Any = import_module("dask.callbacks").Callback
+
+pytestmark = pytest.mark.whole
+
+PROJECT = Path(__file__).parent.parent.parent
+
+OWN_TESTS = (
+    ("dask.array.tests.test_reductions", "1D_nans and x0 and f4 or object_reduction or 0d_array"),
+    ("dask.bag.tests.test_bag", "fold or frequencies or topk or lambdas or product or foldby"),
+)
+"""Modules of Dask's own tests, and which of their tests: some hundred graphs."""
+
+
+@pytest.fixture(scope="module")
+def client() -> Generator[Client]:
+    with Client(cpus=2) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def scheduler(client: Client) -> Generator[Any]:
+    scheduler: Any = client.dask
+    with dask.config.set(scheduler=scheduler):
+        yield scheduler
+
+
+def fails(x: int) -> int:
+    raise KeyError(x)
+
+
+def fails_once(mark: Path) -> str:
+    if mark.exists():
+        return "the second try"
+    mark.touch()
+    raise ValueError("the first try")
+
+
+def process(*_: object) -> int:
+    return os.getpid()
+
+
+def kept(client: Client) -> int:
+    """How many objects the governors hold that were neither constants nor thrown away."""
+    client.housekeeper.flush()
+    governors = client.get_server_info()["governors"]
+    return sum(
+        len(governor["objects"]) - len(governor["objects_to_delete"]) for governor in governors
+    )
+
+
+def test_an_array_is_computed() -> None:
+    here = np.arange(10_000).reshape(100, 100)
+    x = da.from_array(here, chunks=(30, 50))
+
+    assert (x + x.T).sum().compute() == 2 * sum(range(10_000))
+    assert np.array_equal(x[:3, ::7].compute(), here[:3, ::7])
+
+
+def test_the_nodes_run_in_processes_of_the_cluster() -> None:
+    assert dask.delayed(process)().compute() != os.getpid()
+
+
+def test_a_bag_is_computed() -> None:
+    words = db.from_sequence(["a b", "b c", "b"], npartitions=2).map(str.split).flatten()
+
+    assert dict(words.frequencies().compute()) == {"a": 1, "b": 3, "c": 1}
+
+
+def test_a_data_frame_is_computed() -> None:
+    frames: Any = import_module("dask.dataframe")
+    pandas: Any = import_module("pandas")
+    table = pandas.DataFrame({"a": range(100), "b": [x % 3 for x in range(100)]})
+
+    sums = frames.from_pandas(table, npartitions=4).groupby("b").a.sum().compute()
+
+    assert sums.to_dict() == {0: 1683, 1: 1617, 2: 1650}
+
+
+def test_a_tree_of_delayed_calls_is_computed() -> None:
+    level: list[Any] = list(range(64))
+    while len(level) > 1:
+        level = [dask.delayed(add)(*level[i : i + 2]) for i in range(0, len(level), 2)]
+
+    assert level[0].compute() == sum(range(64))
+
+
+def test_an_exception_has_its_type_also_from_deep_inside() -> None:
+    deep = dask.delayed(add)(1, dask.delayed(add)(1, dask.delayed(fails)(5)))
+
+    with pytest.raises(KeyError, match="5") as raised:
+        deep.compute()
+
+    assert "in fails" in str(raised.value.__cause__)  # where it was raised, over there
+
+
+def test_several_collections_are_computed_together() -> None:
+    x = da.ones(10, chunks=5)
+
+    assert dask.compute(x.sum(), [x.max(), {"min": x.min()}], 7) == (10.0, [1.0, {"min": 1.0}], 7)
+
+
+def test_keys_in_lists_are_answered_by_tuples_of_the_same_form(scheduler: Any) -> None:
+    graph = {"x": 1, ("y", 0): (add, "x", 10), "z": "x", "list": ["x", ("y", 0)]}
+
+    assert scheduler(graph, "x") == 1
+    assert scheduler(graph, [["x", ("y", 0)], [], "z"]) == ((1, 11), (), 1)
+    assert scheduler(graph, ["list"]) == ([1, 11],)
+
+
+def test_what_no_wanted_key_needs_is_not_run(scheduler: Any, tmp_path: Path) -> None:
+    graph = {"wanted": (add, 1, 2), "other": (fails_once, tmp_path / "mark")}
+
+    assert scheduler(graph, "wanted") == 3
+    assert not (tmp_path / "mark").exists()
+
+
+def test_a_large_value_of_a_graph_is_uploaded_once(client: Client, scheduler: Any) -> None:
+    futures = client.open_futures()  # pyright: ignore[reportPrivateUsage] # it counts uploads
+    uploaded: list[str] = []
+    constant = futures.constant
+
+    def counted(value: Any, name: str) -> Any:
+        uploaded.append(name)
+        return constant(value, name)
+
+    table = list(range(LARGEST_KNOWN))
+    graph: Mapping[Any, Any] = {
+        "table-0": table,
+        "small": 3,
+        **{("sum", i): (partial(_sum, i), "table-0", "small") for i in range(5)},
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(futures, "constant", counted)
+        sums = scheduler(graph, [("sum", i) for i in range(5)])
+
+    assert sums == tuple(sum(table) + 3 + i for i in range(5))
+    assert uploaded == ["table"]
+
+
+def _sum(i: int, values: list[int], more: int) -> int:
+    return i + sum(values) + more
+
+
+def test_what_is_between_is_neither_kept_nor_fetched(client: Client) -> None:
+    before = kept(client)
+    x = da.ones((400, 400), chunks=(100, 100))
+    graph = (x + x.T).sum()
+
+    result = dask.delayed(float)(graph).compute()
+
+    assert result == 320_000.0
+    client.submit(int).result()
+    assert kept(client) <= before + 3  # the function and results of single calls
+
+
+def test_a_failed_node_is_run_again_if_retries_say_so(tmp_path: Path) -> None:
+    node = dask.delayed(fails_once)(tmp_path / "mark")
+
+    assert node.compute(retries=1) == "the second try"
+
+
+class Heard:
+    """What callbacks are told."""
+
+    def __init__(self) -> None:
+        self.started = 0
+        self.running: list[Any] = []
+        self.values: dict[Any, Any] = {}
+        self.finished: set[Any] = set()
+        self.failed: list[bool] = []
+
+    def start(self, dsk: Any) -> None:
+        self.started += 1
+
+    def pretask(self, key: Any, dsk: Any, state: Any) -> None:
+        self.running.append(key)
+
+    def posttask(self, key: Any, value: Any, dsk: Any, state: Any, worker: Any) -> None:
+        self.values[key] = value
+
+    def finish(self, dsk: Any, state: Any, failed: bool) -> None:
+        self.finished = state["finished"]
+        self.failed.append(failed)
+
+
+def test_callbacks_hear_of_each_node_and_of_the_end() -> None:
+    heard = Heard()
+
+    with Callback(
+        start=heard.start, pretask=heard.pretask, posttask=heard.posttask, finish=heard.finish
+    ):
+        inner = dask.delayed(add)(1, 2, dask_key_name="inner")
+        outer = dask.delayed(add)(inner, 3, dask_key_name="outer")
+        assert dask.compute(inner, outer, optimize_graph=False) == (3, 6)
+
+    assert heard.started == 1
+    assert heard.running == ["inner", "outer"]
+    assert heard.values == {"inner": 3, "outer": 6}
+    assert heard.finished == {"inner", "outer"}
+    assert heard.failed == [False]
+
+
+def test_callbacks_hear_of_a_failure() -> None:
+    heard = Heard()
+
+    with Callback(pretask=heard.pretask, finish=heard.finish), pytest.raises(KeyError):
+        dask.delayed(add)(1, dask.delayed(fails)(5)).compute()
+
+    assert heard.failed == [True]
+
+
+@pytest.mark.parametrize(("module", "chosen"), OWN_TESTS)
+def test_tests_of_dask_itself_pass(module: str, chosen: str, tmp_path: Path) -> None:
+    assert find_spec(module) is not None  # they come with Dask
+    settings = tmp_path / "pytest.ini"
+    settings.write_text("[pytest]\nmarkers =\n  slow\n  network\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-c", str(settings)]
+    command += [
+        "--rootdir",
+        str(tmp_path),
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "tests.adapters.dask_plugin",
+    ]
+    command += ["--pyargs", module, "-k", chosen]
+
+    done = subprocess.run(
+        command,
+        cwd=PROJECT,
+        env={**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": "ignore"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    computed = re.search(r"^computed on the cluster: (\d+) graphs$", done.stdout, re.MULTILINE)
+    assert computed is not None
+    assert int(computed[1]) >= 20
