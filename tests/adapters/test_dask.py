@@ -141,7 +141,7 @@ def test_what_no_wanted_key_needs_is_not_run(scheduler: Any, tmp_path: Path) -> 
 
 
 def test_a_large_value_of_a_graph_is_uploaded_once(client: Client, scheduler: Any) -> None:
-    futures = client.open_futures()  # pyright: ignore[reportPrivateUsage] # it counts uploads
+    futures = client.open_futures()
     uploaded: list[str] = []
     constant = futures.constant
 
