@@ -133,6 +133,7 @@ class Executor:
             except KeyboardInterrupt:
                 # The function had just raised something else. Nobody reads this answer.
                 result, words = "the call was interrupted", None
+            interrupts.settle()
             ended = now()
             said = take_printed()
             if said is not None:

@@ -4,10 +4,14 @@ The governor writes the number of the call into a pipe and sends SIGINT. The fun
 `KeyboardInterrupt`, at most one for each call. What it returns or raises then is thrown away, but
 this process goes on to its next call. So nothing but the function itself is ever interrupted: not
 its import, which could leave half a module behind, and nothing of ours.
+
+Threads cannot be ended. So when there are any after a call that was stopped, the process ends
+without an answer, and the governor starts another one.
 """
 
 import os
 import signal
+import sys
 from types import FrameType
 
 from rain.base.executor_protocol import STOP
@@ -55,7 +59,18 @@ class Interrupts:
             if self.open and self._stopped == self.call:
                 self._interrupt()
 
+    def settle(self) -> None:
+        """The call is over: what a stopped one has started must not go on."""
+        if self._stopped == self.call and _has_threads():
+            os._exit(0)
+
     def restore(self) -> None:
         """The call may have put a handler of its own in the place of this one."""
         if signal.getsignal(signal.SIGINT) != self._signalled:
             signal.signal(signal.SIGINT, self._signalled)
+
+
+def _has_threads() -> bool:
+    """Whether Python code runs in any other thread of this process."""
+    threading = sys.modules.get("threading")
+    return threading is not None and threading.active_count() > 1

@@ -154,3 +154,21 @@ def test_a_program_that_a_call_runs_ends_with_it(executor: Child, running: Named
     running.hear()
     executor.interrupt(1)
     assert "KeyboardInterrupt" in executor.answer()[2]
+
+
+def test_a_process_with_a_thread_of_an_interrupted_call_ends_without_an_answer(
+    executor: Child, running: NamedPipe
+) -> None:
+    def start_a_thread(ctx: Any, path: str) -> None:
+        import threading  # noqa: PLC0415 # in the executor
+
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        Path(path).write_text("here\n")
+        time.sleep(60)
+
+    begin(executor, start_a_thread, running.path)
+    running.hear()
+    executor.interrupt(1)
+    assert executor.process.wait(20) == 0
+    with pytest.raises(EOFError, match="no answer"):
+        executor.answer()
