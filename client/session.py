@@ -300,6 +300,33 @@ class Session:
                 if submits == self._outgoing.submits:
                     self._outgoing.history.forget_left()
 
+    # Cancelling.
+
+    def cancel(self, items: Iterable[Task | DataObject]) -> None:
+        """Cancels tasks, and those that make the objects, also when they run already.
+
+        Tasks that need their results are cancelled with them, and so are tasks whose results
+        nobody else needs or keeps. Who waits for one of them gets a `TaskException`. What is done
+        stays as it is.
+
+        In a Python function that runs, `KeyboardInterrupt` is raised, and a program gets SIGINT, so
+        both may clean up; after `rain governor --cancel-grace` seconds they are killed. Their cpus
+        are free when they have ended.
+
+        Only who has opened a session may cancel, and only in a session that goes on after failures.
+        """
+        tasks, objects = submitted_items(self, items)
+        connection = self._connection()
+        if not self._owned:
+            raise RainException(f"{self!r} was opened by another client, which alone may cancel")
+        if self.on_failure is not OnFailure.CONTINUE:
+            raise RainException(
+                f"{self!r} stops at its first failure, so nothing of it can be cancelled alone:"
+                ' open it with new_session(on_failure="continue"), or close it'
+            )
+        with self._asking:
+            connection.cancel(SessionId(self.session_id), *asked_ids(tasks, objects), always=True)
+
     # Results.
 
     @property

@@ -242,6 +242,10 @@ class Task(metaclass=TaskMeta):
         """
         self.session.wait((self,), timeout=timeout)
 
+    def cancel(self) -> None:
+        """Cancels the task, also when it runs already, and what needs it (`Session.cancel`)."""
+        self.session.cancel((self,))
+
     def update(self) -> None:
         """Asks the server for the present state and info."""
         self.session.update((self,))

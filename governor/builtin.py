@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from rain.base.kinds import DataType
+from rain.governor.cancelling import GRACE
 from rain.governor.messages import (
     BuiltinDone,
     BuiltinInput,
@@ -44,12 +45,14 @@ class Builtins:
         warden: Warden,
         background: Background,
         tell: Callable[[Event], object],
+        grace: float = GRACE,
     ) -> None:
         self._store = store
         self._folder = folder
         self._warden = warden
         self._background = background
         self._tell = tell
+        self._grace = grace
         self._scopes: dict[int, trio.CancelScope] = {}
         self._programs: Programs | None = None  # until the first
 
@@ -80,7 +83,12 @@ class Builtins:
             from rain.governor.programs import Programs  # noqa: PLC0415 # see the top
 
             self._programs = Programs(
-                self._store, self._folder, self._warden, self._background, self._tell
+                self._store,
+                self._folder,
+                self._warden,
+                self._background,
+                self._tell,
+                self._grace,
             )
         return self._programs
 

@@ -36,7 +36,7 @@ LONGEST_AHEAD = 0.01
 CALLS_AT_MOST = 500
 
 _CALLING = TaskRow.CALLING
-_STOPPED = TaskRow.STOPPED
+_CANCELLING = TaskRow.CANCELLING
 
 
 class Calls:
@@ -81,7 +81,9 @@ class Calls:
 
     def not_run(self, task: Task) -> None:
         """An executor has not run the task that it was given: it waits here again."""
-        if task.row is not _STOPPED:
+        if task.row is _CANCELLING:
+            task.move(TaskMove.END)
+        else:
             task.move(TaskMove.TAKE_BACK)
             if not task.missing:
                 task.kind.group.push(task)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from rain.base.errors import ProtocolError
+from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import TaskNote
 from rain.governor.cbor_calls import (
@@ -123,6 +123,10 @@ class CborLink:
     def take_back(self) -> None:
         """A call that was sent counts as started."""
         self._tell(CallsTakenBack(self.number, 0))
+
+    def interrupt(self, call: int) -> None:
+        """The protocol has no word for it, so the state never asks."""
+        raise InvariantError(f"executor {self.number} was to be interrupted in call {call}")
 
     def kill(self) -> None:
         """Ends the process and all that it started; `died` follows when it is gone."""

@@ -22,6 +22,7 @@ from rain.governor.tables import ObjectRow, TaskRow
 _HERE = (ObjectRow.HELD, ObjectRow.LINGERING)
 _MISSING = (TaskRow.WAITING, TaskRow.FOLLOWING)
 _IN_HAND = (TaskRow.FOLLOWING, TaskRow.CALLING)
+_WORKED_ON = (TaskRow.RUNNING, TaskRow.CANCELLING)
 _LIVE = (*_MISSING, TaskRow.READY, TaskRow.CALLING, TaskRow.RUNNING)
 
 
@@ -186,6 +187,10 @@ def _executor(state: State, executor: Executor) -> Iterator[str]:
     for target in executor.cached.values():
         if executor not in (target.cached_by or ()):
             yield f"{executor!r} remembers {target!r} in vain"
+    if executor.grace_ends < inf and (
+        executor.dying or [task.row for task in executor.calls] != [TaskRow.CANCELLING]
+    ):
+        yield f"{executor!r} was interrupted, but not in its only call"
     load = sum(task.cost for task in executor.calls)
     if load != UNKNOWN and abs(load - executor.load) > 1e-6:
         yield f"{executor!r} has a load of {load}, not {executor.load}"
@@ -196,12 +201,15 @@ def _executor(state: State, executor: Executor) -> Iterator[str]:
 def _call(executor: Executor, task: Task) -> Iterator[str]:
     if task.executor is not executor or task.kind.group is not executor.group:
         yield f"{executor!r} has {task!r} of {task.executor!r} in hand"
-    if task.row not in (*_IN_HAND, TaskRow.RUNNING, TaskRow.STOPPED):
+    if task.row not in (*_IN_HAND, *_WORKED_ON):
         yield f"{executor!r} has {task!r} in hand"
     if task.row is TaskRow.FOLLOWING:
         yield from _follower(executor, task)
-    if task.row is TaskRow.STOPPED and not (executor.recalling or executor.dying):
-        yield f"{executor!r} goes on with {task!r}"
+    if task.row is TaskRow.CANCELLING:
+        if not (executor.recalling or executor.dying or executor.grace_ends < inf):
+            yield f"{executor!r} goes on with {task!r}"
+        if task.session.tasks.get(task.id) is task:
+            yield f"{task!r} is wanted by nobody, but listed"
     if task.row is TaskRow.RUNNING and task is not executor.calls[0]:
         yield f"{executor!r} cannot run {task!r} yet"
 
@@ -236,7 +244,7 @@ def _resources(state: State) -> Iterator[str]:
         if executor.group is not None:
             free.take(executor.group.resources)
     for task in state.dispatch.runs.values():
-        if task.row not in (TaskRow.RUNNING, TaskRow.STOPPED):
+        if task.row not in _WORKED_ON:
             yield f"{task!r} is said to run inside the governor"
         free.take(task.kind.group.resources)
     now = state.pool.free

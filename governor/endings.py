@@ -12,7 +12,7 @@ from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
 from rain.governor.tables import ObjectRow, TaskMove, TaskRow
 
-_STOPPED = TaskRow.STOPPED
+_CANCELLING = TaskRow.CANCELLING
 _MAKING = ObjectRow.MAKING
 _HELD = ObjectRow.HELD
 
@@ -26,7 +26,8 @@ class Endings:
 
     def end(self, task: Task, duration: float, result: Outputs | Failed) -> None:
         """Whoever worked on the task has done with it."""
-        if task.row is _STOPPED:
+        if task.row is _CANCELLING:
+            task.move(TaskMove.END)
             self._discard(result)
             return
         if isinstance(result, Failed):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgpack
@@ -32,8 +35,10 @@ from rain.governor.messages import (
     Event,
     ExecutorDied,
     ExecutorReady,
+    ProcessesLeft,
 )
 from rain.governor.store import Store
+from rain.governor.strays import has_left
 from rain.rpc.background import Background
 from rain.rpc.frames import SocketLink
 
@@ -63,6 +68,7 @@ class ExecutorLink:
         self._blame = blame
         self._tokens = started.tokens
         self._taken_tokens = started.taken_tokens
+        self._stops = started.stops
         self._answers = started.answers
         self._their_socket = started.their_socket
         self._reader = AnswerReader(
@@ -71,6 +77,8 @@ class ExecutorLink:
         self._begin_epoch(1)
         self._registered = False
         self._killed = False
+        self._answered = 0  # so many calls
+        self._interrupted = False  # in the only call that it has
         self._alone = 0  # where the frame of a call ends that was sent alone and is not answered
         self._stale = False  # the executor may still hold calls that were taken back
         self._fault = ""  # what it was killed for
@@ -117,6 +125,17 @@ class ExecutorLink:
                 return taken // protocol.TOKEN
             taken += len(tokens)
 
+    def interrupt(self, call: int) -> None:
+        """Interrupts a call in whatever it does, unless the executor has answered it meanwhile."""
+        if self._killed or call <= self._answered:
+            return
+        self._interrupted = True
+        # One that has closed its end, or never reads there, is killed when the grace is over.
+        with suppress(BlockingIOError, BrokenPipeError):
+            os.write(self._stops, call.to_bytes(protocol.STOP, "little"))
+        # It was not waited for, so this is nobody else's number, even if the process has ended.
+        os.kill(self.process.pid, signal.SIGINT)
+
     def kill(self) -> None:
         """Ends the process and all that it started; `died` follows when it is gone."""
         self._killed = True
@@ -148,11 +167,23 @@ class ExecutorLink:
                 return  # that was all
 
     def _tell_done(self, done: CallsDone) -> None:
+        self._answered += len(done.tasks)
         staged = self._reader.take_staged()
+        if self._interrupted:
+            self._interrupted = False
+            self._look_for_what_is_left()
         if staged:
             self._tell.later(lambda: adopt_all(done, staged, self._adopt), lambda whole: [whole])
         else:
             self._tell(done)
+
+    def _look_for_what_is_left(self) -> None:
+        """What was interrupted may have started processes; whatever is told next comes later."""
+        word = self._places.origin.executor(self.number)
+        self._tell.later(
+            partial(has_left, self.process.pid, word),
+            lambda left: [ProcessesLeft(self.number)] if left else [],
+        )
 
     async def idle(self) -> None:
         """Returns as soon as nothing works on the files of this executor."""
@@ -188,7 +219,7 @@ class ExecutorLink:
         """Lets go of the channels."""
         self._link.close()
         self._their_socket.close()
-        for descriptor in (self._tokens, self._taken_tokens, self._answers):
+        for descriptor in (self._tokens, self._taken_tokens, self._stops, self._answers):
             os.close(descriptor)
 
     def _heard(self, frames: list[bytes]) -> None:

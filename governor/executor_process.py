@@ -83,6 +83,7 @@ class Started:
     socket: socket.socket
     tokens: int  # write here
     taken_tokens: int  # the executor's end, to take calls back
+    stops: int  # write here
     answers: int
 
 
@@ -95,12 +96,14 @@ def start_executor(number: int, places: Places) -> Started:
         ours.callback(our_socket.close)
         ours.callback(their_socket.close)
         taken_tokens, tokens = _pipe(ours, ours)
+        their_stops, stops = _pipe(theirs, ours)
         answers, their_answers = _pipe(ours, theirs)
         out = theirs.enter_context(_log_to_read(places.log(number, "out")))
         err = theirs.enter_context(_log_to_read(places.log(number, "err")))
         environment = _environment(number, places)
         environment[protocol.SOCKET_FD] = str(their_socket.fileno())
         environment[protocol.TOKENS_FD] = str(taken_tokens)
+        environment[protocol.STOPS_FD] = str(their_stops)
         environment[protocol.ANSWERS_FD] = str(their_answers)
         process = subprocess.Popen(
             [sys.executable, "-u", "-m", "rain.executor"],
@@ -109,13 +112,13 @@ def start_executor(number: int, places: Places) -> Started:
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
-            pass_fds=(their_socket.fileno(), taken_tokens, their_answers),
+            pass_fds=(their_socket.fileno(), taken_tokens, their_stops, their_answers),
             start_new_session=True,
         )
         ours.pop_all()
-    os.set_blocking(taken_tokens, False)
-    os.set_blocking(answers, False)
-    return Started(process, their_socket, our_socket, tokens, taken_tokens, answers)
+    for descriptor in (taken_tokens, stops, answers):
+        os.set_blocking(descriptor, False)
+    return Started(process, their_socket, our_socket, tokens, taken_tokens, stops, answers)
 
 
 def start_program(number: int, words: Sequence[str], places: Places) -> StartedProgram:

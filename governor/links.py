@@ -24,6 +24,7 @@ from rain.governor.messages import (
     Event,
     ExecutorDied,
     ExecutorEffect,
+    InterruptExecutor,
     KillExecutor,
     StartExecutor,
     TakeBackCalls,
@@ -43,6 +44,8 @@ class Link(Protocol):
     def call(self, effect: CallExecutor) -> None: ...
 
     def take_back(self) -> None: ...
+
+    def interrupt(self, call: int) -> None: ...
 
     def drop(self, effect: DropCached) -> None: ...
 
@@ -96,6 +99,8 @@ class Executors:
         match effect:
             case TakeBackCalls():
                 link.take_back()
+            case InterruptExecutor(_, call):
+                link.interrupt(call)
             case KillExecutor():
                 link.kill()
             case DropCached():

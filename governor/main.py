@@ -87,6 +87,7 @@ async def _govern(
             gpus=settings.gpus,
             one_by_one=frozenset(commands),
             idle_seconds=settings.idle_seconds,
+            grace=settings.cancel_grace,
         )
         service = Service(reactor, store, background, log)
         server = spell_address(settings.server_host, settings.server_port)
@@ -104,7 +105,9 @@ async def _govern(
         ):
             of_processes = Background(processes)
             executors = Executors(places, store, warden, of_processes, service.tell, log, commands)
-            builtins = Builtins(store, folder.runs, warden, of_processes, service.tell)
+            builtins = Builtins(
+                store, folder.runs, warden, of_processes, service.tell, settings.cancel_grace
+            )
             reader = StreamReader(server, machine=_machine(settings), secret=settings.secret)
             fetcher = Fetcher(reader, store, background, service.tell, log)
             try:

@@ -106,6 +106,16 @@ class CallsTakenBack:
 
 
 @frozen
+class ProcessesLeft:
+    """The call that was interrupted has ended, and what it has started has not; the answer follows.
+
+    Whatever the executor has started before counts as started by this call.
+    """
+
+    executor: int
+
+
+@frozen
 class ExecutorDied:
     """An executor process has ended; what it had answered was reported before.
 
@@ -163,6 +173,7 @@ RareEvent = (
     ExecutorReady
     | ObjectsCached
     | CallsTakenBack
+    | ProcessesLeft
     | ExecutorDied
     | ObjectFetched
     | FetchFailed
@@ -217,6 +228,17 @@ class TakeBackCalls:
 
 
 @frozen
+class InterruptExecutor:
+    """Interrupt a call, counted from the executor's start, unless it is answered by then.
+
+    Its answer follows, as that of any call.
+    """
+
+    executor: int
+    call: int
+
+
+@frozen
 class KillExecutor:
     """End an executor and everything that it started; answered by `ExecutorDied`."""
 
@@ -258,7 +280,7 @@ class RunBuiltin:
 
 @frozen
 class StopBuiltin:
-    """Nobody wants the result; end it soon, `BuiltinDone` still follows."""
+    """Nobody wants the result; interrupt it, `BuiltinDone` still follows."""
 
     run: int
 
@@ -288,6 +310,13 @@ class DeleteFiles:
     files: list[int]
 
 
+@frozen
+class EndStrays:
+    """Nothing works for these sessions any more: what their tasks have left behind is ended."""
+
+    sessions: list[SessionId]
+
+
 @define
 class SendUpdate:
     """Tell the server the news of this turn."""
@@ -295,10 +324,10 @@ class SendUpdate:
     update: Update
 
 
-ExecutorEffect = StartExecutor | TakeBackCalls | KillExecutor | DropCached
+ExecutorEffect = StartExecutor | TakeBackCalls | InterruptExecutor | KillExecutor | DropCached
 """What concerns an executor, but for its calls."""
 
-RareEffect = ExecutorEffect | RunBuiltin | StopBuiltin | Fetch | StopFetch | DeleteFiles
+RareEffect = ExecutorEffect | RunBuiltin | StopBuiltin | Fetch | StopFetch | DeleteFiles | EndStrays
 """All but the two that are for every task."""
 
 Effect = CallExecutor | SendUpdate | RareEffect

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from heapq import heappop, heappush
+from math import inf
 
 from attrs import Factory, define, field
 
@@ -234,7 +235,10 @@ class Executor:
     recalling: bool = False  # its unstarted calls are being taken back; it gets no others meanwhile
     dying: bool = False  # it was killed, and its death is not reported yet
     group: Group | None = None  # whose resources it holds; None exactly when it has no calls
-    calls: deque[Task] = Factory(deque)  # in the order in which it works; stopped ones stay
+    calls: deque[Task] = Factory(deque)  # in the order in which it works; cancelled ones stay
+    answered: int = 0  # how many calls it has answered in its life
+    # While its only call was interrupted: when it is killed. Else infinite.
+    grace_ends: float = inf
     # May be sent behind its calls, because these make what they miss; whoever takes one looks.
     followers: deque[Task] = Factory(deque)
     load: float = 0.0  # the expected seconds of its calls

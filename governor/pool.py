@@ -7,9 +7,9 @@ task of its group (the tasks with equal needs), and every call that it has in ha
 **Gpus** are lent with a lease: all calls of one lease see the same ones, one call after the other.
 
 **To stop a task**, the unstarted calls of its executor are taken back. If the task was among them,
-it is simply gone; if not, it is the one that runs, and its executor is killed, which hits nobody
-else. When an executor dies, the one call that was started and not answered has failed, and the
-others run elsewhere.
+it is simply gone; if not, it is the one that runs, and it is interrupted (see `cancelling`). When
+an executor dies, the one call that was started and not answered has failed, and the others run
+elsewhere.
 
 **Idle executors** stay warm, one for each cpu. When there are more processes than that, those that
 were idle for `idle_seconds` go, the longest idle first.
@@ -17,9 +17,12 @@ were idle for `idle_seconds` go, the longest idle first.
 
 from __future__ import annotations
 
+from math import inf
+
 from rain.base.ids import SessionId, session_of
 from rain.base.resources import Resources
 from rain.governor.calling import Calls, go_on
+from rain.governor.cancelling import GRACE, interrupt
 from rain.governor.gpus import Gpus
 from rain.governor.messages import KillExecutor, StartExecutor, TakeBackCalls
 from rain.governor.nodes import Executor, Group, Task
@@ -28,7 +31,7 @@ from rain.governor.reaping import IDLE_SECONDS, surplus
 from rain.governor.resources import FreeResources
 from rain.governor.tables import TaskRow
 
-_STOPPED = TaskRow.STOPPED
+_CANCELLING = TaskRow.CANCELLING
 
 
 class Pool:
@@ -42,11 +45,13 @@ class Pool:
         gpus: Gpus,
         one_by_one: frozenset[str] = frozenset(),
         idle_seconds: float = IDLE_SECONDS,
+        grace: float = GRACE,
     ) -> None:
         self._outbox = outbox
         self._calls = calls
         self._one_by_one = one_by_one
         self._idle_seconds = idle_seconds
+        self._grace = grace
         self.warm = max(capacity.cpus, 1)  # so many executors are never too many
         self.free = FreeResources(capacity)
         self.gpus = gpus
@@ -115,6 +120,7 @@ class Pool:
         """All that an executor has said in this turn was applied."""
         executor.progress = self.now
         executor.overdue = False
+        executor.grace_ends = inf  # what was interrupted was its only call
         if executor.calls:
             go_on(executor)
         else:
@@ -124,6 +130,7 @@ class Pool:
         """Ends the lease of an executor that has nothing to do; it becomes idle if it can."""
         executor.load = 0.0
         executor.overdue = False
+        executor.grace_ends = inf
         if executor.followers:
             executor.followers.clear()
         group = executor.group
@@ -167,7 +174,7 @@ class Pool:
             self._outbox.effects.append(TakeBackCalls(executor.id))
 
     def taken_back(self, number: int, unstarted: int) -> None:
-        """So many of the newest calls are back; what was started and is not wanted is killed."""
+        """So many of the newest calls are back; what was started and is not wanted is to end."""
         executor = self.executors.get(number)
         if executor is None:
             return
@@ -175,8 +182,8 @@ class Pool:
         self._calls.return_unstarted(executor, unstarted)
         if executor.calls:
             go_on(executor)
-            if any(task.row is _STOPPED for task in executor.calls):
-                self.kill(executor)
+            if executor.calls[0].row is _CANCELLING:
+                self._interrupt(executor)
         elif executor.group is not None:
             self._release(executor)
         elif not executor.dying:
@@ -215,8 +222,22 @@ class Pool:
                 executor.known_kinds = kept
                 self._outbox.forgotten.setdefault(executor.id, []).append(session)
 
+    def _interrupt(self, executor: Executor) -> None:
+        """Ends the only call that an executor has, if need be with the executor."""
+        if executor.one_by_one or self._grace <= 0:
+            self.kill(executor)
+        elif not executor.dying and executor.grace_ends == inf:
+            self._outbox.effects.append(interrupt(executor, self.now + self._grace))
+
+    def left_processes(self, number: int) -> None:
+        """What was interrupted has ended, and has left something behind that ends with this."""
+        executor = self.executors.get(number)
+        if executor is not None:
+            self.kill(executor)
+
     def kill(self, executor: Executor) -> None:
         """Ends an executor because of what it runs."""
         if not executor.dying:
             executor.dying = True
+            executor.grace_ends = inf
             self._outbox.effects.append(KillExecutor(executor.id))

@@ -3,6 +3,8 @@
 What is short is done at once: the files of the folder, the start, and what comes after the end, of
 which a descriptor of the process tells. To pass each step on to a thread would cost more than to
 start a program. What may take longer goes there.
+
+A program that is stopped gets SIGINT, as from Ctrl-C, and is killed when the grace is over.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from attrs import define
 
 from rain.base.ids import session_of
 from rain.governor.builtin_files import Job
+from rain.governor.cancelling import GRACE
 from rain.governor.messages import BuiltinDone, Event, Failed, Outputs, RunBuiltin
 from rain.governor.printed import Said, logs_of
 from rain.governor.program import Program
@@ -60,10 +63,20 @@ class Run:
     timed_out: bool = False
     stopped: bool = False
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it was started and not waited for; else its number may be somebody else's."""
+        return self.process is not None and self.process.returncode is None
+
+    def interrupt(self) -> None:
+        """Sends SIGINT to the group of the process."""
+        if self.process is not None and self.is_alive:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGINT)
+
     def kill(self) -> None:
         """Ends the process and whatever it has started, as far as that is below it."""
-        # Once it was waited for, its number may be somebody else's.
-        if self.process is not None and self.process.returncode is None:
+        if self.process is not None and self.is_alive:
             kill_tree(self.process.pid)
 
 
@@ -77,12 +90,14 @@ class Programs:
         warden: Warden,
         background: Background,
         tell: Callable[[Event], object],
+        grace: float = GRACE,
     ) -> None:
         self._store = store
         self._folder = folder
         self._warden = warden
         self._background = background
         self._tell = tell
+        self._grace = grace
         self._runs: dict[int, Run] = {}
         self._environment = dict(os.environ)
         background.start(self._end_with_the_governor)
@@ -132,9 +147,15 @@ class Programs:
     def stop(self, number: int) -> None:
         """Nobody wants the result; the end follows, if it has not come already."""
         run = self._runs.get(number)
-        if run is not None:
-            run.stopped = True
-            run.kill()
+        if run is None or run.stopped:
+            return
+        run.stopped = True
+        if not run.is_alive:
+            return  # it is not started any more, or has ended
+        if run.timer is not None:
+            run.timer.cancel()
+        run.interrupt()
+        run.timer = self._background.later(self._grace, run.kill)
 
     def _time_out(self, run: Run) -> None:
         run.timed_out = True
@@ -193,7 +214,7 @@ class Programs:
         finally:
             for run in self._runs.values():
                 run.stopped = True
-                if run.process is not None and run.process.returncode is None:
+                if run.process is not None and run.is_alive:
                     self._let_go(run, run.process)
 
 

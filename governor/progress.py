@@ -4,6 +4,8 @@
 with several calls has not answered for `STUCK_AFTER`, its unstarted calls are taken back and run
 elsewhere, and it gets no others until it answers.
 
+**A call that was interrupted** and has not ended by the end of its grace is killed.
+
 **Starts.** The server hears what has run for a while; of what is over sooner it hears the end.
 """
 
@@ -29,12 +31,14 @@ _RUNNING = TaskRow.RUNNING
 def takes_more(executor: Executor, now: float) -> bool:
     """Whether calls may wait behind those that the executor has in hand."""
     return now - executor.progress < STUCK_AFTER and not (
-        executor.overdue or executor.recalling or executor.dying
+        executor.overdue or executor.recalling or executor.dying or executor.grace_ends < inf
     )
 
 
 def look_around(pool: Pool, update: Update) -> float:
-    """Takes back what is stuck, tells what has run for a while; when to look again, at the latest.
+    """Takes back what is stuck, kills what was interrupted in vain, tells what has run for a while.
+
+    Gives when to look again, at the latest.
 
     What was assigned before may have been lost with its governor, and may have been the reason:
     its start is told at once, so that it is known if it happens again.
@@ -43,6 +47,10 @@ def look_around(pool: Pool, update: Update) -> float:
     soonest = inf
     for executor in pool.busy.values():
         progress = executor.progress
+        if executor.grace_ends <= now:
+            pool.kill(executor)
+        elif executor.grace_ends < soonest:
+            soonest = executor.grace_ends
         if len(executor.calls) > 1:
             if now - progress >= STUCK_AFTER and not executor.overdue:
                 executor.overdue = True

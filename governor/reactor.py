@@ -14,6 +14,7 @@ from typing import assert_never
 from rain.base.ids import ObjectId
 from rain.base.resources import Resources
 from rain.base.wire import GovernorReport
+from rain.governor.cancelling import GRACE
 from rain.governor.check import check
 from rain.governor.messages import (
     BuiltinDone,
@@ -27,6 +28,7 @@ from rain.governor.messages import (
     ObjectFetched,
     ObjectsCached,
     OrdersReceived,
+    ProcessesLeft,
     RareEvent,
     Sampled,
     Tick,
@@ -54,8 +56,11 @@ class Reactor:
         gpus: Sequence[str] = (),
         one_by_one: frozenset[str] = frozenset(),
         idle_seconds: float = IDLE_SECONDS,
+        grace: float = GRACE,
     ) -> None:
-        self.state = State(capacity, runners, linger_seconds, now, gpus, one_by_one, idle_seconds)
+        self.state = State(
+            capacity, runners, linger_seconds, now, gpus, one_by_one, idle_seconds, grace
+        )
         self._last_update = now
         self._next_look = inf
         self._after_turn: Callable[[State], None] | None = check if checking else None
@@ -83,6 +88,8 @@ class Reactor:
         self._next_look = look_around(pool, outbox.update) if pool.busy else inf
         if len(pool.executors) > pool.warm:
             pool.reap()
+        if state.leaving:
+            state.end_strays()
         if outbox.has_news() or now - self._last_update >= HEARTBEAT:
             self._last_update = now
             outbox.send_update()
@@ -119,6 +126,8 @@ class Reactor:
                 state.on_builtin_done(event)
             case CallsTakenBack(executor, unstarted):
                 state.pool.taken_back(executor, unstarted)
+            case ProcessesLeft(executor):
+                state.pool.left_processes(executor)
             case ExecutorReady(executor):
                 state.pool.executor_ready(executor)
             case ExecutorDied():

@@ -22,6 +22,7 @@ from rain.governor.links import Executors
 from rain.governor.messages import (
     CallExecutor,
     DeleteFiles,
+    EndStrays,
     Event,
     Fetch,
     OrdersReceived,
@@ -94,8 +95,6 @@ class Service(Parting):
     # What the server says.
 
     def order(self, orders: Orders) -> None:
-        if orders.forget_sessions and self._carriers is not None:
-            self._carriers[0].forget(orders.forget_sessions)
         self.tell(OrdersReceived(orders))
 
     def report(self) -> GovernorReport:
@@ -152,5 +151,7 @@ class Service(Parting):
                 fetcher.stop(fetch)
             case DeleteFiles(files):
                 self._deleter.delete(files)
+            case EndStrays(sessions):
+                executors.forget(sessions)
             case _:
                 executors.carry(effect)

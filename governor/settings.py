@@ -10,6 +10,7 @@ from rain.base.admission import Secret
 from rain.base.resources import Resources
 from rain.base.silence import SILENCE_LIMIT
 from rain.daemon.readiness import Readiness
+from rain.governor.cancelling import GRACE
 from rain.governor.reaping import IDLE_SECONDS
 
 
@@ -32,6 +33,7 @@ class GovernorSettings:
     monitoring_seconds: float = 5.0  # between two samples of how busy the machine is; 0 for none
     config: Path | None = None  # names executors of the user's own (see executor_config.py)
     idle_seconds: float = IDLE_SECONDS  # surplus executors that were idle for so long are ended
+    cancel_grace: float = GRACE  # seconds that a stopped task has to end by itself
     work_folder: Path | None = None  # None for a new one below the temporary folder
     share_store: bool = True  # with other governors, and clients, of this machine
     zero: bool = False  # run nothing, report everything as finished at once

@@ -2,8 +2,8 @@
 
 Tasks wait until their inputs are here (`objects`), then for resources (`dispatch`), then they run
 in an executor (`pool`) or inside the governor, and end (`endings`). A stopped attempt leaves the
-tables at once, but stays in the hands of whoever runs it until that one is done with it; whatever
-it says is ignored.
+tables at once, but stays in the hands of whoever runs it until that one is done with it, and keeps
+its resources as long (see `cancelling`); whatever it says is ignored.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from rain.base.resources import Resources
 from rain.base.wire import GovernorReport, Orders, TaskNote
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls
+from rain.governor.cancelling import GRACE
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
 from rain.governor.gpus import Gpus
@@ -24,6 +25,7 @@ from rain.governor.inside import failure_at
 from rain.governor.messages import (
     BuiltinDone,
     CallsDone,
+    EndStrays,
     ExecutorDied,
     Failed,
     NotRun,
@@ -38,6 +40,7 @@ from rain.governor.reaping import IDLE_SECONDS
 from rain.governor.tables import TaskMove, TaskRow
 
 _FOLLOWING = TaskRow.FOLLOWING
+_CANCELLING = TaskRow.CANCELLING
 _OVER = (TaskRow.FINISHED, TaskRow.FAILED)
 
 
@@ -53,14 +56,16 @@ class State:
         gpus: Sequence[str] = (),
         one_by_one: frozenset[str] = frozenset(),
         idle_seconds: float = IDLE_SECONDS,
+        grace: float = GRACE,
     ) -> None:
         self.outbox = Outbox()
         self.sessions: dict[SessionId, Session] = {}
+        self.leaving: dict[SessionId, None] = {}  # forgotten, but some of their tasks may still run
         self.capacity = capacity
         self.objects = Objects(self.outbox, linger_seconds)
         lent = Gpus.of(capacity, gpus)
         self._calls = Calls(self.outbox, lent)
-        self.pool = Pool(self.outbox, self._calls, capacity, lent, one_by_one, idle_seconds)
+        self.pool = Pool(self.outbox, self._calls, capacity, lent, one_by_one, idle_seconds, grace)
         self.dispatch = Dispatch(self.outbox, self.pool, self._calls)
         self._endings = Endings(self.outbox, self.objects)
         self._arrivals = Arrivals(
@@ -128,13 +133,15 @@ class State:
                 pool.kill(executor)
                 break
             calls.popleft()
+            executor.answered += 1
             task.executor = None
             executor.load -= task.cost
             if isinstance(result, NotRun):
                 self._calls.not_run(task)
                 continue
             duration = durations[place]
-            task.meter.add(duration)
+            if task.row is not _CANCELLING:  # else it was not let do all of its work
+                task.meter.add(duration)
             self._endings.end(task, duration, result)
             if notes is not None and task_id in notes and task.row in _OVER:
                 self.outbox.update.task_notes.append(notes[task_id])
@@ -167,7 +174,9 @@ class State:
         for task in started:
             if task.row is _FOLLOWING:
                 self._calls.not_run(task)  # it misses what a call before it has not made
-            elif task.row is not TaskRow.STOPPED:
+            elif task.row is _CANCELLING:
+                task.move(TaskMove.END)
+            else:
                 lost = f"Lost connection to the executor: {event.cause}"
                 message = failure_at(task, event.place, lost)
                 self._endings.fail(task, Failed(message, cause=FailureCause.EXECUTOR))
@@ -227,7 +236,7 @@ class State:
             self.outbox.effects.append(StopBuiltin(task.run))
 
     def _forget_session(self, session_id: SessionId) -> None:
-        """Everything of the session goes, and what of it runs is killed."""
+        """Everything of the session goes, and what of it runs is interrupted."""
         session = self.sessions.pop(session_id, None)
         if session is None:
             return
@@ -238,6 +247,18 @@ class State:
         for kind in session.task_kinds.values():
             self.dispatch.leave_group(kind.group)
         self.pool.forget_session(session_id)
+        self.leaving[session_id] = None
+
+    def end_strays(self) -> None:
+        """What tasks of forgotten sessions have left behind goes when the last one has ended."""
+        in_hand = [task for executor in self.pool.busy.values() for task in executor.calls]
+        in_hand += self.dispatch.runs.values()
+        busy = {session_of(task.id) for task in in_hand}
+        over = [session for session in self.leaving if session not in busy]
+        if over:
+            self.outbox.effects.append(EndStrays(over))
+            for session in over:
+                del self.leaving[session]
 
     # How things stand.
 

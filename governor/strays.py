@@ -74,6 +74,11 @@ def kill_marked(words: Collection[str]) -> None:
         _kill(found)
 
 
+def has_left(pid: int, word: str) -> bool:
+    """Whether anything runs that was started by a process, which has this word, or below it."""
+    return any(map(_runs, _descendants(pid))) or any(found != pid for found in _find([word]))
+
+
 class Strays:
     """Whose time is over is looked for in a thread, for many words at once."""
 
@@ -144,6 +149,15 @@ def _descendants(pid: int) -> list[int]:
         found += children
         waiting += children
     return found
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process has not ended; one that has may still wait for its parent."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in {"Z", "X"}
 
 
 def _kill(pids: list[int]) -> None:

@@ -20,7 +20,8 @@ class TaskRow(enum.IntEnum):
     RUNNING = 4  # an executor has come to it, or the governor itself works on it
     FINISHED = 5
     FAILED = 6
-    STOPPED = 7  # nobody wants its result; whatever it still says is ignored
+    CANCELLING = 7  # nobody wants its result, but it is still in hand; what it says is ignored
+    STOPPED = 8  # nobody wants its result, and nobody works on it
 
 
 class TaskMove(enum.Enum):
@@ -34,6 +35,7 @@ class TaskMove(enum.Enum):
     FINISH = "finish"
     FAIL = "fail"
     STOP = "stop"
+    END = "end"  # it was stopped, and is in nobody's hands any more
 
     __hash__ = object.__hash__  # that of Enum is a Python function
 
@@ -94,7 +96,7 @@ TASK_STEPS = (
     TaskStep(TaskRow.WAITING, TaskMove.FOLLOW, TaskRow.FOLLOWING),
     TaskStep(TaskRow.FOLLOWING, TaskMove.INPUTS_HERE, TaskRow.CALLING),
     TaskStep(TaskRow.FOLLOWING, TaskMove.TAKE_BACK, TaskRow.WAITING),
-    TaskStep(TaskRow.FOLLOWING, TaskMove.STOP, TaskRow.STOPPED),
+    TaskStep(TaskRow.FOLLOWING, TaskMove.STOP, TaskRow.CANCELLING),
     TaskStep(TaskRow.READY, TaskMove.CALL, TaskRow.CALLING),
     TaskStep(TaskRow.READY, TaskMove.START, TaskRow.RUNNING),
     TaskStep(TaskRow.READY, TaskMove.FAIL, TaskRow.FAILED),
@@ -103,12 +105,13 @@ TASK_STEPS = (
     TaskStep(TaskRow.CALLING, TaskMove.TAKE_BACK, TaskRow.READY),
     TaskStep(TaskRow.CALLING, TaskMove.FINISH, TaskRow.FINISHED),
     TaskStep(TaskRow.CALLING, TaskMove.FAIL, TaskRow.FAILED),
-    TaskStep(TaskRow.CALLING, TaskMove.STOP, TaskRow.STOPPED),
+    TaskStep(TaskRow.CALLING, TaskMove.STOP, TaskRow.CANCELLING),
     # An executor that came to a task may not have taken it yet: only then it is taken back.
     TaskStep(TaskRow.RUNNING, TaskMove.TAKE_BACK, TaskRow.READY),
     TaskStep(TaskRow.RUNNING, TaskMove.FINISH, TaskRow.FINISHED),
     TaskStep(TaskRow.RUNNING, TaskMove.FAIL, TaskRow.FAILED),
-    TaskStep(TaskRow.RUNNING, TaskMove.STOP, TaskRow.STOPPED),
+    TaskStep(TaskRow.RUNNING, TaskMove.STOP, TaskRow.CANCELLING),
+    TaskStep(TaskRow.CANCELLING, TaskMove.END, TaskRow.STOPPED),
 )
 
 OBJECT_STEPS = (

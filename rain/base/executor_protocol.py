@@ -1,6 +1,6 @@
 """What a governor and its Python executors say to each other.
 
-Executors start for every slot, so this file imports next to nothing. Three channels join the two,
+Executors start for every slot, so this file imports next to nothing. Four channels join the two,
 all made by the governor and inherited by the executor, whose environment names their descriptors:
 
 * A stream socket with frames (a length of four bytes, the lowest first, and a msgpack array
@@ -13,6 +13,10 @@ all made by the governor and inherited by the executor, whose environment names 
   start it, or the governor to take it back, which it always does with all tokens that are there;
   after that it begins a new epoch. So a call at the head of the executor's queue whose epoch is not
   that of the token in hand was taken back, and is thrown away.
+* A pipe of stops downwards, each of which is the number of a call in eight bytes, the lowest first:
+  how many calls the executor had started when it started that one, itself included. A stop is
+  written before SIGINT is sent to the process. The executor raises KeyboardInterrupt if it runs
+  that very call, as soon as it does, and ignores the signal otherwise.
 * A pipe of answers upwards: msgpack arrays one after the other, one for each call that was started,
   each written before the next token is taken. The governor reads them at LOOK, from time to time,
   and after the executor's death.
@@ -29,10 +33,11 @@ of outputs, and has not run the call.
 
 from typing import Final, NamedTuple
 
-PROTOCOL: Final = "rain-py-2"
+PROTOCOL: Final = "rain-py-3"
 
 SOCKET_FD: Final = "RAIN_EXECUTOR_SOCKET_FD"
 TOKENS_FD: Final = "RAIN_EXECUTOR_TOKENS_FD"
+STOPS_FD: Final = "RAIN_EXECUTOR_STOPS_FD"
 ANSWERS_FD: Final = "RAIN_EXECUTOR_ANSWERS_FD"
 GOVERNOR_PID: Final = "RAIN_EXECUTOR_GOVERNOR_PID"
 EXECUTOR_ID: Final = "RAIN_EXECUTOR_ID"
@@ -55,6 +60,7 @@ DROP: Final = "drop"
 
 HEADER: Final = 4
 TOKEN: Final = 4
+STOP: Final = 8
 
 ALONE: Final = 0
 """The epoch of a call that has no token; those of others begin with 1."""

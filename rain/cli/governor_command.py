@@ -70,6 +70,11 @@ def _cpus(text: str) -> int:
     60.0,
     "How long an executor beyond one for each cpu may be idle until it is ended.",
 )
+@seconds(
+    "--cancel-grace",
+    5.0,
+    "How long a cancelled task may go on after it was interrupted, until it is killed.",
+)
 @silence(
     "--server-timeout",
     30.0,
@@ -95,6 +100,7 @@ def governor(
     share: str,
     monitoring: float,
     idle_seconds: float,
+    cancel_grace: float,
     server_timeout: float | None,
     config: Path | None,
     workdir: Path | None,
@@ -129,6 +135,7 @@ def governor(
         server_silence=server_timeout,
         monitoring_seconds=monitoring,
         idle_seconds=idle_seconds,
+        cancel_grace=cancel_grace,
         config=config,
         work_folder=workdir,
         share_store=share_store,

@@ -22,6 +22,7 @@ from rain.executor.context import Context
 from rain.executor.desk import Desk
 from rain.executor.errors import pickled_error, with_hint
 from rain.executor.gpus import visible_gpus
+from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
 from rain.executor.modules import explained
 from rain.executor.parent import die_with_parent
@@ -69,9 +70,12 @@ def unpickle_input_future(label: str, input_index: int) -> "Future[Any]":
 class Executor:
     """One executor process: its desk, its memory and its two folders."""
 
-    def __init__(self, number: int, desk: Desk, memory: Memory, folder: str) -> None:
+    def __init__(
+        self, number: int, desk: Desk, interrupts: Interrupts, memory: Memory, folder: str
+    ) -> None:
         self.number = number
         self.desk = desk
+        self.interrupts = interrupts
         self.memory = memory
         self.stage_folder = f"{folder}/stage"
         os.mkdir(self.stage_folder)  # noqa: PTH102 # a string is wanted
@@ -89,22 +93,27 @@ class Executor:
         die_with_parent(int(take(protocol.GOVERNOR_PID)))
         connected = socket.socket(fileno=int(take(protocol.SOCKET_FD)))
         tokens, answers = int(take(protocol.TOKENS_FD)), int(take(protocol.ANSWERS_FD))
-        for descriptor in (connected.fileno(), tokens, answers):
+        stops = int(take(protocol.STOPS_FD))
+        for descriptor in (connected.fileno(), tokens, stops, answers):
             os.set_inheritable(descriptor, False)
         memory = Memory(take(protocol.DATA_FOLDER))
         number = int(os.environ[protocol.EXECUTOR_ID])
-        return Executor(number, Desk(connected, tokens, answers, memory.hear), memory, os.getcwd())  # noqa: PTH109 # pathlib starts slowly
+        desk = Desk(connected, tokens, answers, memory.hear)
+        return Executor(number, desk, Interrupts(stops), memory, os.getcwd())  # noqa: PTH109 # pathlib starts slowly
 
     def run(self) -> None:
         """Answers calls until the governor has gone."""
         desk, memory, folder, threads = self.desk, self.memory, self.task_folder, self.threads
+        self.interrupts.listen()
         desk.register(self.number)
         folder.enter()
         now = time.perf_counter
         made = memory.made
+        interrupts = self.interrupts
         session = 0
         while (call := desk.next_call()) is not None:
             started = now()
+            interrupts.call += 1
             # The first input is the function, which always comes whole.
             if len(call.inputs) > 1 and not made.complete(call.inputs):
                 desk.answer([call.task, 0.0, None], started)
@@ -115,10 +124,16 @@ class Executor:
                 self._mark_session(session)
             if memory.cpus != threads.cpus:
                 threads.limit(memory.cpus)
-            if memory.gpus is None and call.kind not in memory.units:
-                result, words = self._work(memory, Context(memory, self.stage_folder, call), call)
-            else:
-                result, words = self.work_apart(call)
+            try:
+                if memory.gpus is None and call.kind not in memory.units:
+                    context = Context(memory, self.stage_folder, call)
+                    result, words = self._work(memory, context, call)
+                else:
+                    result, words = self.work_apart(call)
+            except KeyboardInterrupt:
+                # The function had just raised something else. Nobody reads this answer.
+                result, words = "the call was interrupted", None
+            interrupts.settle()
             ended = now()
             said = take_printed()
             if said is not None:
@@ -130,6 +145,7 @@ class Executor:
                 made.keep(call.outputs, result)
             folder.clean()
             folder.enter()
+            interrupts.restore()
 
     def _mark_session(self, session: int) -> None:
         """Lets the governor find what tasks leave behind, when their session is over."""
@@ -174,6 +190,7 @@ class Executor:
             return told, context.words() if context.spoke else None
         # Whatever the user's code raises, sys.exit included, is the result of that task only.
         except BaseException as error:  # noqa: BLE001
+            self.interrupts.open = False
             throw_away(context.staged or (), frozenset())
             with_hint(error)
             text = _told(error) + explained(error, memory.spaces.current)
@@ -184,13 +201,16 @@ class Executor:
     def _call_function(self, memory: Memory, context: Context, call: protocol.Call) -> list[Any]:
         config: dict[str, Any] = _unpack(call.config)
         function = context.function = memory.function(call.inputs[0])
-        args = map(_loads, config["args"])
+        args = [*map(_loads, config["args"])]
         named: dict[str, bytes] = config["kwargs"]
         keywords = {key: _loads(arg) for key, arg in named.items()} if named else named
+        interrupts = self.interrupts
+        interrupts.enter()
         if protocol.PLAIN in config:
             result = function(*args, **keywords)
         else:
             result = function(context, *args, **keywords)
+        interrupts.open = False
         kinds, one_pickle = memory.outputs_of[call.kind]
         encodings = config["encode_outputs"]
         unit = self._unit

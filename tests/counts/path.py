@@ -38,6 +38,7 @@ from rain.governor.messages import (
     CallExecutor,
     CallsDone,
     DropCached,
+    EndStrays,
     ExecutorReady,
     OrdersReceived,
     SendUpdate,
@@ -393,6 +394,8 @@ class Path:
                 self._events.append(ExecutorReady(executor))
             case DropCached():
                 self.counted["messages governor to executor"] += 1
+            case EndStrays():
+                pass  # tasks here leave nothing behind
             case _:
                 raise AssertionError(f"nothing like this happens when all goes well: {effect}")
 

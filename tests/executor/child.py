@@ -49,6 +49,7 @@ class Child:
         self.their_socket = started.their_socket
         self.tokens = started.tokens
         self.taken_tokens = started.taken_tokens
+        self.stops = started.stops
         self.answers = started.answers
         self.socket.settimeout(PATIENCE)
         self.unpacker: Any = msgpack.Unpacker()
@@ -101,6 +102,11 @@ class Child:
             if not data:
                 raise EOFError("no answer\n" + self.log("err"))
             self.unpacker.feed(data)
+
+    def interrupt(self, call: int) -> None:
+        """Stops a call, counted from 1."""
+        os.write(self.stops, call.to_bytes(protocol.STOP, "little"))
+        os.kill(self.process.pid, signal.SIGINT)
 
     def log(self, stream: str) -> str:
         return self.places.log(7, stream).read_text()
@@ -189,7 +195,7 @@ class Child:
         self.process.wait()
         self.socket.close()
         self.their_socket.close()
-        for descriptor in (self.tokens, self.taken_tokens, self.answers):
+        for descriptor in (self.tokens, self.taken_tokens, self.stops, self.answers):
             os.close(descriptor)
 
 

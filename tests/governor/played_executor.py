@@ -4,7 +4,7 @@ from collections import deque
 
 from attrs import Factory, define
 
-from rain.base.ids import KindId, ObjectId, SessionId, session_of
+from rain.base.ids import KindId, ObjectId, SessionId, TaskId, session_of
 from rain.governor.messages import (
     NOT_RUN,
     CallExecutor,
@@ -27,6 +27,8 @@ class PlayedExecutor:
     stale: bool = False  # calls were taken back, and the executor has not noticed yet
     calls: deque[CallRow] = Factory(deque)  # not started: one for each token, and the one alone
     running: CallRow | None = None
+    started: int = 0  # how many calls, in its life
+    interrupted: TaskId | None = None  # what was interrupted last, if it ran or was to run next
     able: bool = True  # to run it: all of its inputs were there
     unread: CallsDone | None = None  # answers that nobody has collected yet
     kinds: set[KindId] = Factory(set)
@@ -82,10 +84,23 @@ class PlayedExecutor:
         self.remembered.difference_update(objects)
         self.kinds = {kind for kind in self.kinds if session_of(kind) not in sessions}
 
+    def interrupt(self, call: int) -> None:
+        """It runs the call, or will run it next, and has no other."""
+        assert not self.killed
+        assert len(self.calls) + (self.running is not None) == 1
+        if self.running is not None:
+            assert call == self.started
+            self.interrupted = self.running[0]
+        else:
+            assert self.alone
+            assert call == self.started + 1
+            self.interrupted = self.calls[0][0]
+
     def start(self) -> CallRow:
         """It takes a token if there has to be one, and comes to its next call."""
         self.tokens -= not self.alone
         self.alone = False
+        self.started += 1
         self.running = call = self.calls.popleft()
         self.able = not self.lacks(call)
         return call

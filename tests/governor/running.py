@@ -21,6 +21,7 @@ from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire import Orders, TaskFailure, Update
 from rain.daemon import program
 from rain.governor.builtin import Builtins
+from rain.governor.cancelling import GRACE
 from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
 from rain.governor.links import Executors
@@ -224,6 +225,7 @@ def governed(
     commands: Mapping[str, tuple[str, ...]] | None = None,
     idle_seconds: float = 60.0,
     machine: bytes = NOBODY,
+    grace: float = GRACE,
 ) -> None:
     """Runs a scenario with a governor; afterwards nothing of it is left."""
 
@@ -241,6 +243,7 @@ def governed(
             checking=True,
             one_by_one=frozenset(commands or {}),
             idle_seconds=idle_seconds,
+            grace=grace,
         )
         server = PlayedServer()
         async with trio.open_nursery() as nursery:
@@ -253,7 +256,7 @@ def governed(
                 executors = Executors(
                     places, store, warden, of_processes, service.tell, log, dict(commands or {})
                 )
-                builtins = Builtins(store, folder.runs, warden, of_processes, service.tell)
+                builtins = Builtins(store, folder.runs, warden, of_processes, service.tell, grace)
                 reader = StreamReader("127.0.0.1:1", machine=machine)
                 fetcher = Fetcher(reader, store, background, service.tell, log)
                 running = Running(folder, service, server, executors, reactor, store, reader)

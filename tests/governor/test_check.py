@@ -153,6 +153,21 @@ def stopped_call(state: State) -> None:
     executor(state).calls[0].row = TaskRow.STOPPED
 
 
+def interrupted_in_vain(state: State) -> None:
+    executor(state).grace_ends = 9e9
+
+
+def cancelled_and_listed(state: State) -> None:
+    executor(state).dying = True
+    executor(state).calls[0].row = TaskRow.CANCELLING
+
+
+def cancelled_and_forgotten(state: State) -> None:
+    cancelled = executor(state).calls[0]
+    cancelled.row = TaskRow.CANCELLING
+    del cancelled.session.tasks[cancelled.id]
+
+
 def finished_call(state: State) -> None:
     executor(state).calls[0].row = TaskRow.FINISHED
 
@@ -296,6 +311,9 @@ CHANGES: list[Callable[[State], None]] = [
     lost_call,
     call_of_nobody,
     stopped_call,
+    interrupted_in_vain,
+    cancelled_and_listed,
+    cancelled_and_forgotten,
     finished_call,
     two_run,
     none_runs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 from collections.abc import Callable, Coroutine
@@ -42,6 +43,7 @@ class Desk:
     link: ExecutorLink
     socket: socket.socket
     tokens: int
+    stops: int
     answers: int
     events: list[Event]
     faults: list[str]
@@ -117,10 +119,11 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
             places.log(NUMBER, stream).touch()
         ours, theirs = socket.socketpair()
         taken_tokens, tokens = os.pipe()
+        stopped, stops = os.pipe()
         answers, their_answers = os.pipe()
         os.set_blocking(taken_tokens, False)
         os.set_blocking(answers, False)
-        started = Started(process, theirs, ours, tokens, taken_tokens, answers)
+        started = Started(process, theirs, ours, tokens, taken_tokens, stops, answers)
         events: list[Event] = []
         faults: list[str] = []
         async with trio.open_nursery() as nursery:
@@ -133,7 +136,7 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
                 events.append,
                 lambda _, what: faults.append(what),
             )
-            desk = Desk(link, theirs, taken_tokens, their_answers, events, faults)
+            desk = Desk(link, theirs, taken_tokens, stopped, their_answers, events, faults)
             try:
                 desk.say(msgpack.packb([protocol.REGISTER, protocol.PROTOCOL, NUMBER]))
                 assert await desk.told() == [ExecutorReady(NUMBER)]
@@ -143,6 +146,7 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
                 process.wait()
                 link.close()
                 os.close(their_answers)
+                os.close(stopped)
         return 0
 
     program.run(main)
@@ -354,6 +358,28 @@ def test_who_speaks_something_else_is_refused_by_name(tmp_path: Path, message: b
     async def scenario(desk: Desk) -> None:
         desk.say(message)
         assert await desk.told() == []
-        assert "which is not 'rain-py-2'" in desk.faults[0]
+        assert "which is not 'rain-py-3'" in desk.faults[0]
+
+    with_desk(tmp_path, scenario)
+
+
+def test_an_interrupt_is_the_number_of_a_call_and_a_signal(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        desk.link.interrupt(1)
+        assert os.read(desk.stops, 100) == (1).to_bytes(protocol.STOP, "little")
+        assert desk.link.process.wait(10) == -signal.SIGINT
+
+    with_desk(tmp_path, scenario)
+
+
+def test_one_that_was_killed_is_not_interrupted_any_more(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        desk.link.kill()
+        desk.link.interrupt(1)
+        os.set_blocking(desk.stops, False)
+        with pytest.raises(BlockingIOError):
+            os.read(desk.stops, 100)
 
     with_desk(tmp_path, scenario)

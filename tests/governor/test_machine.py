@@ -12,7 +12,7 @@ from rain.base.ids import ObjectId, SessionId, TaskId, session_of, unpack
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.wire import Orders
-from rain.governor.messages import Failed, Made, Outputs, PassedOn
+from rain.governor.messages import Failed, Made, Outputs, PassedOn, ProcessesLeft
 from tests.governor.played_executor import PlayedExecutor
 from tests.governor.words import add_task, builtin_kind, object_id, python_kind, task_id
 from tests.governor.world import World, stored
@@ -233,7 +233,11 @@ class GovernorMachine(RuleBasedStateMachine):
         call = self.world.executors[number].running
         assert call is not None
         inputs = [row if isinstance(row, int) else row[0] for row in call[3]]
+        executor = self.world.executors[number]
+        cleaned = executor.interrupted != call[0] or data.draw(st.booleans())
         self.world.answer(number, data.draw(self.result(len(call[4]), inputs)), duration)
+        if not cleaned and executor.unread is not None and len(executor.unread.tasks) == 1:
+            self.world.turn(ProcessesLeft(number))
 
     @rule(pick=st.integers(0, 100))
     def answers_are_collected(self, pick: int) -> None:
@@ -347,6 +351,10 @@ class GovernorMachine(RuleBasedStateMachine):
         for number in self.executors():
             if self.world.executors[number].killed:
                 self.world.die(number, "killed")
+            else:
+                if self.world.executors[number].running is not None:
+                    self.world.answer(number)
+                self.world.work(number)
         for run in list(self.world.runs):
             self.world.end_run(run)
         state = self.world.reactor.state
@@ -354,7 +362,10 @@ class GovernorMachine(RuleBasedStateMachine):
         assert (free.cpus, free.slots, free.others) == (3, 12, {"gpus": 2})
         assert state.pool.gpus.free == ["0", "1"]
         objects, dispatch = state.objects, state.dispatch
+        ended = self.world.ended_sessions
+        assert len(set(ended)) == len(ended)
         left = [
+            state.leaving,
             dispatch.groups,
             dispatch.runs,
             objects.fetches,

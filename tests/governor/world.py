@@ -12,6 +12,7 @@ from rain.base.ids import KindId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire import Orders
+from rain.governor.cancelling import GRACE
 from rain.governor.messages import (
     BuiltinDone,
     CallExecutor,
@@ -19,12 +20,14 @@ from rain.governor.messages import (
     DeleteFiles,
     DropCached,
     Effect,
+    EndStrays,
     Event,
     ExecutorDied,
     ExecutorReady,
     Failed,
     Fetch,
     FetchFailed,
+    InterruptExecutor,
     KillExecutor,
     Made,
     ObjectFetched,
@@ -56,6 +59,7 @@ class World(PlayedServer):
         checking: bool = True,
         runners: frozenset[str] = frozenset({"py"}),
         one_by_one: frozenset[str] = frozenset(),
+        grace: float = GRACE,
     ) -> None:
         super().__init__()
         self.now = 100.0
@@ -67,6 +71,7 @@ class World(PlayedServer):
             now=self.now,
             checking=checking,
             one_by_one=one_by_one,
+            grace=grace,
         )
         self.events: list[Event] = []
         self.effects: list[Effect] = []  # of the last turn
@@ -74,6 +79,7 @@ class World(PlayedServer):
         self.starts: Counter[TaskId] = Counter()
         self.runs: dict[int, RunBuiltin] = {}
         self.stopped_runs: list[int] = []
+        self.ended_sessions: list[SessionId] = []
         self.fetches: dict[int, Fetch] = {}
         self.files: set[int] = set()
         self._file_count = 0
@@ -270,12 +276,10 @@ class World(PlayedServer):
                 self.executors[number] = PlayedExecutor(runner)
             case CallExecutor():
                 self._call(effect)
-            case TakeBackCalls(number):
-                self._take_back(number)
-            case KillExecutor(number):
-                self.executors[number].killed = True
-            case DropCached(number, objects, sessions):
-                self.executors[number].drop(objects, sessions)
+            case TakeBackCalls() | InterruptExecutor() | KillExecutor() | DropCached():
+                self._tell_executor(effect)
+            case EndStrays(sessions):
+                self._end_strays(sessions)
             case RunBuiltin():
                 self._check_content(*(one.content for one in effect.inputs))
                 self.runs[effect.run] = effect
@@ -292,6 +296,26 @@ class World(PlayedServer):
                 self.files.difference_update(files)
             case SendUpdate(update):
                 self.hear(through_the_wire(update))
+
+    def _tell_executor(
+        self, effect: TakeBackCalls | InterruptExecutor | KillExecutor | DropCached
+    ) -> None:
+        match effect:
+            case TakeBackCalls(number):
+                self._take_back(number)
+            case InterruptExecutor(number, call):
+                self.executors[number].interrupt(call)
+            case KillExecutor(number):
+                self.executors[number].killed = True
+            case DropCached(number, objects, sessions):
+                self.executors[number].drop(objects, sessions)
+
+    def _end_strays(self, sessions: list[SessionId]) -> None:
+        """Nothing of these sessions may run any more, or it would be killed without its grace."""
+        running = [one.running[0] for one in self.executors.values() if one.running is not None]
+        running += [run.task for run in self.runs.values()]
+        assert not {session_of(task) for task in running} & set(sessions)
+        self.ended_sessions += sessions
 
     def _call(self, effect: CallExecutor) -> None:
         self.executors[effect.executor].get(effect)

@@ -13,6 +13,7 @@ from rain.base.wire import Submission
 from rain.common.content_type import decode_value
 from rain.executor.desk import Desk
 from rain.executor.executor import Executor
+from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
 from rain.governor.calls import calls_frame
 from rain.governor.messages import CallExecutor
@@ -30,7 +31,7 @@ class Evaluator:
 
     def __init__(self, folder: Path) -> None:
         self.memory = Memory(str(folder / "data"))
-        self._executor = Executor(1, NoDesk(), self.memory, str(folder))
+        self._executor = Executor(1, NoDesk(), Interrupts(-1), self.memory, str(folder))
         self._executor.task_folder.enter()
         self._rows: dict[int, protocol.ObjectRow] = {}
         self._task_kinds: dict[int, TaskKind] = {}

@@ -1,0 +1,30 @@
+"""How a call that runs is stopped.
+
+The unstarted calls of its executor are taken back (see `calling`). What remains is the one that was
+started. That one is interrupted: `KeyboardInterrupt` is raised in the function, which may clean up.
+Whatever it returns or raises is thrown away. If it ends within the grace, its executor works on; if
+not, the executor is killed with all that it has started, and it is killed, too, when the function
+has left processes behind: what a stopped task has started always ends. An executor in which it has
+left threads behind ends by itself. Until then the task holds its resources.
+
+**Only the very call is interrupted.** A signal may come late, when the executor runs the next call.
+So the executor is told which one is meant, by a number that both sides count: the calls that were
+started, from 1. No two calls of an executor have the same number, whatever attempt they are of.
+Calls that were taken back were never started and do not count.
+
+Executors of other languages know no interrupt: they are killed at once.
+"""
+
+from __future__ import annotations
+
+from rain.governor.messages import InterruptExecutor
+from rain.governor.nodes import Executor
+
+GRACE = 5.0
+"""Seconds that a task has to end after it was interrupted."""
+
+
+def interrupt(executor: Executor, grace_ends: float) -> InterruptExecutor:
+    """The only call that the executor still has is to end by then."""
+    executor.grace_ends = grace_ends
+    return InterruptExecutor(executor.id, executor.answered + 1)

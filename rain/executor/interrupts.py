@@ -1,0 +1,76 @@
+"""How a call is interrupted that nobody wants any more (see rain/governor/cancelling.py).
+
+The governor writes the number of the call into a pipe and sends SIGINT. The function gets a
+`KeyboardInterrupt`, at most one for each call. What it returns or raises then is thrown away, but
+this process goes on to its next call. So nothing but the function itself is ever interrupted: not
+its import, which could leave half a module behind, and nothing of ours.
+
+Threads cannot be ended. So when there are any after a call that was stopped, the process ends
+without an answer, and the governor starts another one.
+"""
+
+import os
+import signal
+import sys
+from types import FrameType
+
+from rain.base.executor_protocol import STOP
+
+_READ = 512 * STOP
+
+
+class Interrupts:
+    """Which call runs, and which is to be interrupted."""
+
+    def __init__(self, stops: int) -> None:
+        self._stops = stops
+        self._process = os.getpid()
+        self._stopped = -1  # the newest call that is to be interrupted
+        self.call = 0  # the one that was started last, counted from 1
+        self.open = False  # its function runs, and may be interrupted
+
+    def listen(self) -> None:
+        """From now on stops are heard."""
+        os.set_blocking(self._stops, False)
+        self.restore()
+
+    def enter(self) -> None:
+        """The function of the call begins; interrupts it at once if it was stopped before.
+
+        Whoever catches what comes out of the function sets `open` to False first of all.
+        """
+        self.open = True
+        if self._stopped == self.call:
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        self.open = False
+        raise KeyboardInterrupt
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        if os.getpid() != self._process:  # a fork of a task: Ctrl-C means there what it always does
+            signal.default_int_handler(number, frame)
+        try:
+            stops = os.read(self._stops, _READ)
+        except BlockingIOError:
+            return  # not from the governor, or told with the signal before
+        if stops:
+            self._stopped = int.from_bytes(stops[-STOP:], "little")
+            if self.open and self._stopped == self.call:
+                self._interrupt()
+
+    def settle(self) -> None:
+        """The call is over: what a stopped one has started must not go on."""
+        if self._stopped == self.call and _has_threads():
+            os._exit(0)
+
+    def restore(self) -> None:
+        """The call may have put a handler of its own in the place of this one."""
+        if signal.getsignal(signal.SIGINT) != self._signalled:
+            signal.signal(signal.SIGINT, self._signalled)
+
+
+def _has_threads() -> bool:
+    """Whether Python code runs in any other thread of this process."""
+    threading = sys.modules.get("threading")
+    return threading is not None and threading.active_count() > 1
