@@ -70,8 +70,7 @@ class Futures:
         """The future of a call, which is sent soon."""
         future: Future[Any] = Future(self, *self.new_call(fn, args, keywords, options))
         self.start(future)
-        if self._unsent >= SENT_AT:
-            self.send()
+        self.send_many()
         return future
 
     def new_call(
@@ -93,8 +92,8 @@ class Futures:
         self._sender.soon()
 
     def send_many(self) -> None:
-        """Sends what was started, if that is much."""
-        if self._unsent >= SENT_AT:
+        """Sends what was started, if that is much; when the client is closed, it fails at once."""
+        if self._unsent >= SENT_AT or self._sender.is_over:
             self.send()
 
     def step(self, fn: Function, args: Sequence[Any], options: Options) -> Task:
@@ -121,6 +120,11 @@ class Futures:
         self.session.add_tasks(steps)
         self.send()
         return futures
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the client is closed, so that nothing is sent any more."""
+        return self._sender.is_over
 
     def put(self, value: T, name: str) -> Future[T]:
         """A future of a value that is here."""

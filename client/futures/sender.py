@@ -36,12 +36,17 @@ class Sender:
                 self._start()
             self._wake.set()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is sent any more, but by who asks for it."""
+        return self._is_over
+
     def sent(self) -> None:
         """Somebody else has sent all of it."""
         self._is_due = False
 
     def stop(self) -> None:
-        """Ends the thread. Nothing is sent any more."""
+        """Ends the thread, after it has sent what is left. Who asks for more sends it himself."""
         self._is_over = True
         self._wake.set()
 
@@ -61,6 +66,10 @@ class Sender:
             self._is_asleep = False
             self._wake.clear()
             self._look()
+        # What is left leaves now, or is told that the connection is closed.
+        send = self._send()
+        if send is not None:
+            send()
 
     def _look(self) -> None:
         """Sends what is due, until nothing was for some time."""
