@@ -23,6 +23,7 @@ from rain.base.errors import RainError
 from rain.client.errors import CancelledError
 from rain.client.future import Future
 from rain.client.futures.options import Options
+from rain.common.errors import RainException
 from rain.common.surroundings import InitializerError
 
 if TYPE_CHECKING:
@@ -135,7 +136,11 @@ class Pool:
             self._check_usable()
             _at_work.add(self)
             self._waiting[future] = None
-            self._start_next()
+            try:
+                self._start_next()
+            except RainException:  # the session is closed
+                self._leave(future)
+                raise
         self._futures.send_many()
         return future
 
@@ -219,18 +224,28 @@ class Pool:
 
     def _done(self, future: PoolFuture[Any]) -> None:
         """In the thread of the connection, or of who cancels."""
+        error = None if future.cancelled() else future.failure
         with self._lock:
-            self._sent.pop(future, None)
-            self._waiting.pop(future, None)
-            if self.broken is None:
+            self._leave(future)
+            if error is not None and self._futures.is_closed:
+                self._drop(error)
+            elif self.broken is None:
                 self._start_next()
-            if not (self._sent or self._waiting):
-                _at_work.discard(self)
-        if future.cancelled():
-            return
-        error = future.failure
         if isinstance(error, InitializerError) and error.executor == self._key:
             self._break(error)
+
+    def _leave(self, future: PoolFuture[Any]) -> None:
+        self._sent.pop(future, None)
+        self._waiting.pop(future, None)
+        if not (self._sent or self._waiting):
+            _at_work.discard(self)
+
+    def _drop(self, error: BaseException) -> None:
+        """The client is closed: nobody will send what waits here."""
+        rest = list(self._waiting)
+        self._waiting.clear()
+        for future in rest:
+            future.note_failed(error)
 
     def _break(self, error: InitializerError) -> None:
         """The initializer has failed somewhere: the executor is of no use."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rain.client import Client, TaskException
+from rain.client import Client, ConnectionException, TaskException
 from tests.support.waiting import until_now
 
 pytestmark = pytest.mark.whole
@@ -131,8 +131,12 @@ def test_closing_the_client_ends_the_calls_of_its_executors() -> None:
         future = client.executor().submit(time.sleep, 60)
         held = client.executor(1)
         waiting = [held.submit(time.sleep, 60) for _ in range(3)]
-    for one in (future, *waiting):
-        assert one.exception(60) is not None
+    done, _ = concurrent.futures.wait([future, *waiting], 60)
+    assert len(done) == 4
+    for one in done:
+        assert isinstance(one.exception(), ConnectionException)
+    late = held.submit(pow, 2, 3), client.submit(pow, 2, 3)
+    assert len(concurrent.futures.wait(late, 60).done) == 2
 
 
 PROGRAM = """
