@@ -40,7 +40,7 @@ def checked_constraints(given: Mapping[str, object]) -> Constraints | None:
     known = (PIN, SPREAD, APART)
     for name in given:
         if name not in known:
-            raise ValueError(f"there is no constraint {name!r}; known are {', '.join(known)}")
+            raise ValueError(f"there is no constraint {name!r}; known: {', '.join(known)}")
     made = Constraints(_pins(given.get(PIN, ())), _group(given, SPREAD), _group(given, APART))
     return None if made == Constraints() else made
 

@@ -119,7 +119,7 @@ def _from_package(name: str) -> Factory:
     found = [point for point in entry_points(group=GROUP) if point.name == name]
     if not found:
         raise StartError(
-            f"there is no scheduler {name!r}; known are {', '.join(names())},"
+            f"there is no scheduler {name!r}; known: {', '.join(names())},"
             " and FILE.py:CLASS names one of your own"
         )
     try:

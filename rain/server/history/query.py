@@ -49,7 +49,7 @@ def parse(body: bytes) -> Query:
     surplus = sorted(given.keys() - {"id", "event_types", "session"})
     if surplus:
         raise RefusedError(
-            f"the query has the unknown part {surplus[0]!r}; known are id, event_types, session"
+            f"the query has the unknown part {surplus[0]!r}; known: id, event_types, session"
         )
     return Query(
         _number("id", given.get("id")),

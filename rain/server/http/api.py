@@ -53,7 +53,7 @@ class Asked:
         parts = dict(parse_qsl(query, keep_blank_values=True))
         for name in parts:
             if name not in known:
-                raise RefusedError(f"unknown part {name!r}; known are {', '.join(known)}")
+                raise RefusedError(f"unknown part {name!r}; known: {', '.join(known)}")
         return Asked(parts)
 
     def number(self, name: str, default: int | None = None, largest: int = _LARGEST) -> int:
