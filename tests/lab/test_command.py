@@ -92,7 +92,7 @@ def test_a_graph_that_was_exported_runs_as_the_graph_itself(tmp_path: Path) -> N
         (["fork1", "--cluster", "8"], "'8' is not a cluster: write GOVERNORSxCPUS"),
         (["fork1", "--cluster", "8x4:gpus=x"], "the cluster '8x4:gpus=x': the resource 'gpus'"),
         (["fork1", "--estimates", "exact,no"], "'no' is not one of exact, user"),
-        (["fork1", "--bandwidth", "0"], "a bandwidth is above 0"),
+        (["fork1", "--bandwidth", "0"], "a bandwidth must be above 0"),
         (["fork1", "--bandwidth", "fast"], "'fast' is not a list of numbers"),
         (["fork1", "--fast"], "No such option"),
         (["triplets", "--cluster", "8x2"], "needs cpus=4, which no governor of the cluster"),
