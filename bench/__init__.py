@@ -1,5 +1,5 @@
-"""Benchmarks: Rain beside its peers, and Rain's server alone.
+"""Benchmarks: Rain compared with its peers, and Rain's server alone.
 
-`python -m bench --help` says what there is. A benchmark is a program and never
-a test: nothing here decides whether the project is right, only how fast it is.
+`python -m bench --help` lists them. A benchmark is a program, not a test: it shows how fast the
+project is, not whether it is correct.
 """

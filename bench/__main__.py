@@ -16,11 +16,11 @@ MODULES = {
     "transfer": "bench.transfer",
     "prediction": "bench.prediction",
 }
-"""Where each command lives. A module is imported when its command is asked for, not before."""
+"""The module of each command, which is imported only when the command is used."""
 
 
 class Benchmarks(click.Group):
-    """The commands by name, in the order of their table."""
+    """The commands by name, in the order of the table."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(MODULES)
@@ -34,7 +34,7 @@ class Benchmarks(click.Group):
 
 @click.group(cls=Benchmarks)
 def main() -> None:
-    """Measure Rain: beside its peers, or alone."""
+    """Measure Rain: compared with its peers, or alone."""
 
 
 if __name__ == "__main__":

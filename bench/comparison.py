@@ -1,7 +1,7 @@
-"""What the benchmarks that compare Rain with its peers have in common: options, a run, its results.
+"""Shared code of the benchmarks that compare Rain with its peers: options, runs, results.
 
-The command of a comparison gets a `Comparison` instead of the options that all of them share, and
-its module has the function `measure`, which every system runs in a process of its own.
+The command of a comparison gets a `Comparison` instead of the common options. Its module has the
+function `measure`, which runs in a separate process for every system.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,12 +29,12 @@ from bench.turn import Options
 from bench.turns import Plan, choose_systems, measure_in_turns
 
 Run: TypeAlias = Callable[..., None]
-"""Takes a `Comparison`, and the options of its own by name."""
+"""A command that takes a `Comparison` and its own options by name."""
 
 
 @frozen
 class Comparison:
-    """Whom to measure, how often, and where the results go."""
+    """Which systems to measure, how often, and where the results go."""
 
     benchmark: str
     repeat: int
@@ -49,11 +49,11 @@ class Comparison:
         options: Options,
         quantities: Sequence[Quantity],
         *,
-        graphs: bool = False,  # only those whose tasks can need each other
-        limits: Sequence[System] = (),  # who runs beside the peers
+        graphs: bool = False,  # only systems with dependencies between tasks
+        limits: Sequence[System] = (),  # measured in addition to the peers
     ) -> Results:
         """Run `measure` of the benchmark's module on all systems, in turns."""
-        # What is under way goes where it does not get between the tables.
+        # Progress goes to stderr, separate from the tables.
         console = new_console(stderr=True)
         chosen = (*choose_systems(self.peers, console), *limits)
         systems = [system for system in chosen if system.graphs or not graphs]
@@ -71,7 +71,7 @@ class Comparison:
         more_sheets: Sequence[Sheet] = (),
         more_values: dict[str, object] | None = None,
     ) -> None:
-        """Show, write and draw the results; ClickException when a turn is missing from them."""
+        """Show, write and draw the results; ClickException if a turn has failed."""
         self.delivery.deliver(
             new_console(),
             self.benchmark,
@@ -89,14 +89,14 @@ class Comparison:
         if results.problems:
             turns = self.repeat * len(results.systems)
             raise click.ClickException(
-                f"{len(results.problems)} of {turns} turns went wrong, as was told above"
+                f"{len(results.problems)} of {turns} turns failed, see above"
             )
 
 
 def comparison_options(
     benchmark: str, *, repeat: int, peers: Mapping[str, System] = PEERS
 ) -> Callable[[Run], Callable[..., None]]:
-    """Gives a command a `Comparison`, made of the options that all comparisons have."""
+    """Adds the common options to a command, which gets them as a `Comparison`."""
     known = peers
 
     def decorate(run: Run) -> Callable[..., None]:
@@ -127,12 +127,12 @@ def comparison_options(
                 default=900,
                 show_default=True,
                 metavar="SECONDS",
-                help="A system that shows no new figure for so long is ended and reported.",
+                help="End and report a system that shows no new figure for this long.",
             ),
             click.option(
                 "--cpus", type=click.IntRange(min=1), default=2, show_default=True, help="Workers."
             ),
-            names_option("--peers", known, explained="Whom to compare with; empty for nobody."),
+            names_option("--peers", known, explained="Peers to compare with; may be empty."),
             repeat_option(repeat),
         ):
             command = option(command)

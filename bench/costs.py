@@ -1,11 +1,11 @@
-"""What a task costs the server: so many at a time, on so many governors, compared round by round.
+"""The server's cost per task, by the number of tasks and of governors, compared round by round.
 
-A machine may be twice as fast in one second as in the next. So nothing is compared that was not
-measured close together: each round measures one size after the other, in short turns, and in such a
-turn all numbers of governors take turns themselves, ten times in a second. The round says how much
-more the one took than the other; every second one goes the other way round, so that a machine that
-gets slower tells nothing against those who come last. What counts is the median of these ratios
-over all rounds. The times themselves are those of the moment.
+A machine may be twice as fast in one second as in the next. So only measurements that were made
+close together are compared: each round measures one size after the other in short turns, and within
+a turn all numbers of governors alternate ten times per second. Each round gives the ratios of the
+costs. Every second round runs in reverse order, so that a machine that slows down does not penalise
+those measured last. The result is the median of the ratios over all rounds. The absolute times
+depend on the moment.
 """
 
 from collections.abc import Sequence
@@ -24,15 +24,15 @@ from bench.summary import middle_of
 from rain.client import Client
 
 TURN_TASKS = 20_000
-"""So many tasks at least on each cluster in one turn: less would measure single moments."""
+"""The fewest tasks on each cluster in one turn; fewer would measure single moments."""
 
 PIECE_TASKS = 4_000
-"""So many of them, or one session, on one cluster before it is another one's turn: some 50 ms."""
+"""Tasks, or one session, on one cluster before the next cluster's turn: about 50 ms."""
 
 
 @frozen
 class Cost:
-    """What one size costs on one number of governors."""
+    """The cost of one size on one number of governors."""
 
     governors: int
     tasks: int
@@ -44,7 +44,7 @@ class Cost:
 
     @property
     def microseconds(self) -> list[float]:
-        """Of the server's CPU time for a task, one figure for each turn."""
+        """The server's CPU time per task, one figure for each turn."""
         return [turn.microseconds_per_task for turn in self.turns]
 
     @property
@@ -54,18 +54,18 @@ class Cost:
 
 @frozen
 class Place:
-    """A cluster with so many governors, whose server is watched."""
+    """A cluster whose server is measured."""
 
     governors: int
     client: Client
     server: Daemon
-    idle_share: float  # of a cpu that the server uses when nothing is asked of it
+    idle_share: float  # of a cpu that the idle server uses
 
 
 def costs_of(
     sizes: Sequence[int], governors: Sequence[int], repeat: int, console: Console
 ) -> list[Cost]:
-    """Merges of all sizes on all clusters, in rounds."""
+    """Measures merges of all sizes on all clusters, in rounds."""
     with ExitStack() as stack:
         clusters = [stack.enter_context(zero_cluster(count)) for count in governors]
         idle = idle_shares([cluster.server for cluster in clusters])
@@ -85,10 +85,10 @@ def costs_of(
 
 
 def _turns(shape: Shape, places: Sequence[Place]) -> list[Sample]:
-    """The shape on all of these, by turns; every second time the other way round.
+    """Runs the shape on all clusters in turns; every second time in reverse order.
 
-    Sessions end behind the client's back, so the servers are watched until all are quiet. What idle
-    governors cost while others have their turn is not counted.
+    Sessions end in the background, so the servers are measured until all are quiet. The cost of
+    idle governors during the turns of others is not counted.
     """
     servers = [place.server for place in places]
     before, begun = quiet_cpu_seconds(servers), perf_counter()
@@ -111,30 +111,30 @@ def _turns(shape: Shape, places: Sequence[Place]) -> list[Sample]:
 
 
 def pieces_of(tasks: int) -> list[int]:
-    """How many sessions of so many tasks follow each other in each piece of a turn."""
+    """The number of consecutive sessions of this size in each piece of a turn."""
     sessions, most = -(-TURN_TASKS // tasks), max(PIECE_TASKS // tasks, 1)
     return [min(most, sessions - start) for start in range(0, sessions, most)]
 
 
 def ratios(cost: Cost, other: Cost) -> list[float]:
-    """How many times as much a task cost as under the other conditions, in each round."""
+    """The ratio of the costs per task of two conditions, in each round."""
     return [one / two for one, two in zip(cost.microseconds, other.microseconds, strict=True)]
 
 
 def fewest_governors(cost: Cost, costs: Sequence[Cost]) -> Cost:
-    """The same tasks on the fewest governors."""
+    """The cost of the same tasks on the fewest governors."""
     same = [other for other in costs if other.tasks == cost.tasks]
     return min(same, key=lambda other: other.governors)
 
 
 def fewest_tasks(cost: Cost, costs: Sequence[Cost]) -> Cost:
-    """The fewest tasks on the same governors."""
+    """The cost of the fewest tasks on the same governors."""
     same = [other for other in costs if other.governors == cost.governors]
     return min(same, key=lambda other: other.tasks)
 
 
 def _compared(cost: Cost, other: Cost) -> str:
-    """The median of the rounds, and the middle half of them."""
+    """The median of the rounds and their interquartile range."""
     if cost is other:
         return ""
     return middle_of([ratio - 1 for ratio in ratios(cost, other)])
@@ -166,15 +166,15 @@ def costs_sheet(costs: Sequence[Cost]) -> Sheet:
             )
             for cost in costs
         ),
-        caption="Zero governors; CPU of the server's process, the end of the session included, the"
-        " signs of life of idle governors not."
-        " Compared within each round: the median of the rounds, and the middle half of them.",
+        caption="Zero governors; CPU of the server's process, with the end of the session, without"
+        " the heartbeats of idle governors."
+        " Compared within each round: the median of the rounds and their interquartile range.",
         words=0,
     )
 
 
 def curves(costs: Sequence[Cost]) -> dict[str, list[tuple[float, float]]]:
-    """Microseconds by the number of tasks, a line for each number of governors."""
+    """Microseconds per number of tasks, one curve for each number of governors."""
     found: dict[str, list[tuple[float, float]]] = {}
     for cost in costs:
         name = f"{cost.governors} governor{'s' if cost.governors > 1 else ''}"

@@ -1,9 +1,9 @@
 """`python -m bench feel`: times that a user notices, on a cluster of real processes.
 
-How long twenty governors that start together take until all are ready, and what one of them uses of
-a cpu; how soon a fresh executor is ready; how soon the next task has run when the ones before were
-stopped, which costs their executors; and how soon a closed session is gone from every governor, as
-another client sees it. Modules are compiled before, as they are in an installed Rain.
+The time until twenty governors that start together are ready, and the CPU time of one of them; the
+time until a fresh executor is ready; the time until the next task has run after the previous tasks
+were stopped, which kills their executors; and the time until a closed session is gone from every
+governor, as seen by another client. Modules are compiled before, as in an installed Rain.
 """
 
 import os
@@ -35,7 +35,7 @@ CPUS = 2
 
 @frozen
 class Feeling:
-    """What was measured, how long it may take, and how long it took in each round."""
+    """A measurement with its limit and the seconds of each round."""
 
     name: str
     limit: float
@@ -47,7 +47,7 @@ class Feeling:
 
     @property
     def is_good(self) -> bool:
-        """Whether every round was quick enough."""
+        """Whether every round was within the limit."""
         return self.summary.high <= self.limit
 
 
@@ -76,7 +76,7 @@ def _start_of_one() -> float:
 
 
 def _start_executor() -> float:
-    """Until it has said that it is there; it ends with its governor's side of the socket."""
+    """Seconds until an executor has registered; it ends when its socket is closed."""
     with TemporaryDirectory(prefix="rain-bench-") as folder:
         start = perf_counter()
         started = start_executor(1, Places(Path(folder), Path(folder), Path(folder)))
@@ -97,7 +97,7 @@ def _until_running(session: Session, started: list[Task]) -> None:
 
 
 def _next_task_after_a_kill(client: Client) -> float:
-    """All executors are busy and are killed; a task after them needs a new one."""
+    """All executors are busy and get killed; the next task needs a new one."""
     killed = client.new_session("killed")
     with killed.bind_only():
         _until_running(killed, [_busy() for _ in range(CPUS)])
@@ -111,7 +111,7 @@ def _next_task_after_a_kill(client: Client) -> float:
 
 
 def _closed_everywhere(client: Client, watcher: Client) -> float:
-    """The session has a task that runs and data that is kept."""
+    """Closes a session with a running task and kept data."""
     session = client.new_session("closed")
     with session.bind_only():
         kept = tasks.Concat([blob(bytes(100_000))])
@@ -135,7 +135,7 @@ def measure_all(repeat: int, console: Console) -> list[Feeling]:
         with console.status(name):
             return Feeling(name, limit, tuple(once() for _ in range(repeat)))
 
-    _start_governors()  # so that Python has compiled all that they import
+    _start_governors()  # compiles all modules that they import
     _start_executor()
     feelings = [
         measured(f"{GOVERNORS} governors are ready", 4.0, _start_governors),
@@ -164,9 +164,9 @@ def measure_all(repeat: int, console: Console) -> list[Feeling]:
 
 @contextmanager
 def as_installed(folder: Path) -> Generator[None]:
-    """Modules are compiled only once, whatever the environment says: so it is where Rain is used.
+    """Makes Python cache compiled modules, regardless of the environment, as in an installed Rain.
 
-    From a checkout that may not be written to, a third of a start would be compiling.
+    In a read-only checkout a third of a start would be compiling.
     """
     before = dict(os.environ)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -196,7 +196,7 @@ def feel_sheet(feelings: list[Feeling]) -> Sheet:
 
 
 def feel_values(feelings: list[Feeling]) -> dict[str, object]:
-    """Everything that the table was made of, for `--json`."""
+    """All values of the table, for `--json`."""
     return {
         feeling.name: {
             "limit": feeling.limit,
@@ -212,7 +212,7 @@ def feel_values(feelings: list[Feeling]) -> dict[str, object]:
 @repeat_option(5)
 @delivery_options
 def command(repeat: int, json_file: Path | None, markdown: bool) -> None:
-    """Times that a user notices: starts, a kill, a close."""
+    """Measure times that a user notices: starts, a kill, a close."""
     console = new_console()
     with TemporaryDirectory(prefix="rain-bench-") as folder, as_installed(Path(folder)):
         feelings = measure_all(repeat, console)

@@ -1,7 +1,7 @@
-"""What the tasks of the shapes compute, the same for every system.
+"""The functions of the tasks, the same for every system.
 
-Worker processes of all systems import this module by name: a turn puts the top of the checkout into
-`PYTHONPATH`, so that no system has to ship code.
+Worker processes of all systems import this module by name: a turn adds the checkout to
+`PYTHONPATH`, so that no system has to send code.
 """
 
 import time
@@ -29,9 +29,9 @@ def total(*numbers: int) -> int:
 
 
 def busy(microseconds: int, *before: int) -> int:
-    """Computes for so long, and counts the steps.
+    """Computes for a time and counts the steps.
 
-    The time is the thread's own, so that a preempted task still does all of its work.
+    It is the CPU time of the thread, so that a preempted task still does all of its work.
     """
     end = time.thread_time_ns() + microseconds * 1000
     while time.thread_time_ns() < end:
@@ -45,7 +45,7 @@ def sleep(microseconds: int) -> int:
 
 
 def block(first: int, size: int) -> Numbers:
-    """A square of numbers that count up."""
+    """A square array of ascending numbers."""
     return np.arange(first, first + size * size, dtype=np.int64).reshape(size, size)
 
 
@@ -58,7 +58,7 @@ def sum_of(numbers: Numbers) -> int:
 
 
 def table(first: int, rows: int, keys: int) -> Numbers:
-    """Two columns: keys that come in turns, and values that count up."""
+    """Two columns: cycling keys and ascending values."""
     values = np.arange(first, first + rows, dtype=np.int64)
     return np.stack([values % keys, values])
 
@@ -76,12 +76,12 @@ def sum_arrays(*arrays: Numbers) -> Numbers:
 
 
 def part(parts: int, number: int, rows: Numbers) -> Numbers:
-    """The rows whose value belongs to one of so many parts."""
+    """The rows whose value belongs to part `number` of `parts`."""
     return rows[:, rows[1] % parts == number]
 
 
 def count_matches(lefts: int, *parts: Numbers) -> int:
-    """How many values the first so many tables share with the others."""
+    """How many values the first `lefts` tables share with the others."""
     left = np.concatenate([one[1] for one in parts[:lefts]])
     right = np.concatenate([one[1] for one in parts[lefts:]])
     return len(np.intersect1d(left, right))
@@ -107,7 +107,7 @@ def count_all(counted: dict[str, int]) -> int:
 
 
 class Function(Enum):
-    """The functions by the names that shapes know them by."""
+    """The functions that shapes use, by name."""
 
     INC = "inc"
     ADD = "add"

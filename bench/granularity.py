@@ -1,8 +1,8 @@
-"""`python -m bench granularity`: how short tasks may be before a system is busier than its tasks.
+"""`python -m bench granularity`: how short tasks may be until the overhead dominates.
 
-For each pattern of rows the length of the tasks is searched at which the cpus spend half of their
-time in tasks: the minimum effective task granularity at 50 % efficiency. Beside that, whole
-pipelines as people write them are timed.
+For each pattern of rows it searches the task length at which the cpus spend half of their time in
+tasks: the minimum effective task granularity at 50 % efficiency. It also times whole, realistic
+pipelines.
 """
 
 import os
@@ -24,21 +24,21 @@ from bench.searching import Search
 from bench.shapes import Shape, merge_slow
 from bench.turn import Figure, Options, timed
 
-START = 1000  # microseconds: where the first search begins; the next begin where that has ended
-WORK_SECONDS = 1.0  # so much work of each cpu is enough to see how long tasks do
+START = 1000  # microseconds: start of the first search; others start at the last result
+WORK_SECONDS = 1.0  # seconds of work for each cpu in one run
 LEAST_ROWS = 5
 ELSEWHERE = "cpus that others had"
 NOTEWORTHY = 0.05  # of the cpus
 
 
 def rows_of(width: int, steps: int, microseconds: int, cpus: int) -> int:
-    """How many rows one run has: all of them, as long as they are not more work than needed."""
+    """The number of rows of one run: all of them, or fewer if that is enough work."""
     enough = round(WORK_SECONDS * cpus * 1e6 / (width * microseconds))
     return min(steps, max(LEAST_ROWS, enough))
 
 
 def efficiency(shape: Shape, microseconds: int, cpus: float, seconds: float) -> float:
-    """Which part of the cpus' time was spent in tasks."""
+    """The fraction of the cpus' time that was spent in tasks."""
     return 0.0 if not cpus else shape.task_count * microseconds / 1e6 / (cpus * seconds)
 
 
@@ -47,7 +47,7 @@ def granularity_name(pattern: str) -> str:
 
 
 def whole_shapes(parts: int) -> tuple[Shape, ...]:
-    """What is timed as a whole."""
+    """The shapes that are timed as a whole."""
     return (merge_slow(parts * 20, 1000), *pipelines(parts))
 
 
@@ -62,7 +62,7 @@ def quantities(patterns: Sequence[str], parts: int) -> list[Quantity]:
 
 
 def look(runner: Runner, pattern: str, microseconds: int, options: Options) -> tuple[float, float]:
-    """How efficient tasks of one length are, and how many cpus others have had meanwhile."""
+    """The efficiency of tasks of one length, and the cpus that other programs used meanwhile."""
     cpus, width = options["cpus"], options["width"]
     count = rows_of(width, options["steps"], microseconds, cpus)
     shape = rows(pattern, width, count, microseconds)
@@ -92,7 +92,7 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
 
 
 @click.command(name="granularity")
-@names_option("--patterns", PATTERNS, explained="Which tasks of the row before a task reads.")
+@names_option("--patterns", PATTERNS, explained="Which tasks of the previous row a task reads.")
 @click.option(
     "--width", type=click.IntRange(min=2), default=8, show_default=True, help="Tasks in a row."
 )
@@ -102,13 +102,13 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
     type=click.IntRange(min=4),
     default=32,
     show_default=True,
-    help="Into how many parts the pipelines cut their data.",
+    help="The number of parts into which the pipelines split their data.",
 )
 @comparison_options("granularity", repeat=3)
 def command(
     comparison: Comparison, patterns: tuple[str, ...], width: int, steps: int, parts: int
 ) -> None:
-    """How short tasks may be, and how long whole pipelines take."""
+    """Measure how short tasks may be, and how long whole pipelines take."""
     results = comparison.measure(
         {"patterns": patterns, "width": width, "steps": steps, "parts": parts},
         quantities(patterns, parts),
@@ -123,14 +123,14 @@ def command(
                 curves(results.details, patterns[0]),
                 file=file,
                 across="length of a task, ms",
-                upwards=f"part of the cpus' time in tasks, {patterns[0]}",
+                upwards=f"fraction of the cpus' time in tasks, {patterns[0]}",
             )
 
     comparison.deliver(f"Tasks in rows of {width}, and pipelines", results, draw)
 
 
 def told_of_others(results: Results) -> str:
-    """A line, when other programs had a part of the machine that is worth to be known."""
+    """A line of text if other programs used a noteworthy part of the machine."""
     had = [
         cpus
         for by_name in results.details.values()
@@ -140,15 +140,15 @@ def told_of_others(results: Results) -> str:
     if not had or mean(had) < NOTEWORTHY:
         return ""
     return (
-        f"Other programs had {mean(had):.2f} cpus of this machine meanwhile. What they took is not"
-        " counted, so a system that waits much looks better here than on a machine of its own."
+        f"Other programs used {mean(had):.2f} cpus of this machine meanwhile. Their time is not"
+        " counted, so a system that waits a lot looks better here than on an idle machine."
     )
 
 
 def curves(
     details: dict[str, dict[str, list[object]]], pattern: str
 ) -> dict[str, list[tuple[float, float]]]:
-    """Milliseconds and efficiency of every system, over all turns, from short to long."""
+    """Milliseconds and efficiency of every system, over all turns, sorted by length."""
     found: dict[str, list[tuple[float, float]]] = {}
     for system, by_name in details.items():
         points: list[tuple[float, float]] = []

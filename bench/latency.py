@@ -1,6 +1,6 @@
-"""`python -m bench latency`: how soon the result of one task is there.
+"""`python -m bench latency`: the time from a submission to the result of one task.
 
-Beside the peers it shows what a plain pipe to one child process takes: no system of processes can
+In addition to the peers it measures a plain pipe to one child process: no system of processes can
 be faster.
 """
 
@@ -32,14 +32,14 @@ PERCENTILES = (50, 90, 99)
 
 
 def percentile(samples: Sequence[float], which: int) -> float:
-    """The value that so many per cent of the samples do not exceed."""
+    """The value that `which` per cent of the samples do not exceed."""
     if len(samples) == 1:
         return samples[0]
     return quantiles(samples, n=100, method="inclusive")[which - 1]
 
 
 def call_often(call: CallOnce, rounds: int) -> list[float]:
-    """The seconds of each of so many calls, one after the other."""
+    """The seconds of each of `rounds` sequential calls."""
     samples: list[float] = []
     for number in range(rounds):
         start = perf_counter()
@@ -53,7 +53,7 @@ def call_often(call: CallOnce, rounds: int) -> list[float]:
 def client(
     name: str, address: str, rounds: int, begin: "Barrier", results: "Connection[Any, Any]"
 ) -> None:
-    """One program of several that use the same cluster."""
+    """One of several client programs of the same cluster."""
     with SYSTEMS[name].connected(address) as runner, runner.calling() as call:
         call_often(call, WARM_UP_CALLS)
         begin.wait(START_LIMIT_SECONDS)
@@ -63,13 +63,13 @@ def client(
 
 
 def _end(process: "SpawnProcess") -> None:
-    """A client that is still there when the others have failed would only say that, too."""
+    """Kills a client that still runs after another one has failed."""
     process.kill()
     process.join()
 
 
 def several(system: System, address: str, clients: int, rounds: int) -> tuple[float, list[float]]:
-    """The seconds until all clients are done, and those of all calls."""
+    """The seconds until all clients are done, and the seconds of each call."""
     context = multiprocessing.get_context("spawn")
     begin = context.Barrier(clients)
     with ExitStack() as stack:
@@ -84,7 +84,7 @@ def several(system: System, address: str, clients: int, rounds: int) -> tuple[fl
             stack.callback(ours.close)
             process.start()
             stack.callback(_end, process)
-            theirs.close()  # so that the end of the process is the end of the pipe
+            theirs.close()  # so that the pipe ends with the process
         seconds: list[float] = []
         samples: list[float] = []
         for ours, _ in pipes:
@@ -132,7 +132,7 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
     type=click.IntRange(min=2),
     default=1000,
     show_default=True,
-    help="How many tasks each client runs, one after the other.",
+    help="The number of sequential tasks of each client.",
 )
 @click.option("--clients", type=click.IntRange(min=2), default=4, show_default=True)
 @click.option(
@@ -140,7 +140,7 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
 )
 @comparison_options("latency", repeat=3)
 def command(comparison: Comparison, rounds: int, clients: int, links: int) -> None:
-    """How soon the result of one task is there."""
+    """Measure the time to the result of one task."""
     results = comparison.measure(
         {"rounds": rounds, "clients": clients, "links": links},
         quantities(rounds, clients, links),

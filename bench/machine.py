@@ -1,4 +1,4 @@
-"""What the measurements were made on: a figure without it says little."""
+"""Describes the machine of the measurements."""
 
 import os
 import platform
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def processor_name(cpuinfo: str) -> str:
-    """The model name in the text of /proc/cpuinfo, else what the platform says."""
+    """The model name in /proc/cpuinfo, or else the name from `platform`."""
     for line in cpuinfo.splitlines():
         name, _, value = line.partition(":")
         if name.strip() == "model name":
@@ -18,13 +18,13 @@ def processor_name(cpuinfo: str) -> str:
 
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
-    """The versions of those that are installed."""
+    """The versions of the installed distributions."""
     found: dict[str, str] = {}
     for name in distributions:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
-            continue  # a peer that nobody asked for
+            continue  # not installed
     return found
 
 

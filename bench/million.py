@@ -1,9 +1,9 @@
-"""A million tasks, and a thousand at a time in the same seconds: whether they cost the same.
+"""Compares the cost per task of a million tasks with that of a thousand at a time.
 
-A million take so long that the machine may have another speed at their end than at their beginning,
-and another one again when fewer are measured. So they are measured together, on two clusters that
-take turns of a tenth of a second: the server of the million is stopped while the other one has its
-turn. Each round says how much more the one took than the other.
+A million tasks take so long that the speed of the machine may change meanwhile, and again before
+smaller sizes are measured. So both are measured together, on two clusters that alternate every
+tenth of a second: the server of the million is stopped during the turns of the other. Each round
+gives the ratio of the costs.
 """
 
 import signal
@@ -32,7 +32,7 @@ SLICE_SECONDS = 0.1
 
 @frozen
 class Round:
-    """Microseconds of CPU for each task."""
+    """Microseconds of CPU per task."""
 
     many: float
     few: float
@@ -49,7 +49,7 @@ class Place:
 
 
 def million_beside_few(repeat: int, console: Console) -> list[Round]:
-    """So many rounds."""
+    """Measures `repeat` rounds."""
     with ExitStack() as stack:
         large, small = [_place(stack) for _ in range(2)]
         for place in (large, small):
@@ -89,7 +89,7 @@ def _finish(session: Session) -> None:
 
 
 def _goes_on(finished: Future[None]) -> bool:
-    """After one turn of the million; whatever has gone wrong there is raised here."""
+    """Runs one turn of the million; raises its errors; returns whether it goes on."""
     try:
         finished.result(SLICE_SECONDS)
     except NotYet:
@@ -98,7 +98,7 @@ def _goes_on(finished: Future[None]) -> bool:
 
 
 def _slice(client: Client) -> int:
-    """One turn of a thousand tasks at a time; how many sessions they were."""
+    """Runs one turn of a thousand tasks at a time; returns the number of sessions."""
     start, sessions = perf_counter(), 0
     while perf_counter() - start < SLICE_SECONDS:
         run(merge(FEW), client, 1)
@@ -117,7 +117,7 @@ def _stopped(server: Daemon) -> Generator[None]:
 
 def million_sheet(rounds: Sequence[Round]) -> Sheet:
     return Sheet(
-        title="A million tasks, and a thousand at a time in the same seconds",
+        title="A million tasks, and a thousand at a time, measured together",
         columns=("tasks", "CPU a task, median", "least", f"to {FEW + 1:,} tasks"),
         rows=(
             _row(FEW, [each.few for each in rounds], ""),
@@ -138,5 +138,5 @@ def _row(tasks: int, microseconds: Sequence[float], compared: str) -> tuple[str,
 
 
 def million_values(rounds: Sequence[Round]) -> list[dict[str, float]]:
-    """Everything that the table was made of, for `--json`: microseconds of CPU for each task."""
+    """All values of the table, for `--json`: microseconds of CPU per task."""
     return [{"of_a_million": each.many, "of_a_thousand": each.few} for each in rounds]

@@ -1,4 +1,4 @@
-"""What all commands have in common: options, and the way in which results leave.
+"""Shared code of all commands: options, and the output of results.
 
 A command is a module with a click command named `command`; `bench/__main__.py` names the module.
 """
@@ -21,14 +21,14 @@ WRITABLE = click.Path(path_type=Path, dir_okay=False, writable=True)
 
 
 def new_console(*, stderr: bool = False) -> Console:
-    """Tables that go into a file are not squeezed."""
+    """A console that does not shrink tables when its output is not a terminal."""
     console = Console(stderr=stderr)
     return console if console.is_terminal else Console(stderr=stderr, width=160)
 
 
 @frozen
 class Delivery:
-    """Where results go: always to the console, and to a file when one was named."""
+    """Where results go: always to the console, and to a file if one is given."""
 
     json_file: Path | None
     markdown: bool
@@ -41,7 +41,7 @@ class Delivery:
         values: dict[str, object],
         distributions: Iterable[str],
     ) -> None:
-        """Show the tables; write everything that they were made of."""
+        """Show the tables and write their values."""
         for sheet in sheets:
             if self.markdown:
                 print(f"\n{sheet.markdown()}")
@@ -58,7 +58,7 @@ def delivery_options(command: F) -> F:
         "--json", "json_file", type=WRITABLE, help="Write all measurements to this file."
     )(command)
     return click.option(
-        "--markdown", is_flag=True, help="Print the tables as docs/performance.md has them."
+        "--markdown", is_flag=True, help="Print the tables in the form of docs/performance.md."
     )(command)
 
 
@@ -73,13 +73,13 @@ def repeat_option(default: int) -> Callable[[F], F]:
 
 
 def read_numbers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
-    """Numbers of at least 1 with commas between them."""
+    """Parses numbers of at least 1, separated by commas."""
     try:
         numbers = tuple(int(number) for number in value.split(","))
     except ValueError as error:
-        raise click.BadParameter(f"{value!r} is no list of numbers", ctx, param) from error
+        raise click.BadParameter(f"{value!r} is not a list of numbers", ctx, param) from error
     if min(numbers) < 1:
-        raise click.BadParameter("each is at least 1", ctx, param)
+        raise click.BadParameter("each must be at least 1", ctx, param)
     return numbers
 
 
@@ -90,14 +90,14 @@ def numbers_option(*names: str, default: str, explained: str) -> Callable[[F], F
 
 
 def names_option(name: str, known: Iterable[str], *, explained: str) -> Callable[[F], F]:
-    """Some of the names that are known, with commas between them; all of them by default."""
+    """An option for some of the known names, separated by commas; default all."""
     names = tuple(known)
 
     def read(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
         chosen = tuple(one.strip() for one in value.split(",") if one.strip())
         for one in chosen:
             if one not in names:
-                raise click.BadParameter(f"{one!r} is none of {', '.join(names)}", ctx, param)
+                raise click.BadParameter(f"{one!r} is not one of {', '.join(names)}", ctx, param)
         return chosen
 
     return click.option(

@@ -1,4 +1,4 @@
-"""`python -m bench overhead`: what a task costs, on ours and on the peers, in turns."""
+"""`python -m bench overhead`: the overhead of a task in Rain and its peers, in turns."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ LONGEST_CHAIN = 1000
 
 
 def overhead_shapes(sizes: Sequence[int]) -> list[tuple[Quantity, Shape]]:
-    """Independent tasks of every size; the other shapes need only one to show what they cost."""
+    """Independent tasks of every size, and the other shapes of one size."""
     fewest = min(sizes)
     shapes = [
         *(independent(size) for size in sizes),
@@ -48,7 +48,7 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
 
 @click.command(name="overhead")
 @numbers_option(
-    "--sizes", default="10000,100000", explained="Numbers of tasks; peers are slow at large ones."
+    "--sizes", default="10000,100000", explained="Numbers of tasks; peers are slow with large ones."
 )
 @click.option("--profile", "profiled", is_flag=True, help="Show where our microseconds go.")
 @click.option(
@@ -58,7 +58,7 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
 def command(
     comparison: Comparison, sizes: tuple[int, ...], profiled: bool, stacks_file: Path | None
 ) -> None:
-    """What a tiny task costs, in five shapes."""
+    """Measure the overhead of a tiny task, in five shapes."""
     quantities = [quantity for quantity, _ in overhead_shapes(sizes)]
     results = comparison.measure({"sizes": sizes}, quantities)
     profiles: list[tuple[Sheet, dict[str, object]]] = []

@@ -1,7 +1,7 @@
-"""Graphs of rows: each task of a row reads tasks of the row before, by a pattern.
+"""Graphs of rows: each task of a row reads tasks of the previous row, by a pattern.
 
-The patterns are those by which runtimes of tasks are usually compared. Every task computes for the
-same time, so that the pattern and that time say everything.
+These are the usual patterns for comparing task runtimes. Every task computes for the same time, so
+that the pattern and that time describe the graph.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from bench.functions import Function
 from bench.shapes import Call, Layer, Shape
 
-REACH = 5  # how many tasks of the row before `spread` and `nearest` read
+REACH = 5  # how many tasks of the previous row `spread` and `nearest` read
 
 
 def _stencil(width: int, step: int, column: int) -> list[int]:
@@ -21,7 +21,7 @@ def _nearest(width: int, step: int, column: int) -> list[int]:
 
 
 def _fft(width: int, step: int, column: int) -> list[int]:
-    """A butterfly, whose wings are twice as wide with every step."""
+    """A butterfly whose distance doubles with every step."""
     levels = max(1, (width - 1).bit_length())
     wing = 2 ** ((step - 1) % levels)
     return [column - wing, column, column + wing]
@@ -32,7 +32,7 @@ def _all_to_all(width: int, step: int, column: int) -> list[int]:
 
 
 def _spread(width: int, step: int, column: int) -> list[int]:
-    """Some that lie far apart, and others with every step."""
+    """Tasks that are far apart, and different ones in every step."""
     return [(column + i * width // REACH + (step - 1 if i else 0)) % width for i in range(REACH)]
 
 
@@ -46,13 +46,13 @@ PATTERNS: dict[str, Callable[[int, int, int], list[int]]] = {
 
 
 def needs(pattern: str, width: int, step: int, column: int) -> tuple[int, ...]:
-    """The columns of the row before that a task reads; what is outside of the row is left out."""
+    """The columns of the previous row that a task reads, without columns outside of the row."""
     columns = PATTERNS[pattern](width, step, column)
     return tuple(sorted({one for one in columns if 0 <= one < width}))
 
 
 def rows(pattern: str, width: int, steps: int, microseconds: int) -> Shape:
-    """So many rows of so many tasks, each of which computes for so long."""
+    """`steps` rows of `width` tasks, each of which computes for `microseconds`."""
     layers = [Layer(Function.BUSY, (Call(numbers=(microseconds,)),) * width)]
     for step in range(1, steps):
         before = (step - 1) * width

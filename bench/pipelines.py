@@ -1,6 +1,6 @@
-"""Work as people write it: arrays, tables and bags that are cut into parts.
+"""Realistic pipelines: arrays, tables and bags that are split into parts.
 
-All numbers are whole, so that every pipeline has one exact answer.
+All numbers are integers, so that every pipeline has one exact answer.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ FAN_IN = 8  # how many parts are merged at a time
 
 
 class _Drawing:
-    """Collects layers, and gives the numbers of their calls."""
+    """Collects layers and numbers their calls."""
 
     def __init__(self) -> None:
         self.layers: list[Layer] = []
@@ -57,7 +57,7 @@ def transpose_sum(blocks: int, size: int) -> Shape:
 
 
 def groupby(parts: int, rows: int, keys: int = 100) -> Shape:
-    """The sums of a table's values by key: every part alone, then all together."""
+    """The sums of a table's values by key: first in each part, then over all parts."""
     drawing = _Drawing()
     tables = drawing.layer(Function.TABLE, [Call((i * rows, rows, keys)) for i in range(parts)])
     sums = drawing.layer(Function.GROUP_SUMS, [Call((keys,), (one,)) for one in tables])
@@ -68,7 +68,7 @@ def groupby(parts: int, rows: int, keys: int = 100) -> Shape:
 
 
 def join(parts: int, rows: int) -> Shape:
-    """Two tables are shuffled by value, and matched part by part."""
+    """Two tables are shuffled by value and matched part by part."""
     drawing = _Drawing()
     made = [
         drawing.layer(Function.TABLE, [Call((i * rows, rows, 100)) for i in range(parts)])
@@ -85,7 +85,7 @@ def join(parts: int, rows: int) -> Shape:
 
 
 def bag(parts: int, count: int, distinct: int = 50) -> Shape:
-    """Words are counted part by part, and the counts are merged."""
+    """Words are counted in each part, and the counts are merged."""
     drawing = _Drawing()
     texts = drawing.layer(
         Function.WORDS, [Call((i * count, count, distinct)) for i in range(parts)]
@@ -97,7 +97,7 @@ def bag(parts: int, count: int, distinct: int = 50) -> Shape:
 
 
 def pipelines(parts: int) -> tuple[Shape, ...]:
-    """All of them, with parts of the size that fits into a cache."""
+    """All pipelines, with parts that fit into a cache."""
     return (
         transpose_sum(max(2, round(parts**0.5)), 128),
         groupby(parts, 20_000),

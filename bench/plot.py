@@ -1,6 +1,6 @@
-"""Draws what was measured.
+"""Draws the measurements.
 
-matplotlib comes with the extra `bench`; it is imported only when a plot is asked for.
+matplotlib is part of the extra `bench`; it is imported only for plots.
 """
 
 from collections.abc import Sequence
@@ -37,13 +37,13 @@ class _FigureModule(Protocol):
 
 
 def require_matplotlib() -> None:
-    """Say what to install, before anything is measured in vain."""
+    """Checks that matplotlib is installed, before anything is measured."""
     if find_spec("matplotlib") is None:
         raise click.ClickException("matplotlib is not installed: pip install '.[bench]'")
 
 
 def heights(results: Results) -> dict[str, list[float]]:
-    """Milliseconds a task, by system and in the order of the quantities; 0 where there are none."""
+    """Milliseconds per task, by system, in the order of the quantities; 0 if missing."""
     found: dict[str, list[float]] = {}
     for system in results.systems:
         summaries = [(one, results.summary(system, one)) for one in results.quantities]
@@ -61,7 +61,7 @@ def new_axes(size: tuple[float, float] = (8, 4.5)) -> tuple[_Figure, _Axes]:
 
 
 def draw_bars(results: Results, file: Path) -> None:
-    """One group of bars for each quantity; the file's ending says in which format."""
+    """Draws one group of bars for each quantity; the file's suffix selects the format."""
     figure, axes = new_axes()
     width = 0.8 / len(results.systems)
     for number, (system, values) in enumerate(heights(results).items()):
@@ -83,7 +83,7 @@ def draw_lines(
     across: str,
     upwards: str,
 ) -> None:
-    """One line of points for each name, over a logarithmic axis."""
+    """Draws one line for each name over a logarithmic axis."""
     figure, axes = new_axes()
     for name, points in lines.items():
         axes.plot([x for x, _ in points], [y for _, y in points], "o-", label=name)

@@ -1,11 +1,10 @@
-"""`python -m bench prediction`: how far the lab is off, against real runs.
+"""`python -m bench prediction`: the error of the lab's predictions for real runs.
 
 Every graph runs on a real cluster of this machine with `rain server --record`. The lab then reads
-the recording and simulates the same run: that is the first error. From the same recording it also
-says how long the graph would take on another cluster, where it then really runs: the second error.
-
-The tasks sleep, so that more of them run at once than this machine has cpus; the data objects are
-real and really move.
+the recording and simulates the same run: this gives the first error. From the same recording it
+also predicts the time on another cluster, where the graph then really runs: the second error. The
+tasks sleep, so that more of them can run at once than this machine has cpus; the data objects are
+real and are really transferred.
 """
 
 import time
@@ -29,7 +28,7 @@ from rain.lab.rebuilding import RecordedRun
 from rain.lab.replaying import ask, open_run
 
 LIMIT = 0.15
-"""An error up to this is good."""
+"""Errors up to this are good."""
 
 MEGABYTE = 1_000_000
 HERE = (2, 2)  # governors, and cpus of each
@@ -38,32 +37,32 @@ THERE = (3, 1)
 
 @remote()
 def nap(ctx: Any, seconds: float, size: int, *before: Any) -> bytes:
-    """Sleeps, and makes so many bytes."""
+    """Sleeps and makes `size` bytes."""
     time.sleep(seconds)
     return bytes(size)
 
 
 @frozen
 class Graph:
-    """A graph by its name, and how it is described to a session."""
+    """A graph: its name, and the function that describes it to a session."""
 
     name: str
-    describe: Callable[[], Task]  # the last task
+    describe: Callable[[], Task]  # returns the last task
 
 
 def stairs() -> Task:
-    """Independent tasks of very different lengths, and one that waits for all."""
+    """Independent tasks of very different lengths, and one that reads all of them."""
     random = Random(1)
     return nap(0.0, 1, *(nap(random.choice((0.05, 0.1, 0.3, 0.6)), 10) for _ in range(50)))
 
 
 def merge_slow() -> Task:
-    """Many equal tasks, and one that waits for all."""
+    """Many equal tasks, and one that reads all of them."""
     return nap(0.0, 1, *(nap(0.05, 10) for _ in range(200)))
 
 
 def stencil() -> Task:
-    """Rows of tasks with data objects that must move."""
+    """Rows of tasks with data objects that must be transferred."""
     width = 8
     row = [nap(0.1, 2 * MEGABYTE) for _ in range(width)]
     for _ in range(7):
@@ -91,7 +90,7 @@ GRAPHS = (
 
 @frozen
 class Prediction:
-    """What was measured and what the lab says, in seconds."""
+    """Measured and simulated seconds."""
 
     graph: str
     tasks: int
@@ -99,7 +98,7 @@ class Prediction:
     measured: float
     simulated: float
     elsewhere: float  # measured on the other cluster
-    predicted: float  # for that one, from the first recording
+    predicted: float  # for the other cluster, from the first recording
 
     @property
     def error(self) -> float:
@@ -188,7 +187,7 @@ def prediction_sheet(found: list[Prediction]) -> Sheet:
 
 
 def prediction_values(found: list[Prediction]) -> list[dict[str, object]]:
-    """Everything that the table was made of, for `--json`."""
+    """All values of the table, for `--json`."""
     return [
         {
             "graph": row.graph,
@@ -209,7 +208,7 @@ def prediction_values(found: list[Prediction]) -> list[dict[str, object]]:
 @click.command(name="prediction")
 @delivery_options
 def command(json_file: Path | None, markdown: bool) -> None:
-    """The lab's predictions against real runs of this machine."""
+    """Compare the lab's predictions with real runs on this machine."""
     console = new_console()
     found = measure_all(console)
     Delivery(json_file, markdown).deliver(

@@ -1,4 +1,4 @@
-"""Starts Rain's daemons for a measurement, and reads what they have used of the CPU."""
+"""Starts Rain's daemons for a measurement and reads their CPU times."""
 
 import os
 import select
@@ -20,25 +20,25 @@ START_LIMIT_SECONDS = 30
 STOP_LIMIT_SECONDS = 10
 
 QUIET_SECONDS = 0.6
-"""Longer than anything waits for other orders (`ReactorSettings.little_wait`)."""
+"""Longer than any order is delayed (`ReactorSettings.little_wait`)."""
 
 QUIET_SHARE = 0.01
-"""Of a cpu that a daemon may use and still count as quiet: somebody lives in it."""
+"""The fraction of a cpu that a quiet daemon may use, for heartbeats."""
 
 QUIET_LIMIT_SECONDS = 60
 
 IDLE_SECONDS = 3 * HEARTBEAT
-"""In which every governor says three times that it lives."""
+"""Long enough for three heartbeats of every governor."""
 
 
 def cpu_seconds(pid: int) -> float:
     """User and system time of a process so far, over all of its threads."""
-    # The kernel's clock of that process: its number is made of the pid, as in clock_getcpuclockid.
+    # The kernel's clock of that process; its id is derived from the pid, as in clock_getcpuclockid.
     return clock_gettime(~pid << 3 | 2)
 
 
 def resident_bytes(pid: int) -> int:
-    """How much memory a process has of the machine's."""
+    """The resident memory of a process."""
     pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
@@ -56,9 +56,9 @@ class Daemon:
         return resident_bytes(self.process.pid)
 
     def wait_ready(self, reports: int) -> str:
-        """The address that it reports as soon as it is ready."""
+        """Waits until it is ready; returns the address that it reports."""
         readable, _, _ = select.select([reports], [], [], START_LIMIT_SECONDS)
-        report = os.read(reports, 1024).decode() if readable else ""  # nothing from one that ended
+        report = os.read(reports, 1024).decode() if readable else ""  # nothing if it has ended
         word, _, address = report.strip().partition(" ")
         if word != "ready":
             raise click.ClickException(f"{self.name} did not start:\n{self.log.read_text()}")
@@ -74,7 +74,7 @@ class Daemon:
 
 
 def quiet_cpu_seconds(daemons: Sequence[Daemon]) -> list[float]:
-    """Their CPU time when all have done all that they were left with, which nobody waits for."""
+    """Their CPU times after all have finished their background work."""
     before, busy = [daemon.cpu_seconds() for daemon in daemons], [*daemons]
     for _ in range(int(QUIET_LIMIT_SECONDS / QUIET_SECONDS)):
         sleep(QUIET_SECONDS)
@@ -91,7 +91,7 @@ def quiet_cpu_seconds(daemons: Sequence[Daemon]) -> list[float]:
 
 
 def idle_shares(daemons: Sequence[Daemon]) -> list[float]:
-    """What part of a cpu each of them uses for nothing but that everybody lives."""
+    """The fraction of a cpu that each idle daemon uses for heartbeats."""
     before = quiet_cpu_seconds(daemons)
     start = perf_counter()
     sleep(IDLE_SECONDS)
@@ -114,7 +114,7 @@ class ZeroCluster:
 def _started(
     name: str, command: Sequence[str], folder: Path
 ) -> Generator[tuple[Daemon, str], None, None]:
-    """A program of Python that reports when it is ready, and the address that it reports."""
+    """Starts a Python program that reports its readiness; yields it and its address."""
     log = folder / f"{name}.log"
     reports, theirs = os.pipe()
     try:
@@ -127,7 +127,7 @@ def _started(
                 pass_fds=(theirs,),
             )
     finally:
-        os.close(theirs)  # so that the end of the program is the end of its reports
+        os.close(theirs)  # so that the reports end with the program
     daemon = Daemon(name, process, log)
     try:
         yield daemon, daemon.wait_ready(reports)
@@ -137,13 +137,13 @@ def _started(
 
 
 def _rain(name: str, *words: str, folder: Path) -> AbstractContextManager[tuple[Daemon, str]]:
-    """A server or a governor."""
+    """Starts a server or a governor."""
     return _started(name, ("-m", "rain", *words, "--logdir", str(folder / name)), folder)
 
 
 @contextmanager
 def _server(*words: str, folder: Path) -> Generator[tuple[Daemon, int], None, None]:
-    """A server without HTTP, and its port."""
+    """Starts a server without HTTP; yields it and its port."""
     words = ("server", "--listen", f"{HOST}:0", "--no-http", *words)
     with _rain("server", *words, folder=folder) as (server, address):
         yield server, int(address.rpartition(":")[2])
@@ -151,9 +151,9 @@ def _server(*words: str, folder: Path) -> Generator[tuple[Daemon, int], None, No
 
 @contextmanager
 def zero_cluster(governors: int, *, event_log: bool = False) -> Generator[ZeroCluster, None, None]:
-    """Run a server and some zero governors, and leave nothing behind.
+    """Runs a server and some zero governors, and ends them afterwards.
 
-    The governors share one process: a hundred of their own would take the machine from the server.
+    The governors share one process: a hundred processes would take the cpus from the server.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
@@ -166,7 +166,7 @@ def zero_cluster(governors: int, *, event_log: bool = False) -> Generator[ZeroCl
 
 @contextmanager
 def recorded_cluster(governors: int, cpus: int, record: Path) -> Generator[int, None, None]:
-    """Run a server that records, and governors; the server's port."""
+    """Runs a recording server and governors; yields the server's port."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
         words = ["--no-event-log", "--record", str(record)]
@@ -181,7 +181,7 @@ def recorded_cluster(governors: int, cpus: int, record: Path) -> Generator[int, 
 
 @contextmanager
 def fresh_governor() -> Generator[Daemon, None, None]:
-    """A governor that is ready since a moment, and its server."""
+    """Runs a server and a governor that has just become ready."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
         _, port = stack.enter_context(_server("--no-event-log", folder=folder))

@@ -1,9 +1,9 @@
 """Where the microseconds of a task go: client, wire, server, governor, executors.
 
-The kernel's clocks say exactly how much CPU time each process has used. The daemons are sampled
-besides (`RAIN_PROFILE`, rain/daemon/sampling.py), and the samples share the time of their process
-out among the rooms of the house. In the client the main thread is the client's room, and the
-thread of its connection is the wire.
+The kernel's clocks give the exact CPU time of each process. The daemons are also sampled
+(`RAIN_PROFILE`, rain/daemon/sampling.py), and the samples divide the time of a process among the
+packages of the code. In the client, the main thread counts as the client, and the thread of its
+connection as the wire.
 """
 
 import threading
@@ -28,17 +28,17 @@ from rain.daemon.sampling import VARIABLE
 LOOPS = {"trio", "outcome"}
 SAMPLER = "rain.daemon.sampling."
 CALLS = 200  # of the profiled round trips
-LEAST_SHARE = 0.005  # smaller rooms are left out of the table
-ROUNDS = 5  # of the other shapes: a sample is taken every 2 ms only
+LEAST_SHARE = 0.005  # smaller packages are left out of the table
+ROUNDS = 5  # of the other shapes, because a sample is taken only every 2 ms
 
 
 def room_of(stack: str) -> str:
-    """The room of the house where a stack was: that of its innermost function of ours."""
+    """The package of a stack: that of its innermost function in our code."""
     names = stack.split(";")
     if names[-1].partition(".")[0] in LOOPS:
         return "loops"
     for name in reversed(names):
-        if name.startswith(SAMPLER):  # it was interrupted itself
+        if name.startswith(SAMPLER):  # the sampler itself was interrupted
             continue
         package, _, rest = name.partition(".")
         if package in {"rain", "bench"}:
@@ -47,7 +47,7 @@ def room_of(stack: str) -> str:
 
 
 def roles(folder: Path) -> dict[int, str]:
-    """The sampled processes by pid; their files tell."""
+    """The roles of the sampled processes by pid, from the names of their files."""
     found: dict[int, str] = {}
     for file in sorted(folder.glob("*.stacks")):
         role, _, pid = file.stem.rpartition("-")
@@ -57,9 +57,9 @@ def roles(folder: Path) -> dict[int, str]:
 
 @frozen
 class Clocks:
-    """How much CPU time everybody has used so far, and how far their samples have come."""
+    """The CPU times of all processes so far, and the positions in their sample files."""
 
-    cpu: dict[tuple[str, str], float]  # by process and room; "" when samples tell the room
+    cpu: dict[tuple[str, str], float]  # by process and package; "" if samples tell the package
     files: dict[Path, int]
 
 
@@ -76,7 +76,7 @@ def read_clocks(folder: Path) -> Clocks:
 
 
 def samples_between(before: Clocks, after: Clocks) -> dict[str, list[str]]:
-    """The stacks of each role that were sampled meanwhile."""
+    """The stacks of each role that were sampled between two readings."""
     found: dict[str, list[str]] = {}
     for file, end in after.files.items():
         with file.open("rb") as lines:
@@ -87,7 +87,7 @@ def samples_between(before: Clocks, after: Clocks) -> dict[str, list[str]]:
 
 
 def shared_out(before: Clocks, after: Clocks, tasks: int) -> list[tuple[str, str, float]]:
-    """Process, room, and microseconds of a task that it took."""
+    """Process, package, and its microseconds per task."""
     samples = samples_between(before, after)
     rows: list[tuple[str, str, float]] = []
     for (role, room), seconds in after.cpu.items():
@@ -130,7 +130,7 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
 def profile(
     tasks: int, cpus: int, limit: float, stacks_file: Path | None, console: Console
 ) -> list[tuple[Sheet, dict[str, object]]]:
-    """A turn of ours in which everybody is watched: a table for each shape, and its values."""
+    """Profiles a turn of Rain: a table for each shape, and its values."""
     found: list[tuple[Sheet, dict[str, object]]] = []
     collapsed: Counter[str] = Counter()
     with TemporaryDirectory(prefix="rb-profile-") as folder:
@@ -152,7 +152,7 @@ def profile(
 
 
 def profile_sheet(name: str, rows: Sequence[tuple[str, str, float]]) -> Sheet:
-    """Processes with their rooms, the most expensive first."""
+    """A table of processes with their packages, the most expensive first."""
     of_process: defaultdict[str, float] = defaultdict(float)
     for role, _, used in rows:
         of_process[role] += used
@@ -169,9 +169,9 @@ def profile_sheet(name: str, rows: Sequence[tuple[str, str, float]]) -> Sheet:
     cells.append(("together", "", f"{together:.1f}", "100%"))
     return Sheet(
         title=f"Where the CPU time of a task goes: {name}",
-        columns=("process", "room", "µs a task", "share"),
+        columns=("process", "package", "µs a task", "share"),
         rows=tuple(cells),
-        caption=f"{name}: CPU time by the kernel's clocks, shared out among rooms by samples every"
+        caption=f"{name}: CPU time by the kernel's clocks, divided among packages by samples every"
         " 2 ms; rain.rpc is the wire.",
         words=2,
     )

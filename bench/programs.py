@@ -1,7 +1,7 @@
 """`python -m bench programs`: external programs that do nothing, one after the other on each cpu.
 
-The limit is a bare loop that starts as many at a time and waits for them: no files, no folders, no
-messages.
+The limit is a bare loop that starts equally many at a time and waits for them, without files,
+folders and messages.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def measure(system: System, runner: Runner, options: Options) -> Iterator[Figure
 )
 @comparison_options("programs", repeat=3, peers=PROGRAM_PEERS)
 def command(comparison: Comparison, count: int) -> None:
-    """How many programs a second: beside HyperQueue and a bare loop."""
+    """Measure programs per second, compared with HyperQueue and a bare loop."""
     quantities = [Quantity(NAME, count, Unit.TASKS_PER_SECOND)]
     results = comparison.measure({"count": count}, quantities, limits=[SPAWN])
     comparison.deliver("External programs", results, lambda file: draw_bars(results, file))

@@ -1,4 +1,4 @@
-"""Turns what the systems have shown into a table to read and into values to keep."""
+"""Makes a table and JSON values from the results of all systems."""
 
 from bench.results import Quantity, Results, Unit
 from bench.runners import OURS
@@ -6,7 +6,7 @@ from bench.sheet import Sheet
 from bench.summary import Summary
 
 FAILED = "failed"
-"""Stands where a figure would be, had the system's turns come to their end."""
+"""Shown instead of a figure if the turns of the system have failed."""
 
 
 def _cell(results: Results, system: str, one: Quantity) -> str:
@@ -17,7 +17,7 @@ def _cell(results: Results, system: str, one: Quantity) -> str:
 
 
 def describe(quantity: Quantity, summary: Summary) -> str:
-    """A time in the unit that suits the quantity, with its spread."""
+    """A time in the unit of the quantity, with its spread."""
     if quantity.unit is Unit.TASKS_PER_SECOND:
         text = f"{quantity.tasks / summary.median:,.0f}"
     else:
@@ -30,7 +30,7 @@ def _times(ratio: float | None) -> str:
 
 
 def results_sheet(title: str, results: Results) -> Sheet:
-    """A row for each quantity; the ratios are told for peers and for limits."""
+    """A table with a row for each quantity, with ratios to peers and limits."""
     turns = max((len(results.of(OURS.name, one)) for one in results.quantities), default=0)
     limits = results.limits()
     peers = [name for name in results.systems if name not in limits]
@@ -60,7 +60,7 @@ def results_sheet(title: str, results: Results) -> Sheet:
 
 
 def results_values(results: Results) -> dict[str, object]:
-    """Everything that the table was made of, for `--json`."""
+    """All values of the table, for `--json`."""
     return {
         "systems": list(results.systems),
         "problems": [problem for found in results.problems.values() for problem in found],

@@ -1,4 +1,4 @@
-"""What the systems have shown in all turns."""
+"""The results of all systems and turns."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -10,7 +10,7 @@ from bench.summary import Summary, summarize, times_faster
 
 
 class Unit(Enum):
-    """How the time of a quantity is best read."""
+    """The unit in which a quantity is shown."""
 
     TASKS_PER_SECOND = "tasks/s"
     MILLISECONDS = "ms a task"
@@ -18,22 +18,22 @@ class Unit(Enum):
 
 @frozen
 class Quantity:
-    """Something that takes seconds, on every system."""
+    """Something whose seconds are measured on every system."""
 
     name: str
-    tasks: int = 1  # the seconds are theirs together
+    tasks: int = 1  # the seconds are for all of them together
     unit: Unit = Unit.MILLISECONDS
 
 
 @define
 class Results:
-    """All that was measured: seconds by system and quantity, one for each turn."""
+    """All measurements: seconds by system and quantity, one for each turn."""
 
     quantities: tuple[Quantity, ...]
     systems: tuple[str, ...]
     seconds: dict[str, dict[str, list[float]]] = Factory(dict)
     details: dict[str, dict[str, list[object]]] = Factory(dict)
-    problems: dict[str, list[str]] = Factory(dict)  # by system: turns that did not come to an end
+    problems: dict[str, list[str]] = Factory(dict)  # by system: the failures of turns
 
     def add(self, system: str, name: str, seconds: float | None, detail: object = None) -> None:
         if seconds is not None:
@@ -42,15 +42,15 @@ class Results:
             self.details.setdefault(system, {}).setdefault(name, []).append(detail)
 
     def fail(self, system: str, problem: str) -> None:
-        """A turn of the system did not come to its end; the last line says why."""
+        """Notes that a turn of the system has failed; the last line of `problem` says why."""
         self.problems.setdefault(system, []).append(problem)
 
     def reasons(self) -> list[str]:
-        """Why figures are missing: one line for each system of which a turn has failed."""
+        """Why figures are missing: one line for each system with a failed turn."""
         return [f"{name}: {found[-1].splitlines()[-1]}" for name, found in self.problems.items()]
 
     def of(self, system: str, quantity: Quantity) -> list[float]:
-        """The seconds of every turn that has shown them."""
+        """The seconds of every turn that has measured this quantity."""
         return self.seconds.get(system, {}).get(quantity.name, [])
 
     def summary(self, system: str, quantity: Quantity) -> Summary | None:
@@ -61,12 +61,12 @@ class Results:
         return tuple(name for name in self.systems if SYSTEMS[name].is_limit)
 
     def ratio(self, quantity: Quantity) -> float | None:
-        """How many times faster ours is than the better peer, by the medians."""
+        """How many times faster Rain is than the best peer, by the medians."""
         peers = [name for name in self.systems if name != OURS.name and name not in self.limits()]
         return self._times_faster(quantity, peers)
 
     def ratio_to(self, other: str, quantity: Quantity) -> float | None:
-        """How many times faster ours is than one of the others."""
+        """How many times faster Rain is than another system."""
         return self._times_faster(quantity, [other])
 
     def _times_faster(self, quantity: Quantity, others: Sequence[str]) -> float | None:

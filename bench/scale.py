@@ -1,8 +1,8 @@
-"""`python -m bench scale`: whether a task costs the same when there are many, and what they take.
+"""`python -m bench scale`: whether the cost per task stays the same with many tasks.
 
-Zero governors answer "finished" at once, so that the server is what is measured: its CPU time for
-each task, from a thousand tasks to a million and from one governor to a hundred; its memory; and
-how long another client waits for reports of all governors while many tasks are submitted at once.
+Zero governors answer "finished" at once, so that only the server is measured: its CPU time per
+task, from a thousand tasks to a million and from one governor to a hundred; its memory; and how
+long another client waits for reports of all governors while many tasks are submitted at once.
 """
 
 import multiprocessing
@@ -46,16 +46,16 @@ if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
 SETTLING_TASKS = 50
-PAUSE_SECONDS = 0.01  # of the client that asks beside
+PAUSE_SECONDS = 0.01  # of the second client between requests
 
 
 @frozen
 class Memory:
-    """What the server had of the machine's memory."""
+    """The resident memory of the server."""
 
     tasks: int
     before: int
-    open: int  # all tasks are finished, and their session is open
+    open: int  # after all tasks have finished, with the session open
     closed: int
 
     @property
@@ -65,16 +65,16 @@ class Memory:
 
 @frozen
 class Interruption:
-    """How long another client waited for its answers while many tasks were submitted."""
+    """The waiting times of another client while many tasks were submitted."""
 
     tasks: int
-    submit_seconds: float  # until all were finished
+    submit_seconds: float  # until all had finished
     waits: tuple[float, ...]
-    fewest_governors: int  # that had a report to give
+    fewest_governors: int  # the fewest governors with a report
 
 
 def memory_of(tasks: int) -> Memory:
-    """Of a fresh server, which has had no more tasks before."""
+    """Measures a fresh server, which has had no larger session before."""
     with zero_cluster(1) as cluster, Client(HOST, cluster.port) as client:
         measure(merge(200), client, cluster.server, rounds_for(201, 1))
         before = _settled(cluster.server, client)
@@ -87,9 +87,9 @@ def memory_of(tasks: int) -> Memory:
 
 
 def _settled(server: Daemon, client: Client) -> int:
-    """When more tasks have not made it less: what is left of ended sessions goes in parts.
+    """The memory when further tasks do not reduce it, because ended sessions are freed in parts.
 
-    To plan them, the scheduler has heard of these sessions, too.
+    Planning these tasks also makes the scheduler forget ended sessions.
     """
     least, tasks = server.resident_bytes(), 0
     while tasks < SETTLING_TASKS:
@@ -105,7 +105,7 @@ def _settled(server: Daemon, client: Client) -> int:
 
 
 def ask_beside(port: int, stop: "Event", results: "Connection[Any, Any]") -> None:
-    """Another program, which asks for the reports of all governors again and again."""
+    """The second client, which requests the reports of all governors repeatedly."""
     waits: list[float] = []
     fewest: list[int] = []
     with Client(HOST, port) as client:
@@ -120,7 +120,7 @@ def ask_beside(port: int, stop: "Event", results: "Connection[Any, Any]") -> Non
 
 
 def interruption(tasks: int, governors: int) -> Interruption:
-    """Submits many tasks at once, while somebody else asks."""
+    """Submits many tasks at once while a second client sends requests."""
     context = multiprocessing.get_context("spawn")
     with zero_cluster(governors) as cluster, Client(HOST, cluster.port) as client:
         ours, theirs = context.Pipe()
@@ -155,7 +155,7 @@ def memory_sheet(memories: Sequence[Memory]) -> Sheet:
             )
             for memory in memories
         ),
-        caption="Resident memory of a fresh server; the submission's own buffers are in it.",
+        caption="Resident memory of a fresh server, including the buffers of the submission.",
         words=0,
     )
 
@@ -174,8 +174,8 @@ def interruption_sheet(one: Interruption) -> Sheet:
                 str(one.fewest_governors),
             ),
         ),
-        caption="Each answer holds a report that every governor has given live; governors: the"
-        " fewest that did.",
+        caption="Each answer has a live report of every governor; governors: the fewest that"
+        " answered.",
         words=0,
     )
 
@@ -198,7 +198,7 @@ def command(
     markdown: bool,
     plot_file: Path | None,
 ) -> None:
-    """Whether a task costs the server the same when there are many."""
+    """Measure whether the server's cost per task stays the same with many tasks."""
     if plot_file:
         require_matplotlib()
     console = new_console()
@@ -238,7 +238,7 @@ def scale_values(
     memories: Sequence[Memory],
     beside: Interruption,
 ) -> dict[str, object]:
-    """Everything that the tables were made of, for `--json`."""
+    """All values of the tables, for `--json`."""
     return {
         "costs": [
             {

@@ -1,9 +1,9 @@
-"""`python -m bench scheduling`: what a decision costs a scheduler, alone and without a server.
+"""`python -m bench scheduling`: the cost of decisions of a scheduler, without a server.
 
-Two curves for each scheduler. The burst: very many ready tasks come at once, and some or very many
-governors are idle; how long is the first plan? The steady run: a graph of some or very many tasks
-is under way, and one task after the other ends; how long is a run then? The first one should grow
-with the tasks and hardly with the governors, and the second one not at all.
+It measures two curves for each scheduler. The burst: many ready tasks arrive at once, and some or
+many governors are idle; how long does the first plan take? The steady run: a graph of some or many
+tasks is running, and tasks end one after the other; how long does each run of the scheduler take?
+The first should grow with the tasks and hardly with the governors, the second not at all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,13 +30,13 @@ from rain.server.plugins import make_scheduler
 CPUS = 4
 STEADY_GOVERNORS = 100
 STEPS = 200
-FIRST = 100  # numbers below are taken by kinds
+FIRST = 100  # smaller numbers are used for kinds
 SECONDS = 20.0
 
 
 @define(eq=False)
 class Bench:
-    """A graph with governors, and a scheduler that plans in it."""
+    """A graph with governors, and its scheduler."""
 
     scheduler: Scheduler
     graph: Graph = Factory(Graph)
@@ -44,7 +44,7 @@ class Bench:
     now: float = 1000.0
 
     def plan(self, news: News) -> float:
-        """One run of the scheduler; the seconds of CPU that it took."""
+        """Runs the scheduler once; returns its CPU seconds."""
         plan = Plan(self.graph, self.estimates, self.now)
         before = process_time()
         self.scheduler.schedule(self.graph, news, plan)
@@ -52,7 +52,7 @@ class Bench:
 
 
 def build(scheduler: str, governors: int) -> tuple[Bench, Session, News]:
-    """An empty graph with idle governors; the news say that they have joined."""
+    """Builds an empty graph with idle governors, and the news that they have joined."""
     bench = Bench(make_scheduler(scheduler))
     graph = bench.graph
     session = graph.add_session(graph.add_client(ClientId(1)), "", "")
@@ -62,7 +62,7 @@ def build(scheduler: str, governors: int) -> tuple[Bench, Session, News]:
 
 
 def submit(graph: Graph, session: Session, tasks: int, chain: int) -> list[Task]:
-    """Chains of tasks of this length, one behind the other in the order of their ids."""
+    """Submits chains of tasks of this length, one after the other by id."""
     submission = Submission(session.id)
     blob, work = KindId(pack(session.id, 1)), KindId(pack(session.id, 2))
     submission.object_kinds.append(ObjectKind(blob))
@@ -82,14 +82,14 @@ def submit(graph: Graph, session: Session, tasks: int, chain: int) -> list[Task]
 
 
 def burst(scheduler: str, tasks: int, governors: int) -> float:
-    """Seconds of the run that hears of so many ready tasks and so many idle governors."""
+    """Seconds of the run that gets these ready tasks and idle governors."""
     bench, session, news = build(scheduler, governors)
     news.submitted += submit(bench.graph, session, tasks, chain=1)
     return bench.plan(news)
 
 
 def steady(scheduler: str, tasks: int) -> float:
-    """Seconds of a run in which one task of a large graph has ended, the mean of some."""
+    """Mean seconds of a run after the end of one task of a large graph."""
     bench, session, news = build(scheduler, STEADY_GOVERNORS)
     news.submitted += submit(bench.graph, session, tasks, chain=10)
     bench.plan(news)
@@ -97,7 +97,7 @@ def steady(scheduler: str, tasks: int) -> float:
 
 
 def _ends(bench: Bench) -> Iterator[News]:
-    """One task after the other ends; every governor has begun all that is planned there."""
+    """Ends one task after the other; all planned tasks have started."""
     governors = list(bench.graph.governors.values())
     for step in range(STEPS):
         for governor in governors:
@@ -135,7 +135,7 @@ class Cost:
 def measure(
     schedulers: Sequence[str], tasks: Sequence[int], governors: Sequence[int], repeat: int
 ) -> Iterator[Cost]:
-    """Both curves of every scheduler."""
+    """Measures both curves of every scheduler."""
     for name in schedulers:
         for count in governors:
             seconds = tuple(burst(name, max(tasks), count) for _ in range(repeat))
@@ -182,7 +182,7 @@ def sheets(costs: Sequence[Cost]) -> list[Sheet]:
 
 
 def values_of(cost: Cost) -> dict[str, object]:
-    """Everything that a row was made of, for `--json`."""
+    """All values of a row, for `--json`."""
     return {
         "scheduler": cost.scheduler,
         "curve": cost.curve,
@@ -213,10 +213,10 @@ def command(
     json_file: Path | None,
     markdown: bool,
 ) -> None:
-    """What decisions cost schedulers, by the size of graph and cluster."""
+    """Measure the cost of schedulers by the sizes of graph and cluster."""
     console = new_console()
     for name in schedulers:
-        make_scheduler(name)  # a missing one is told before anything is measured
+        make_scheduler(name)  # report a missing one before anything is measured
     costs = list(measure(tuple(dict.fromkeys(schedulers)), tasks, governors, repeat))
     Delivery(json_file, markdown).deliver(
         console,

@@ -1,7 +1,7 @@
-"""The search for the shortest tasks that keep the cpus busy with tasks for half of the time. Pure.
+"""Searches the shortest tasks with 50 % efficiency. No I/O.
 
-What disturbs a run only makes it less efficient. So a length that was enough is enough; but one
-that was not is tried once more before the search ends there.
+Disturbances can only make a run less efficient. So a length that was sufficient once is sufficient,
+but one that was not is tried again before the search ends there.
 """
 
 import math
@@ -9,16 +9,16 @@ import math
 from attrs import define, field, frozen
 
 HALF = 0.5
-SHORTEST, LONGEST = 20, 200_000  # microseconds: what is searched
-STRIDE = 4  # by how much the length changes until the answer lies between two lengths
-SMALL_STRIDE = 1.5  # the same, after a length has turned out to be enough after all
-CLOSE_ENOUGH = 1.1  # the search ends when its ends are so near to each other
-MOST_TRIES = 24  # a system that is never twice the same gets the best that is known by then
+SHORTEST, LONGEST = 20, 200_000  # microseconds: the range of the search
+STRIDE = 4  # factor between lengths until the result is bracketed
+SMALL_STRIDE = 1.5  # the factor after a length has proved sufficient on the second try
+CLOSE_ENOUGH = 1.1  # the search ends when the ratio of its bounds is below this
+MOST_TRIES = 24  # a system with varying results gets the best result so far
 
 
 @frozen
 class Point:
-    """How well the cpus were used with tasks of one length."""
+    """The efficiency with tasks of one length."""
 
     microseconds: int
     efficiency: float
@@ -30,23 +30,23 @@ def _within_range(microseconds: int | None) -> int | None:
 
 @define
 class Search:
-    """Says which length to try next, and hears how efficient it was.
+    """Chooses the next length to try, given the efficiencies so far.
 
-    The length is changed from its start on until the answer lies between two lengths; then the
-    interval is halved, by ratio, and the answer lies on the line between its ends.
+    The length is changed from its start until the result is bracketed between two lengths; then
+    the interval is bisected geometrically, and the result is interpolated between its ends.
     """
 
     length: int | None = field(converter=_within_range)
-    """What is to be tried next, in microseconds; None when the search is over."""
+    """The next length to try, in microseconds; None when the search is over."""
 
-    _low: Point | None = field(default=None, init=False)  # not enough
-    _high: Point | None = field(default=None, init=False)  # enough
+    _low: Point | None = field(default=None, init=False)  # not sufficient
+    _high: Point | None = field(default=None, init=False)  # sufficient
     _stride: float = field(default=STRIDE, init=False)
     _tries: int = field(default=0, init=False)
 
     @property
     def answer(self) -> float | None:
-        """Where half of the time is spent in tasks; None while no length was enough."""
+        """The length with 50 % efficiency; None while no length was sufficient."""
         low, high = self._low, self._high
         if low is None or high is None:
             return float(high.microseconds) if high else None
@@ -54,7 +54,7 @@ class Search:
         return low.microseconds + part * (high.microseconds - low.microseconds)
 
     def note(self, efficiency: float) -> None:
-        """That of the length that was to be tried."""
+        """Notes the efficiency of the length that was tried."""
         assert self.length is not None
         point = Point(self.length, efficiency)
         is_second_try = self._low is not None and self._low.microseconds == self.length
@@ -65,7 +65,7 @@ class Search:
             self._high = point
             if is_second_try:
                 self._low, self._stride = None, SMALL_STRIDE
-        last = LONGEST if efficiency < HALF else SHORTEST  # there is nothing beyond
+        last = LONGEST if efficiency < HALF else SHORTEST  # the end of the range
         is_over = self._tries == MOST_TRIES or point.microseconds == last
         self.length = None if is_over else self._next(point, is_second_try)
 

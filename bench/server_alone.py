@@ -1,8 +1,7 @@
-"""`python -m bench server`: what a task costs the server, with nobody to do the work.
+"""`python -m bench server`: the server's cost per task, without running tasks.
 
-A zero governor answers "finished" at once and claims that inputs are there, so
-that only the server and the client work. The tasks are built-in ones without
-data: nothing is pickled.
+A zero governor answers "finished" at once and reports inputs as present, so that only the server
+and the client work. The tasks are built-in ones without data: nothing is pickled.
 """
 
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from bench.sheet import Sheet
 from bench.summary import Summary, summarize
 from rain.client import Client, Task, tasks
 
-# Small shapes are repeated: one of them alone says more of the moment than of the server.
+# Small shapes are repeated, because a single one is too short to measure.
 TASKS_AT_LEAST = 20_000
 
 
@@ -30,8 +29,8 @@ class Sample:
     """One shape at one size."""
 
     shape: Shape
-    seconds: tuple[float, ...]  # submit to all finished, one for each round
-    server_cpu_seconds: float  # over all rounds, all that came of them
+    seconds: tuple[float, ...]  # from submit to all finished, one for each round
+    server_cpu_seconds: float  # over all rounds, including background work
 
     @property
     def tasks_per_second(self) -> Summary:
@@ -43,7 +42,7 @@ class Sample:
 
 
 def rounds_for(tasks: int, repeat: int) -> int:
-    """How often a shape runs: as was asked for, and often enough to read the clock."""
+    """How often a shape runs: `repeat` times, and often enough to be measurable."""
     return max(repeat, -(-TASKS_AT_LEAST // tasks))
 
 
@@ -52,7 +51,7 @@ def shapes_of(sizes: Sequence[int]) -> list[Shape]:
 
 
 def build(shape: Shape) -> None:
-    """Describe the shape's tasks to the active session."""
+    """Describes the shape's tasks to the active session."""
     built: list[Task] = []
     for layer in shape.layers:
         for call in layer.calls:
@@ -60,7 +59,7 @@ def build(shape: Shape) -> None:
 
 
 def run(shape: Shape, client: Client, rounds: int) -> list[float]:
-    """Runs the shape so often, each time in a session of its own; how long each took."""
+    """Runs the shape `rounds` times, each in a new session; returns the seconds of each."""
     seconds: list[float] = []
     for _ in range(rounds):
         with client.new_session("bench") as session:
@@ -73,8 +72,8 @@ def run(shape: Shape, client: Client, rounds: int) -> list[float]:
 
 
 def measure(shape: Shape, client: Client, server: Daemon, rounds: int) -> Sample:
-    """Runs the shape so often. Sessions end behind the client's back, so the server is watched
-    until it is quiet."""
+    """Measures the shape. Sessions end in the background, so the server is measured until it is
+    quiet."""
     (before,) = quiet_cpu_seconds([server])
     seconds = run(shape, client, rounds)
     (after,) = quiet_cpu_seconds([server])
@@ -116,7 +115,7 @@ def server_sheet(samples: Sequence[Sample], governors: int) -> Sheet:
 
 
 def server_values(samples: Sequence[Sample]) -> list[dict[str, object]]:
-    """Everything that the table was made of, for `--json`."""
+    """All values of the table, for `--json`."""
     return [
         {
             "shape": sample.shape.name,
@@ -144,7 +143,7 @@ def command(
     json_file: Path | None,
     markdown: bool,
 ) -> None:
-    """The server alone: its governors answer "finished" at once."""
+    """Measure the server alone: its governors answer "finished" at once."""
     console = new_console()
     samples = measure_all(sizes, governors, repeat, console, event_log=event_log)
     Delivery(json_file, markdown).deliver(

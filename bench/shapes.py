@@ -1,8 +1,7 @@
-"""The task graphs that are measured, in no system's own words.
+"""The measured task graphs, independent of any system.
 
-A shape is a list of layers. The calls of a layer need only results of earlier
-layers, so that a system with a call for many tasks at once can use it.
-Every shape knows the answers that it must give.
+A shape is a list of layers. The calls of a layer need only results of earlier layers, so that a
+system can submit them at once. Every shape includes its correct answers.
 """
 
 from collections.abc import Sequence
@@ -14,15 +13,15 @@ from bench.functions import Function
 
 @frozen
 class Call:
-    """One task. Its arguments are plain numbers, and after them results of earlier tasks."""
+    """One task. Its arguments are plain numbers, followed by results of earlier tasks."""
 
     numbers: tuple[int, ...] = ()
-    needs: tuple[int, ...] = ()  # each counts the calls of the shape from 0
+    needs: tuple[int, ...] = ()  # indexes of calls of the shape
 
 
 @frozen
 class Layer:
-    """Calls of one function that do not need each other."""
+    """Independent calls of one function."""
 
     function: Function
     calls: tuple[Call, ...]
@@ -32,9 +31,9 @@ class Layer:
 class Shape:
     name: str
     layers: tuple[Layer, ...]
-    results: tuple[int, ...]  # the calls whose values the client wants
-    answers: tuple[int, ...]  # the values that they must have
-    fused: bool = False  # straight chains in it run as one task each
+    results: tuple[int, ...]  # the calls whose results the client fetches
+    answers: tuple[int, ...]  # their correct values
+    fused: bool = False  # straight chains run as one task each
 
     @property
     def task_count(self) -> int:
@@ -42,27 +41,25 @@ class Shape:
 
     @property
     def is_graph(self) -> bool:
-        """Whether some task needs another."""
+        """Whether any task depends on another."""
         return len(self.layers) > 1
 
 
 class WrongAnswer(Exception):
-    """A system was fast, but not right."""
+    """A system gave a wrong result."""
 
 
 def check_answers(shape: Shape, given: Sequence[object]) -> None:
-    """WrongAnswer unless these are the values that the shape must give."""
+    """Raises WrongAnswer if these are not the correct values."""
     if len(given) != len(shape.answers):
-        raise WrongAnswer(
-            f"{shape.name}: {len(given)} results came, and there should be {len(shape.answers)}"
-        )
+        raise WrongAnswer(f"{shape.name}: {len(given)} results instead of {len(shape.answers)}")
     for number, (answer, expected) in enumerate(zip(given, shape.answers, strict=True)):
         if answer != expected:
             raise WrongAnswer(f"{shape.name}: result {number} is {answer!r}, not {expected}")
 
 
 def independent(count: int) -> Shape:
-    """Tasks that have nothing to do with each other; the client wants every result."""
+    """Independent tasks; the client fetches every result."""
     return Shape(
         name="independent",
         layers=(Layer(Function.INC, tuple(Call(numbers=(i,)) for i in range(count))),),
@@ -72,7 +69,7 @@ def independent(count: int) -> Shape:
 
 
 def merge(count: int) -> Shape:
-    """Independent tasks, and one that sums them."""
+    """Independent tasks, and one that adds their results."""
     return Shape(
         name="merge",
         layers=(
@@ -101,7 +98,7 @@ def tree(depth: int) -> Shape:
     """Pairwise sums down to one number: 2^depth - 1 tasks."""
     width = 2 ** (depth - 1)
     layers = [Layer(Function.ADD, tuple(Call(numbers=(2 * i, 2 * i + 1)) for i in range(width)))]
-    first = 0  # the first call of the layer before
+    first = 0  # the first call of the previous layer
     while width > 1:
         pairs = range(first, first + width, 2)
         layers.append(Layer(Function.ADD, tuple(Call(needs=(i, i + 1)) for i in pairs)))
@@ -117,7 +114,7 @@ def tree(depth: int) -> Shape:
 
 
 def chain(length: int, *, fused: bool = False) -> Shape:
-    """Tasks in a row: each needs the one before."""
+    """A chain: each task needs the previous one."""
     first = Layer(Function.INC, (Call(numbers=(0,)),))
     rest = tuple(Layer(Function.INC, (Call(needs=(i,)),)) for i in range(length - 1))
     return Shape(
@@ -130,5 +127,5 @@ def chain(length: int, *, fused: bool = False) -> Shape:
 
 
 def deepest_tree(tasks: int) -> int:
-    """The depth of the largest tree that has no more tasks than this."""
+    """The depth of the largest tree with at most this many tasks."""
     return (tasks + 1).bit_length() - 1

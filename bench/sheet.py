@@ -6,13 +6,13 @@ from rich.table import Table
 
 @frozen
 class Sheet:
-    """What a command shows: cells are texts already."""
+    """A table whose cells are texts."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
-    words: int = 1  # so many columns hold words and stand left; the others hold figures
+    words: int = 1  # the number of left-aligned columns with words; the others have figures
 
     def table(self) -> Table:
         table = Table(title=self.title, caption=self.caption or None, caption_justify="left")
@@ -25,7 +25,7 @@ class Sheet:
         return table
 
     def markdown(self) -> str:
-        """The table and its caption, to be put into a page as they are."""
+        """The table and its caption as Markdown."""
         rule = ["---" if i < self.words else "---:" for i in range(len(self.columns))]
         lines = [_line(self.columns), "|" + "|".join(rule) + "|", *map(_line, self.rows)]
         if self.caption:

@@ -1,4 +1,4 @@
-"""What repeated measurements say together."""
+"""Summaries of repeated measurements."""
 
 from collections.abc import Iterable, Sequence
 from statistics import median, quantiles
@@ -8,7 +8,7 @@ from attrs import frozen
 
 @frozen
 class Summary:
-    """The middle of some measurements, and how far they lie apart."""
+    """The median and the range of measurements."""
 
     median: float
     low: float
@@ -16,7 +16,7 @@ class Summary:
 
     @property
     def spread(self) -> float:
-        """The whole range as a part of the median: 0.1 is "within ten per cent"."""
+        """The range as a fraction of the median."""
         return (self.high - self.low) / self.median if self.median else 0.0
 
 
@@ -25,7 +25,7 @@ def summarize(seconds: Sequence[float]) -> Summary:
 
 
 def times_faster(ours: float, peers: Iterable[float]) -> float | None:
-    """How many times faster than the best peer; None when there is no peer."""
+    """How many times faster than the best peer; None if there is no peer."""
     best = min(peers, default=None)
     if best is None or not ours:
         return None
@@ -33,7 +33,7 @@ def times_faster(ours: float, peers: Iterable[float]) -> float | None:
 
 
 def middle_of(more: Sequence[float]) -> str:
-    """The median of how much more it was, and the middle half of them."""
+    """The median of the relative differences and their interquartile range."""
     if len(more) < 2:
         return f"{more[0]:+.0%}"
     low, middle, high = quantiles(more, n=4, method="inclusive")

@@ -1,9 +1,10 @@
-"""`python -m bench transfer`: how fast one large object gets to where it is needed.
+"""`python -m bench transfer`: how fast one large object is transferred.
 
-Between two governors of this machine, to a client, and from a client to the server: once through
-sockets, as between machines, and once with the shared store. Beside it the same bytes by `sendfile`
-through a bare loopback socket that throws them away, which is the limit of anything that goes
-through a socket here; and a task that loads a numpy array of that size.
+It measures transfers between two governors of this machine, to a client, and from a client to the
+server: once through sockets, as between machines, and once with the shared store. For comparison,
+it sends the same bytes with `sendfile` through a bare loopback socket to a reader that discards
+them, which is the limit for any socket here. It also measures a task that loads a numpy array of
+that size.
 """
 
 import os
@@ -34,7 +35,7 @@ MIB = 1 << 20
 
 @define
 class Way:
-    """One way of the bytes: seconds of each round, and what came through the client's socket."""
+    """One kind of transfer: seconds of each round, and bytes through the client's socket."""
 
     name: str
     seconds: list[float] = Factory(list)
@@ -45,7 +46,7 @@ class Way:
         return summarize(self.seconds)
 
 
-LIMIT = Way("sendfile on loopback, thrown away")
+LIMIT = Way("sendfile on loopback, discarded")
 
 
 def _make(ctx: Any, mebibytes: int) -> bytes:
@@ -66,7 +67,7 @@ def _load(ctx: Any, data: Any) -> Any:
 
 
 def _through_loopback(file: Path, size: int) -> float:
-    """Seconds until a file has gone through a socket, to somebody who throws it away."""
+    """Seconds to send a file through a socket to a reader that discards it."""
     with socket.create_server(("127.0.0.1", 0)) as port:
 
         def send() -> None:
@@ -106,19 +107,19 @@ def _received(client: Client) -> int:
 
 @define
 class Rounds:
-    """The ways of one cluster: with a shared store, or without."""
+    """The transfers of one cluster, with or without a shared store."""
 
     size: int
     to_neighbour: Way
     to_client: Way
 
     def measure(self, client: Client) -> None:
-        """One round."""
+        """Measures one round."""
         here, there = (g["governor_id"] for g in client.get_server_info()["governors"])
         make = remote(constraints={"pin": here})(_make)
         look = remote(constraints={"pin": there})(_look)
         with client.new_session("transfer") as session:
-            # Both governors have an executor before the time is taken.
+            # Both governors must have an executor before the measurement.
             _finish(session, make(0), look(blob("")))
             made = make(self.size // MIB)
             made.output.keep()
@@ -218,7 +219,7 @@ def transfer_sheet(size: int, ways: list[Way]) -> Sheet:
 
 
 def transfer_values(size: int, ways: list[Way]) -> dict[str, object]:
-    """Everything that the table was made of, for `--json`."""
+    """All values of the table, for `--json`."""
     return {
         "bytes": size,
         "ways": {
@@ -238,12 +239,12 @@ def transfer_values(size: int, ways: list[Way]) -> dict[str, object]:
     type=click.IntRange(min=1),
     default=1024,
     show_default=True,
-    help="How large the object is.",
+    help="The size of the object.",
 )
 @repeat_option(3)
 @delivery_options
 def command(mebibytes: int, repeat: int, json_file: Path | None, markdown: bool) -> None:
-    """One large object: between governors, to and from a client, into a task."""
+    """Measure one large object: between governors, to and from a client, into a task."""
     console = new_console()
     size = mebibytes * MIB
     ways = measure_all(size, repeat, console)

@@ -1,8 +1,7 @@
-"""One turn of one system, in a process of its own: `python -m bench.turn`.
+"""One turn of one system, in a separate process: `python -m bench.turn`.
 
-The process starts the system's cluster, measures on it, and writes a line of JSON for every figure
-as soon as it has it. Each turn has a fresh cluster, and while it runs no other system's processes
-are there to take its CPUs.
+The process starts the system's cluster, measures it, and writes a line of JSON for every figure at
+once. Each turn has a fresh cluster, and no processes of other systems run meanwhile.
 """
 
 import json
@@ -19,23 +18,23 @@ from bench.shapes import Shape, WrongAnswer, chain, check_answers, independent, 
 WARM_UP_TASKS = 200
 
 Options: TypeAlias = dict[str, Any]
-"""What a benchmark tells its turns; it travels as JSON."""
+"""The options of a benchmark for its turns, sent as JSON."""
 
 Figure: TypeAlias = tuple[str, float | None, object]
-"""What was measured, the seconds (None: there are none), and whatever else is worth keeping."""
+"""The name of a figure, its seconds (None if missing), and additional data."""
 
 Measure: TypeAlias = Callable[[System, Runner, Options], Iterator[Figure]]
 
 
 def timed(runner: Runner, shape: Shape) -> float:
-    """The seconds that the shape takes; the answers are checked outside of them."""
+    """The seconds of the shape, without the check of its answers."""
     seconds, results = runner.run(shape)
     check_answers(shape, results)
     return seconds
 
 
 def warm_up(system: System, runner: Runner) -> None:
-    """Starts the workers and loads what they need."""
+    """Starts the workers and imports what they need."""
     few = WARM_UP_TASKS
     for shape in (independent(few), merge(few), tree(6), chain(few), chain(few, fused=True)):
         if system.can_run(shape):
@@ -43,7 +42,7 @@ def warm_up(system: System, runner: Runner) -> None:
 
 
 def take_turn(system: System, measure: Measure, options: Options) -> Iterator[Figure]:
-    """Everything that the system shows in one turn."""
+    """Yields all figures of one turn of the system."""
     with system.cluster(options["cpus"]) as runner:
         warm_up(system, runner)
         yield from measure(system, runner, options)
@@ -56,7 +55,7 @@ def take_turn(system: System, measure: Measure, options: Options) -> Iterator[Fi
 @click.option("--out", type=int, required=True, help="The descriptor to write to.")
 def main(system: str, module: str, options: str, out: int) -> None:
     measure: Measure = import_module(module).measure
-    os.set_inheritable(out, False)  # whoever is started from here shall not hold it open
+    os.set_inheritable(out, False)  # child processes must not keep it open
     with os.fdopen(out, "w") as lines:
         try:
             for name, seconds, detail in take_turn(SYSTEMS[system], measure, json.loads(options)):

@@ -1,8 +1,8 @@
-"""Runs the systems in turns, each turn in processes of their own, and leaves none of them behind.
+"""Runs the systems in turns, each in separate processes, and leaves no process behind.
 
-A turn that shows nothing new for a while has hung: its process group is ended, and the run goes on
-with the next. Every process of a turn carries a mark in its environment, which it passes on to
-whatever it starts; so processes that have left the group are found and ended too.
+A turn that shows nothing new for a while has hung: its process group is killed, and the run
+continues with the next turn. Every process of a turn has a mark in its environment, which its
+children inherit, so processes that have left the group are found and killed too.
 """
 
 import json
@@ -27,22 +27,22 @@ from bench.runners import OURS, SYSTEMS, System
 from bench.turn import Figure, Options
 
 TOP = Path(__file__).parents[1]
-LAST_WORDS = 1500  # so much of what a failed turn has said is shown
+LAST_WORDS = 1500  # characters of a failed turn's output that are shown
 
 
 @frozen
 class Plan:
-    """What the turns shall do."""
+    """The plan of all turns."""
 
     module: str  # has the function `measure`
     options: Options
     repeat: int
-    limit_seconds: float  # a turn that shows nothing for so long has hung
+    limit_seconds: float  # a turn without output for this long has hung
     environment: dict[str, str] = field(factory=dict)
 
 
 def choose_systems(peers: Sequence[str], console: Console) -> tuple[System, ...]:
-    """Ours and those peers that are installed; a line says what to do about the others."""
+    """Rain and the installed peers; prints how to install the others."""
     chosen = [OURS]
     for name in peers:
         system = SYSTEMS[name]
@@ -55,7 +55,7 @@ def choose_systems(peers: Sequence[str], console: Console) -> tuple[System, ...]
 
 @define
 class Turn:
-    """The figures of one turn, one after the other; afterwards `problem` says how it went wrong."""
+    """Iterates over the figures of one turn; afterwards `problem` says why it failed, if so."""
 
     system: System
     plan: Plan
@@ -92,7 +92,7 @@ class Turn:
                 end_marked(mark)
 
     def _environment(self, folder: str, mark: str) -> dict[str, str]:
-        # Ours comes first: all workers of all systems find the functions of the shapes there.
+        # The checkout comes first: the workers of all systems import the functions from there.
         path = os.pathsep.join(filter(None, [str(TOP), os.environ.get("PYTHONPATH", "")]))
         return {
             **os.environ,
@@ -105,7 +105,7 @@ class Turn:
         }
 
     def _read(self, process: "subprocess.Popen[bytes]", out: int) -> Generator[Figure, None, str]:
-        """Lines until the process ends, the limit starting anew with each; then what went wrong."""
+        """Yields figures until the process ends, with a limit for each; returns the problem."""
         limit = self.plan.limit_seconds
         rest = b""
         ended = os.pidfd_open(process.pid)
@@ -113,9 +113,9 @@ class Turn:
             while True:
                 readable, _, _ = select.select([out, ended], [], [], limit)
                 if not readable:
-                    return f"showed nothing for {limit:.0f} s and was ended"
+                    return f"showed nothing for {limit:.0f} s and was killed"
                 piece = os.read(out, 65536) if out in readable else b""
-                if not piece:  # nothing more will come; the end may still take a while
+                if not piece:  # end of output; the process may take a while to end
                     return _wrong_end(process, limit)
                 *lines, rest = (rest + piece).split(b"\n")
                 for line in lines:
@@ -126,11 +126,11 @@ class Turn:
 
 
 def _wrong_end(process: "subprocess.Popen[bytes]", limit: float) -> str:
-    """Waits for the end of a process; what is wrong with it, or nothing."""
+    """Waits for the end of a process; returns what is wrong with it, or ""."""
     try:
         status = process.wait(limit)
     except subprocess.TimeoutExpired:
-        return f"had shown everything, but did not end for {limit:.0f} s and was ended"
+        return f"showed everything, but did not end for {limit:.0f} s and was killed"
     if status == 0:
         return ""
     how = f"exit status {status}" if status > 0 else signal.Signals(-status).name
@@ -138,7 +138,7 @@ def _wrong_end(process: "subprocess.Popen[bytes]", limit: float) -> str:
 
 
 def _end_group(process: "subprocess.Popen[bytes]") -> None:
-    """Ends the process, and whoever is still in its group."""
+    """Kills the process and its process group."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -147,9 +147,9 @@ def _end_group(process: "subprocess.Popen[bytes]") -> None:
 def measure_in_turns(
     systems: Sequence[System], quantities: Sequence[Quantity], plan: Plan, console: Console
 ) -> Results:
-    """Run the systems one after the other, and that as often as was asked for.
+    """Runs the systems one after the other, and repeats that.
 
-    What is under way is told to the console: all the time in a terminal, else after each turn.
+    The console shows the progress: continuously in a terminal, else after each turn.
     """
     results = Results(tuple(quantities), tuple(system.name for system in systems))
     for number in range(plan.repeat):

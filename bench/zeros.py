@@ -1,6 +1,6 @@
 """Many zero governors in one process: `python -m bench.zeros PORT HOW_MANY`.
 
-Each has a connection of its own to the server, and answers "finished" at once.
+Each has its own connection to the server and answers "finished" at once.
 """
 
 import click
@@ -20,7 +20,7 @@ CPUS = 2
 
 
 async def serve(port: int, count: int, ready: Readiness) -> int:
-    """Registers all of them, and answers until the process is told to end."""
+    """Registers all governors and answers until the process is told to end."""
     resources = Resources(CPUS)
     async with trio.open_nursery() as nursery:
         for number in range(count):
@@ -31,7 +31,7 @@ async def serve(port: int, count: int, ready: Readiness) -> int:
                 port,
                 service,
                 incarnation=GovernorId(number + 1),
-                data_address=f"{HOST}:{number + 1}",  # nobody reads what it does not hold
+                data_address=f"{HOST}:{number + 1}",  # never read, because it stores nothing
                 resources=resources,
                 secret=or_user_key(None, HOST),
             )

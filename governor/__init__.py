@@ -1,6 +1,6 @@
-"""The governor: runs the tasks that the server assigns to its node, and holds their data.
+"""The governor: runs the tasks that the server assigns to its node, and stores their data.
 
-It is the same kind of house as the server. `messages` are what it hears and orders; `state`, its
-tables and its pool decide, purely; `reactor` is one turn; `links`, `store`, `fetch`, `builtin` and
-`service` carry the effects out.
+It is built like the server. `messages` defines events and effects; `state`, its tables and its
+pool make the decisions without I/O; `reactor` is one turn; `links`, `store`, `fetch`, `builtin` and
+`service` carry out the effects.
 """

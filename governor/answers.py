@@ -1,7 +1,7 @@
-"""What executors answer, read from their pipes into columns.
+"""Decodes the answers of executors from their pipes into columns.
 
-Answers come from a process that runs the code of users, so nothing in them is believed: what makes
-no sense is a `ProtocolError`, and the executor is killed for it.
+Answers come from a process that runs user code, so nothing in them is trusted: an answer that makes
+no sense raises `ProtocolError`, and the executor is killed.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ Adopt = Callable[[Path], Stored]
 
 @frozen
 class Staged:
-    """An output that is a file or folder of the executor, and still is to be adopted."""
+    """An output that is a file or folder of the executor and has not been adopted yet."""
 
-    task: int  # its place in `CallsDone`
+    task: int  # its index in `CallsDone`
     output: int
     path: Path
 
 
 def adopt_all(done: CallsDone, staged: Iterable[Staged], adopt: Adopt) -> CallsDone:
-    """Adopts what was put off; a task whose output cannot be stored has failed."""
+    """Adopts the staged outputs; a task whose output cannot be stored has failed."""
     for one in staged:
         result = done.results[one.task]
         if not isinstance(result, list):
@@ -59,11 +59,11 @@ def adopt_all(done: CallsDone, staged: Iterable[Staged], adopt: Adopt) -> CallsD
 
 
 _NOT_YET = Stored(0, 0)
-"""Stands for what is still to be adopted."""
+"""A placeholder for an output that has not been adopted yet."""
 
 
 class AnswerReader:
-    """The answers of one executor, as they arrive in pieces."""
+    """Reads the answers of one executor, which arrive in pieces."""
 
     def __init__(
         self,
@@ -76,28 +76,28 @@ class AnswerReader:
         self._stage_folder = stage_folder
         self._adopt = adopt
         self._adopts_at_once = adopts_at_once
-        self._put_off: list[tuple[int, Path]] = []  # of the row that is being read
+        self._put_off: list[tuple[int, Path]] = []  # for the row that is being read
         self._staged: list[Staged] = []
         self._unpacker = msgpack.Unpacker(max_buffer_size=LARGEST_ANSWER)
 
     def feed(self, data: bytes) -> CallsDone | None:
-        """The answers that are complete with this piece; None for no answer."""
+        """Returns the answers that this piece completes, or None."""
         self._unpacker.feed(data)
         return self._done(self._unpacker)
 
     def take_staged(self) -> list[Staged]:
-        """What is still to be adopted of the answers that were given last."""
+        """Returns the outputs of the last answers that have not been adopted yet."""
         staged, self._staged = self._staged, []
         return staged
 
     def alone(self, frame: bytes) -> CallsDone:
-        """The answer to a call that was sent alone."""
+        """Decodes the answer to a call that was sent alone."""
         try:
             row = msgpack.unpackb(frame)
         except (ValueError, msgpack.UnpackException) as error:
             raise self._nonsense(error) from None
         done = self._done((row,))
-        assert done is not None  # of one row
+        assert done is not None  # it has one row
         return done
 
     def _done(self, rows: Iterable[Any]) -> CallsDone | None:
@@ -178,11 +178,11 @@ def _exception(words: list[Any]) -> bytes:
 
 
 def _is_plain(result: Any) -> TypeGuard[Outputs]:
-    """Whether the outputs are just their bytes, as nearly always."""
+    """Whether all outputs are plain bytes, which is nearly always so."""
     if type(result) is not list:
         return False
     outputs: list[Any] = result
-    for output in outputs:  # noqa: SIM110 # a generator would cost more than all the rest here
+    for output in outputs:  # noqa: SIM110 # a generator would cost more than all the rest
         if type(output) is not bytes:
             return False
     return True

@@ -1,4 +1,4 @@
-"""What orders bring: kinds, objects and tasks. Orders that make no sense are the server's fault."""
+"""Adds the kinds, objects and tasks of an order to the tables. A bad order is a server's error."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from rain.governor.objects import Objects
 from rain.governor.tables import ObjectRow, TaskMove
 
 BUILTIN = "buildin"
-"""The name before the slash in the types of tasks that run inside the governor."""
+"""The part before the slash in the type of a task that runs inside the governor."""
 
 PYTHON = "py"
-"""The name before the slash in the types of tasks that are Python functions."""
+"""The part before the slash in the type of a task that is a Python function."""
 
 _HELD = ObjectRow.HELD
 _MAKING = ObjectRow.MAKING
 
 
 class Arrivals:
-    """Adds to the tables."""
+    """Adds the content of orders to the tables."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Arrivals:
         self._arrivals = 0
 
     def learn_object_kind(self, kind: ObjectKind) -> None:
-        """A kind of objects, told once."""
+        """Adds a kind of objects; the server sends each kind once."""
         self._session(session_of(kind.id)).object_kinds[kind.id] = kind
 
     def _session(self, session_id: SessionId) -> Session:
@@ -59,7 +59,7 @@ class Arrivals:
         return session
 
     def learn_task_kind(self, kind: TaskKind) -> None:
-        """A kind of tasks, told once; the kinds of its outputs are known before."""
+        """Adds a kind of tasks; the server sends it once, after the kinds of its outputs."""
         session = self._session(session_of(kind.id))
         if kind.id in session.task_kinds:
             return
@@ -76,7 +76,7 @@ class Arrivals:
             refusal = f"the task needs more than this governor has: {needs}"
         group = self._dispatch.group("" if runner == BUILTIN else runner, kind.resources)
         outputs = tuple(self._object_kind(session, output) for output in kind.outputs)
-        # A function is told apart only to our own Python executors.
+        # Only our own Python executors are sent functions separately from calls.
         is_python = runner == PYTHON and runner not in self._one_by_one
         is_unit = kind.task_type == UNIT
         functions = function_count(kind.input_labels) if is_unit else 1
@@ -91,7 +91,7 @@ class Arrivals:
         return kind
 
     def place(self, placed: PlacedObjects) -> None:
-        """Copies that the server wants here."""
+        """Takes orders for copies that the server wants here."""
         for object_id, kind_id, content_type, size, source, data in zip(
             placed.ids,
             placed.kinds,
@@ -106,7 +106,7 @@ class Arrivals:
             self._objects.order(session, object_id, kind, content_type, size, source, data)
 
     def lend(self, lent: LentObjects) -> None:
-        """Objects for the tasks that come with them."""
+        """Takes objects for the tasks in the same message."""
         for object_id, kind_id, content_type, data in zip(
             lent.ids, lent.kinds, lent.content_types, lent.data, strict=True
         ):
@@ -115,13 +115,13 @@ class Arrivals:
             self._objects.lend(session, object_id, kind, content_type, data)
 
     def assign(self, tasks: AssignedTasks) -> None:
-        """Tasks that are to run here."""
+        """Takes tasks that are to run here."""
         inputs_from = outputs_from = 0
         flat_inputs, flat_outputs = tasks.inputs, tasks.outputs
-        session: Session | None = None  # mostly the same for all
+        session: Session | None = None  # usually the same for all tasks
         attempts, kinds, priorities = tasks.attempts, tasks.kinds, tasks.priorities
         configs, input_counts = tasks.configs, tasks.input_counts
-        # Not zip: iterators of six columns cost a task that comes alone as much as all the rest.
+        # Not zip: for a single task, iterators over six columns would double the cost of this loop.
         for place, task_id in enumerate(tasks.ids):
             if session is None or task_id >> NUMBER_BITS != session.id:
                 session_id = SessionId(task_id >> NUMBER_BITS)
@@ -159,7 +159,7 @@ class Arrivals:
             raise ProtocolError("assigned tasks: the kinds' outputs do not add up to the outputs")
 
     def _missed(self, session: Session, object_id: ObjectId) -> DataObject:
-        """An input that is not known: what a task here should have made, which has just failed."""
+        """Returns an unknown input: the output of a task here that has just failed."""
         kind = session.unmade.get(object_id)
         if kind is None:
             raise ProtocolError(
@@ -168,7 +168,7 @@ class Arrivals:
         return self._objects.absent(session, object_id, kind)
 
     def _begin(self, task: Task) -> None:
-        """A task is new: joins it to what it reads and makes."""
+        """Connects a new task with its inputs and outputs."""
         kind = task.kind
         if len(task.output_ids) != len(kind.outputs):
             raise ProtocolError(f"the task {spell(task.id)} has too few outputs")
@@ -182,13 +182,13 @@ class Arrivals:
             output_kind = output_kinds[place]
             if session.unmade or output_id in session.objects:
                 target = self._objects.expect(session, output_id, output_kind)
-            else:  # as nearly always
+            else:  # the usual case
                 target = DataObject(output_id, output_kind, session, _MAKING, wanted=True)
                 session.objects[output_id] = target
             target.producer = task
             task.outputs.append(target)
         if kind.calls_function and task.inputs:
-            # Calls of one function last alike, whatever kinds they are of.
+            # All calls of one function take about the same time, whatever their kinds.
             function = task.inputs[0]
             if function.meter is None:
                 function.meter = Meter()

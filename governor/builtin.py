@@ -1,8 +1,8 @@
 """The tasks that run inside the governor: `buildin/` and a method.
 
-Each run is a trio task with a scope of its own, so that it can be stopped; what is quick and needs
-no file is done at once. Whatever way a run ends, `BuiltinDone` is told. What the tasks do is loaded
-with the first one, since many governors never see any.
+Each run is a trio task with its own cancel scope, so that it can be stopped; quick tasks that need
+no file run at once. However a run ends, it reports `BuiltinDone`. The code of the tasks is imported
+with the first one, because many governors never run any.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class Builtins:
         self._tell = tell
         self._grace = grace
         self._scopes: dict[int, trio.CancelScope] = {}
-        self._programs: Programs | None = None  # until the first
+        self._programs: Programs | None = None  # until the first program
 
     def start(self, effect: RunBuiltin) -> None:
-        """Begins."""
+        """Starts a run."""
         if _method(effect) == "concat" and _is_quick(effect):
             from rain.governor import builtin_files as files  # noqa: PLC0415 # see the top
 
@@ -71,7 +71,7 @@ class Builtins:
         self._background.start(self._run, effect)
 
     def stop(self, run: int) -> None:
-        """Ends it soon; it may have ended already."""
+        """Stops a run soon; it may have ended already."""
         scope = self._scopes.get(run)
         if scope is not None:
             scope.cancel()
@@ -123,7 +123,7 @@ class Builtins:
 
 
 def _rest(job: Job) -> tuple[float, BuiltinInput]:
-    """How long to sleep, and what is passed on then."""
+    """How long to sleep, and the input to pass on afterwards."""
     from rain.governor.builtin_files import inputs_of  # noqa: PLC0415 # see the top
     from rain.governor.sandbox import BuiltinError  # noqa: PLC0415 # see the top
 
@@ -147,7 +147,7 @@ def _method(effect: RunBuiltin) -> str:
 
 
 def _is_quick(effect: RunBuiltin) -> bool:
-    """Whether all inputs are blobs in memory, and small."""
+    """Whether all inputs are small blobs in memory."""
     return (
         all(
             isinstance(source.content, bytes) and source.kind.data_type is DataType.BLOB

@@ -1,6 +1,6 @@
-"""The governor's own tasks that concern files: open, open_dir, export, and directories.
+"""The governor's built-in tasks that work with files: open, open_dir, export, and directories.
 
-They run in a thread, since a copy of gigabytes must not hold up the governor.
+They run in a thread, because copying gigabytes must not block the governor.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rain.governor.store import MEMORY_LIMIT, Store
 
 @frozen
 class Job:
-    """What a task has to work with; the folder exists and is removed afterwards."""
+    """What a task works with; its folder exists and is removed afterwards."""
 
     effect: RunBuiltin
     store: Store
@@ -37,7 +37,7 @@ class Job:
             ) from None
 
     def setting(self, name: str, kind: type) -> Any:
-        """One named value of the configuration, of the right type."""
+        """Returns one named value of the configuration and checks its type."""
         config = self.config()
         value: Any = config.get(name) if _is_table(config) else None
         if not isinstance(value, kind):
@@ -53,7 +53,7 @@ def _is_table(config: object) -> TypeGuard[dict[str, Any]]:
 
 
 def concat(job: Job) -> Outputs:
-    """All inputs one after the other."""
+    """Concatenates all inputs."""
     for source in job.effect.inputs:
         if source.kind.data_type is DataType.DIRECTORY:
             raise BuiltinError("concat joins blobs, and one of the inputs is a directory")
@@ -81,7 +81,7 @@ def _made(content: bytes | Stored) -> Outputs:
 
 
 def open_file(job: Job) -> Outputs:
-    """A file of this machine."""
+    """Copies a file of this machine."""
     path = _absolute(job)
     if not path.is_file():
         raise BuiltinError(f"there is no file {str(path)!r} on this governor")
@@ -91,7 +91,7 @@ def open_file(job: Job) -> Outputs:
 
 
 def open_directory(job: Job) -> Outputs:
-    """A directory of this machine."""
+    """Copies a directory of this machine."""
     path = _absolute(job)
     if not path.is_dir():
         raise BuiltinError(f"there is no directory {str(path)!r} on this governor")
@@ -109,7 +109,7 @@ def export(job: Job) -> Outputs:
 
 
 def make_directory(job: Job) -> Outputs:
-    """The inputs at their paths in a new directory; "" and "." are the directory itself."""
+    """Puts the inputs at their paths in a new directory; "" and "." mean the directory itself."""
     paths = job.setting("paths", list)
     made = job.folder / "made"
     made.mkdir()
@@ -131,7 +131,7 @@ def make_directory(job: Job) -> Outputs:
 
 
 def slice_directory(job: Job) -> Outputs:
-    """One file or directory out of the input."""
+    """Takes one file or directory out of the input."""
     path = job.setting("path", str)
     (source,) = inputs_of(job, 1)
     if source.kind.data_type is not DataType.DIRECTORY:
@@ -148,7 +148,7 @@ def slice_directory(job: Job) -> Outputs:
     if part.is_dir():
         copy_tree(part, taken)
     elif part.is_file():
-        taken.hardlink_to(part.resolve())  # a link is followed, else it would lead nowhere
+        taken.hardlink_to(part.resolve())  # follow a link: copied as a link it would point nowhere
     return _made(collect(job.store, taken, path, job.effect.outputs[0]))
 
 
@@ -160,7 +160,7 @@ def _absolute(job: Job) -> Path:
 
 
 def inputs_of(job: Job, count: int) -> tuple[BuiltinInput, ...]:
-    """The inputs, of which there are exactly so many."""
+    """Returns the inputs; there must be exactly `count`."""
     inputs = job.effect.inputs
     if len(inputs) != count:
         what = job.effect.kind.task_type
@@ -176,4 +176,4 @@ IN_A_THREAD: dict[str, Callable[[Job], Outputs]] = {
     "make_directory": make_directory,
     "slice_directory": slice_directory,
 }
-"""By the names of their methods."""
+"""The tasks by the names of their methods."""

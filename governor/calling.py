@@ -1,24 +1,23 @@
-"""The calls that executors have in hand: handed out, answered, and taken back.
+"""The calls that are queued at executors: how they are sent, answered, and taken back.
 
-**Several calls in hand.** A round trip to the governor between two tasks of 20 microseconds would
-cost ten times more than the tasks. So an executor gets more calls than one, as many as are expected
-to last `QUEUE_AIM` together. The first task of a function always runs alone, since nobody knows how
-long it lasts, and nothing waits behind a task that is expected to last longer than `LONGEST_AHEAD`.
+**Prefetching.** A round trip to the governor between two tasks of 20 microseconds would cost ten
+times more than the tasks. So an executor gets several calls ahead, as many as are expected to last
+`QUEUE_AIM` together. The first task of a function always runs alone, because its duration is not
+known, and nothing is queued behind a task that is expected to last longer than `LONGEST_AHEAD`.
 
-**Who runs a call is decided once.** Each call is one token in a pipe from the governor to the
-executor. The executor takes a token out before it starts a call; the governor takes calls back by
-taking tokens out itself. The kernel gives each token to one of them, whatever the executor is busy
-with and even after its death. So a call is never run twice and is never lost, and the governor
-knows exactly which calls were started. Answers go through a pipe as well, which survives the
-executor.
+**A call is claimed once.** Each call is one token in a pipe from the governor to the executor. The
+executor takes a token out of the pipe before it starts a call; the governor takes calls back by
+reading tokens itself. The kernel gives each token to only one of them, also while the executor is
+busy and after its death. So a call never runs twice and is never lost, and the governor knows
+exactly which calls were started. Answers go through a pipe too, which survives the executor.
 
-**A call that comes alone** to an idle executor needs no token: it was started when it was sent,
-unless the executor dies with it unread.
+**A single call** to an idle executor needs no token: it counts as started when it was sent, unless
+the executor dies before it reads the call.
 
-**Followers** are calls behind those that make their inputs (see `following`).
+**Followers** are calls queued behind the calls that make their inputs (see `following`).
 
-**Executors of other languages** have no such pipe: they get one call at a time, and what was sent
-to one of them was started.
+**Executors of other languages** have no such pipe: they get one call at a time, and a call counts
+as started when it was sent.
 """
 
 from __future__ import annotations
@@ -40,15 +39,15 @@ _CANCELLING = TaskRow.CANCELLING
 
 
 class Calls:
-    """All calls of a turn leave together, one effect for each executor."""
+    """Collects the calls of a turn, one effect for each executor."""
 
     def __init__(self, outbox: Outbox, gpus: Gpus) -> None:
         self._outbox = outbox
         self._has_gpus = bool(gpus.names)
-        self.effects: dict[int, CallExecutor] = {}  # of this turn, which empties it at its end
+        self.effects: dict[int, CallExecutor] = {}  # of this turn; emptied at its end
 
     def call(self, executor: Executor, task: Task, move: TaskMove = TaskMove.CALL) -> None:
-        """One more call for an executor; with `FOLLOW`, calls before it make what it misses."""
+        """Adds a call for an executor; with `FOLLOW`, calls before it make its missing inputs."""
         task.move(move)
         task.executor = executor
         task.cost = cost = task.meter.mean
@@ -66,11 +65,11 @@ class Calls:
             self._outbox.effects.append(effect)
         effect.calls.append(call_row(executor, task, effect))
         for target in task.outputs:
-            if target.waiting is not None:  # who waits for what the call makes may follow
+            if target.waiting is not None:  # tasks that wait for its outputs may follow
                 executor.followers.append(target.waiting[0])
 
     def return_unstarted(self, executor: Executor, count: int) -> None:
-        """So many of the newest calls of an executor will not be started by it."""
+        """Takes the newest `count` calls from an executor, which will not start them."""
         if count > len(executor.calls):
             raise InvariantError(f"{count} unstarted calls of {executor!r}")
         for _ in range(count):
@@ -90,14 +89,14 @@ class Calls:
 
 
 def go_on(executor: Executor) -> None:
-    """The oldest of an executor's calls is another one than before: the executor runs that."""
+    """The oldest call of an executor has changed: the executor runs that one now."""
     task = executor.calls[0]
     if task.row is _CALLING:
         task.move(TaskMove.START)
 
 
 def accepts(executor: Executor, task: Task) -> bool:
-    """Whether the task may wait behind what the executor has in hand."""
+    """Whether the task may be queued behind the calls of the executor."""
     mean = task.meter.mean
     calls = len(executor.calls)
     if mean > LONGEST_AHEAD or executor.load > LONGEST_AHEAD or calls >= CALLS_AT_MOST:

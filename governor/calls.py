@@ -15,7 +15,7 @@ _pack = msgpack.Packer(autoreset=True).pack
 
 
 def calls_frame(effect: CallExecutor, epoch: int) -> bytes:
-    """Calls, and what the executor must know to read them. The rows go out as they are."""
+    """Encodes calls and what the executor needs to read them. The rows are sent as they are."""
     frame: list[Any] = [
         protocol.CALLS,
         epoch,
@@ -29,7 +29,7 @@ def calls_frame(effect: CallExecutor, epoch: int) -> bytes:
 
 
 def drop_frame(effect: DropCached) -> bytes:
-    """What need not be remembered any more."""
+    """Encodes the list of objects and sessions that the executor may forget."""
     return _pack([protocol.DROP, effect.objects, effect.sessions])
 
 

@@ -1,7 +1,7 @@
 """Frames from the governor to executors of other languages (protocol "cbor-1"; see the guide).
 
-Specs and infos have the names of Rain 0.4, and what is empty is left out, since the executors of
-Rain 0.4 refuse names that they do not know.
+Specs and infos use the field names of Rain 0.4. Empty fields are left out, because the executors of
+Rain 0.4 reject fields that they do not know.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ PROTOCOL = "cbor-1"
 LARGEST_FRAME = 128 * 1024 * 1024
 
 Place = Callable[[ObjectId, ObjectKind, Content], bytes | str]
-"""Says where the executor finds an input: its bytes, or a path."""
+"""Decides how the executor gets an input: as bytes or as a path."""
 
 
 class UncallableError(Exception):
-    """A call cannot be put into a frame; says why. The task fails of it."""
+    """A call cannot be encoded as a frame; the task fails with this reason."""
 
 
 @frozen
 class Input:
-    """One input of a call, with all that is known of it."""
+    """One input of a call, with its metadata."""
 
     id: ObjectId
     kind: ObjectKind
@@ -47,15 +47,15 @@ class Input:
 
 @frozen
 class Call:
-    """One call, its kinds looked up."""
+    """One call with its kinds resolved."""
 
     task: int
     kind: TaskKind
     config: bytes
     inputs: tuple[Input, ...]
     outputs: tuple[tuple[ObjectId, ObjectKind], ...]
-    cached: frozenset[ObjectId]  # inputs that the executor has said to have; only asked
-    gpus: tuple[str, ...] = ()  # what it was lent
+    cached: frozenset[ObjectId]  # inputs that the executor says it has; never iterated
+    gpus: tuple[str, ...] = ()  # the gpus lent to the call
 
     def knows(self, object_id: ObjectId) -> bool:
         """Whether the object belongs to this call."""
@@ -66,32 +66,32 @@ class Call:
 
 @define(eq=False)
 class Kinds:
-    """The kinds that one executor's calls name; they are told once, as to the Python executors."""
+    """The kinds that the calls of one executor use; each is sent once, as to Python executors."""
 
     tasks: dict[KindId, TaskKind] = Factory(dict)
     objects: dict[KindId, ObjectKind] = Factory(dict)
 
     def learn(self, effect: CallExecutor) -> None:
-        """New kinds come with the calls that need them."""
+        """Adds the new kinds that come with the calls that use them."""
         self.tasks.update((kind.id, kind) for kind in effect.task_kinds)
         self.objects.update((kind.id, kind) for kind in effect.object_kinds)
 
     def forget(self, sessions: Sequence[SessionId]) -> None:
-        """Kinds go with their session."""
+        """Removes the kinds of these sessions."""
         for kinds in (self.tasks, self.objects):
             for kind in [kind for kind in kinds if session_of(kind) in sessions]:
                 del kinds[kind]
 
     def _input(self, row: FullInputRow) -> Input:
         object_id, kind, content_type, user, size, content = row
-        if content is None:  # nothing follows another call in such an executor
+        if content is None:  # such executors get no followers
             raise InvariantError(f"the input {spell(object_id)} of a call has no content")
         return Input(object_id, self.objects[kind], content_type, user, size, content)
 
     def call(
         self, row: CallRow, held: Sequence[ObjectId], gpus: tuple[str, ...] | None = None
     ) -> Call:
-        """A call from its row; the rows for these executors have all inputs in full."""
+        """Builds a call from its row; rows for these executors contain all inputs in full."""
         task, kind_id, config, inputs, outputs = row
         kind = self.tasks[kind_id]
         return Call(
@@ -109,7 +109,7 @@ class Kinds:
 
 
 def call_frame(call: Call, place: Place) -> bytes:
-    """One call; raises `UncallableError`."""
+    """Encodes one call; raises `UncallableError`."""
     try:
         fields: dict[str, Any] = {
             "spec": _task_spec(call).to_json(),
@@ -119,22 +119,22 @@ def call_frame(call: Call, place: Place) -> bytes:
                 for object_id, kind in call.outputs
             ],
         }
-        if call.gpus:  # which executors of Rain 0.4 never had: who asks for them knows of this
+        if call.gpus:  # unknown to Rain 0.4, but only tasks that ask for gpus get it
             fields["gpus"] = list(call.gpus)
         frame = cbor2.dumps(["call", fields])
-    # What users have put into JSON (notes, configurations) may be none, or fit into no text.
+    # User JSON (notes, configurations) may be invalid or not encodable as text.
     except (cbor2.CBOREncodeError, ValueError, RecursionError) as error:
-        raise UncallableError(f"the call cannot be said: {error}") from None
+        raise UncallableError(f"the call cannot be encoded: {error}") from None
     if len(frame) > LARGEST_FRAME:
         raise UncallableError(
-            f"the call has {len(frame)} bytes, and {LARGEST_FRAME} are the most that an executor"
-            " is sent at once"
+            f"the call has {len(frame)} bytes, but a message to an executor may have at most"
+            f" {LARGEST_FRAME}"
         )
     return frame
 
 
 def drop_frame(objects: Sequence[ObjectId]) -> bytes:
-    """What need not be cached any more."""
+    """Encodes the list of objects that the executor need not cache any more."""
     return cbor2.dumps(["drop_cached", {"objects": [list(unpack(one)) for one in objects]}])
 
 
@@ -179,7 +179,7 @@ def _object_spec(object_id: ObjectId, kind: ObjectKind) -> dict[str, Any]:
 
 
 def _config(task_type: str, packed: bytes) -> Any:
-    """The config with the names and forms of Rain 0.4; ours of Python tasks is msgpack."""
+    """Returns the config in the form of Rain 0.4; the config of our Python tasks is msgpack."""
     if not packed:
         return None
     try:

@@ -1,8 +1,8 @@
-"""One executor of another language, as the governor's border sees it (protocol "cbor-1").
+"""The governor's connection to one executor of another language (protocol "cbor-1").
 
-It connects to the socket in its folder, registers, and gets one call at a time. Whatever it does
-against the protocol costs the executor: it is killed, its task fails by the name of the mistake,
-and another process takes its place.
+The executor connects to the socket in its folder, registers, and gets one call at a time. If it
+breaks the protocol, it is killed, its task fails with an error that names the mistake, and another
+process takes its place.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ from rain.rpc.frames import CLOSED, SocketLink
 
 SECONDS_TO_REGISTER = 60.0
 SECONDS_TO_END = 1.0
-"""How long a process may outlive its connection, so that it can be told how it ended."""
+"""Seconds that a process may outlive its connection; its exit status is then reported."""
 
 
 class CborLink:
-    """Calls go down, events come up through `tell`. `blame` takes what the executor did wrong."""
+    """Sends calls and passes events to `tell`. `blame` gets what the executor did wrong."""
 
     def __init__(
         self,
@@ -79,14 +79,14 @@ class CborLink:
         self._blame = blame
         self._kinds = Kinds()
         self._call: Call | None = None
-        self._taking = False  # the files of the last one, in a thread
-        self._cached: set[ObjectId] = set()  # what the executor has said to keep; only asked
+        self._taking = False  # whether a thread takes the files of the last call
+        self._cached: set[ObjectId] = set()  # what the executor says it keeps; never iterated
         self._called_at = 0.0
         self._registered = False
         self._killed = False
         self._dead = False
-        self._fault = ""  # what it was killed for
-        self._broken = ""  # how the connection ended, if not in order
+        self._fault = ""  # why it was killed
+        self._broken = ""  # how the connection ended, if not cleanly
         self._link: SocketLink | None = None
         self._listener = started.listener
         self._watch: Watch | None = background.watch(started.listener.fileno(), self._connect)
@@ -95,7 +95,7 @@ class CborLink:
     # Downwards.
 
     def call(self, effect: CallExecutor) -> None:
-        """Sends the call; there is only one."""
+        """Sends the call; there is only one at a time."""
         self._kinds.learn(effect)
         if self._killed:
             return
@@ -112,7 +112,7 @@ class CborLink:
             self._link.send(frame)
 
     def drop(self, effect: DropCached) -> None:
-        """Tells what need not be cached."""
+        """Tells the executor which objects it need not cache."""
         self._kinds.forget(effect.sessions)
         self._cached.difference_update(effect.objects)
         if self._call is None and not self._taking:
@@ -121,7 +121,7 @@ class CborLink:
             self._link.send(drop_frame(effect.objects))
 
     def take_back(self) -> None:
-        """A call that was sent counts as started."""
+        """Does nothing: a call that was sent counts as started."""
         self._tell(CallsTakenBack(self.number, 0))
 
     def interrupt(self, call: int) -> None:
@@ -129,7 +129,7 @@ class CborLink:
         raise InvariantError(f"executor {self.number} was to be interrupted in call {call}")
 
     def kill(self) -> None:
-        """Ends the process and all that it started; `died` follows when it is gone."""
+        """Kills the process and all that it started; `died` is called when it is gone."""
         self._killed = True
         if not self._dead:
             kill_group(self.process)
@@ -137,14 +137,14 @@ class CborLink:
     # Upwards.
 
     def look(self) -> None:
-        """Nothing lies about: results are read as they come."""
+        """Does nothing: results are read as they arrive."""
 
     async def idle(self) -> None:
-        """Returns as soon as nothing works on the files of this executor."""
+        """Waits until no thread works on the files of this executor."""
         await self._tell.idle()
 
     def died(self) -> None:
-        """The process has ended and is not waited for yet: reports all that is left of it."""
+        """The process has ended, but was not reaped yet: reports its last results and its end."""
         self._dead = True
         kill_group(self.process)
         status = self.process.wait()
@@ -157,14 +157,14 @@ class CborLink:
         self._tell(ExecutorDied(self.number, cause))
 
     def close(self) -> None:
-        """Lets go of the channels."""
+        """Closes the channels."""
         self._timer.cancel()
         self._stop_listening()
         if self._link is not None:
             self._link.close()
 
     def _connect(self) -> None:
-        """The executor has connected; nobody else may."""
+        """The executor has connected; no other connection is accepted."""
         if self._watch is None:
             return
         with suppress(BlockingIOError, ConnectionAbortedError):
@@ -184,7 +184,7 @@ class CborLink:
         self._wrong(f"did not register within {SECONDS_TO_REGISTER:g} seconds")
 
     def _hung_up(self, cause: str) -> None:
-        """The connection has ended. Usually the process has too, and then that says more."""
+        """The connection has ended. Usually the process has too; its exit status then says more."""
         self._timer.cancel()
         self._timer = self._background.later(SECONDS_TO_END, self._outlived)
         if cause != CLOSED:
@@ -225,7 +225,7 @@ class CborLink:
                 f"it registers as a {said.executor_type!r:.100} executor, not {self._runner!r}"
             )
         if self._dead:
-            return  # so that its end counts as a failed start
+            return  # its end then counts as a failed start
         self._registered = True
         self._timer.cancel()
         self._tell(ExecutorReady(self.number))
@@ -235,7 +235,7 @@ class CborLink:
         if foreign:
             raise ProtocolError("it caches objects that do not belong to its task")
         self._cached.update(result.cached)
-        self._call = None  # whatever it says of it now comes too late
+        self._call = None  # further messages about it come too late
         if not result.success:
             error = result.error or "the executor reports a failure without a text (info.error)"
             self._finish(call, Failed(error, result.debug), result)

@@ -22,7 +22,7 @@ from rain.governor.store import Store, StoreError, remove
 
 
 class Exchange:
-    """What one executor gets and gives; `folder` is its own."""
+    """The inputs and outputs of one executor; `folder` belongs to it."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
@@ -32,12 +32,12 @@ class Exchange:
     # Downwards.
 
     def place(self, object_id: ObjectId, kind: ObjectKind, content: Content) -> bytes | str:
-        """Bytes in memory as they are, what is stored as a path, directories always as a path."""
+        """Returns the bytes of an object in memory, a path for a stored object or any directory."""
         if isinstance(content, int):
             return str(self._store.path(content))
         if kind.data_type is not DataType.DIRECTORY:
             return content
-        # Few languages read archives as easily as folders.
+        # Most languages read folders more easily than archives.
         target = self._folder / "inputs" / spell(object_id)
         self._unpacked[object_id] = target
         try:
@@ -49,16 +49,16 @@ class Exchange:
         return str(target)
 
     def clear(self, kept: AbstractSet[ObjectId]) -> None:
-        """Removes unpacked inputs that the executor has not said to keep."""
+        """Removes unpacked inputs that the executor did not ask to keep."""
         for object_id in [one for one in self._unpacked if one not in kept]:
-            # What the executor has made impossible to remove goes with its folder.
+            # What cannot be removed now is removed with the executor's folder.
             with suppress(OSError):
                 remove(self._unpacked.pop(object_id))
 
     # Upwards.
 
     def outputs(self, call: Call, result: Result) -> Outputs | Failed:
-        """What a successful call has made; raises `ProtocolError` for what is not allowed."""
+        """Takes the outputs of a successful call; raises `ProtocolError` for a forbidden one."""
         if len(result.outputs) != len(call.outputs):
             return Failed(
                 f"the task made {len(result.outputs)} outputs instead of {len(call.outputs)}",
@@ -82,7 +82,7 @@ class Exchange:
             raise BuiltinError(f"{what} has failed: {said.error}")
         found = "" if said.content_type == kind.content_type else said.content_type
         if found and kind.content_type and not is_type_instance(found, kind.content_type):
-            raise BuiltinError(f"{what} is said to be {found!r}")
+            raise BuiltinError(f"the executor says that {what} is {found!r}")
         content: bytes | Stored | PassedOn
         match said.location:
             case Inline(data):
@@ -101,11 +101,11 @@ class Exchange:
         if kind.data_type is not DataType.DIRECTORY:
             return self._store.keep(data)
         if not _is_archive(data):
-            raise BuiltinError(f"{what} shall be a directory, and what came is not a tar archive")
+            raise BuiltinError(f"{what} must be a directory, but its data is not a tar archive")
         return data
 
     def _file(self, kind: ObjectKind, said: str) -> bytes | Stored:
-        """Takes a file or directory away; links are followed before it is judged where it is."""
+        """Takes a file or directory; links are resolved before its location is checked."""
         path = Path(said)
         if not path.is_absolute() or "\0" in said:
             raise ProtocolError(f"the path {said!r:.200} of an output is not absolute")
@@ -124,7 +124,7 @@ class Exchange:
         return content
 
     def _discard(self, made: Outputs) -> None:
-        """Takes back what was stored for a call that has failed after all."""
+        """Removes what was stored for a call that failed later."""
         for output in made:
             if isinstance(output, Made) and isinstance(output.content, Stored):
                 self._store.delete([output.content.file])
@@ -135,7 +135,7 @@ def _passed_on(what: str, call: Call, kind: ObjectKind, other: ObjectId) -> Pass
         if one.id == other:
             if one.kind.data_type is not kind.data_type:
                 raise BuiltinError(
-                    f"{what} shall be of the type {kind.data_type.value!r}, and the input"
+                    f"{what} must be of the type {kind.data_type.value!r}, but the input"
                     f" {spell(other)} that was passed on is not"
                 )
             return PassedOn(other)

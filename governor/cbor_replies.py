@@ -1,7 +1,7 @@
-"""What executors of other languages say, read from CBOR (protocol "cbor-1"; see the guide).
+"""Decodes the messages of executors of other languages (protocol "cbor-1"; see the guide).
 
 A message is an array of a name and a map. These programs are foreign, so nothing in their messages
-is believed: whatever does not fit is a `ProtocolError` that names it, and costs the executor.
+is trusted: whatever is wrong raises a `ProtocolError` that names it, and the executor is killed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId, pack
 
 TEXT_LIMIT = 256 * 1024
-"""Longer texts for people are cut, so that they fit into the messages to the server."""
+"""Texts for people are cut at this length, so that they fit into messages to the server."""
 
 NOTES_LIMIT = 1024 * 1024
 
@@ -32,7 +32,7 @@ class Registered:
 
 @frozen
 class Inline:
-    """The output came along."""
+    """The output is in the message."""
 
     data: bytes
 
@@ -63,7 +63,7 @@ class SaidOutput:
 
 @frozen
 class Result:
-    """How a call has ended."""
+    """The result of a call."""
 
     task: TaskId
     success: bool
@@ -75,10 +75,10 @@ class Result:
 
 
 def decode_reply(body: bytes) -> Registered | Result:
-    """One message; raises `ProtocolError` and nothing else."""
+    """Decodes one message; raises nothing but `ProtocolError`."""
     try:
         message: Any = cbor2.loads(body)
-    # What else than its own errors the library lets through depends on its version.
+    # Which errors other than its own the library raises depends on its version.
     except (cbor2.CBORDecodeError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ProtocolError(f"a message is not CBOR: {error}") from None
     if not (_is_list(message) and len(message) == 2):
@@ -94,7 +94,7 @@ def decode_reply(body: bytes) -> Registered | Result:
 
 
 class _Map:
-    """A map whose keys must all be known, and are asked for by their type."""
+    """A map whose keys must all be known; its values are read by type."""
 
     def __init__(self, where: str, value: object) -> None:
         if not _is_map(value):

@@ -1,7 +1,7 @@
-"""The consistency checker: every row of the governor's tables, every relation seen from both sides.
+"""The consistency checker: checks every row of the tables and every relation from both sides.
 
-It trusts nothing that the state maintains step by step: what can be counted again is counted again.
-Runs after every turn in tests and with RAIN_DEBUG_MODE=1.
+It trusts no value that the state maintains incrementally and counts everything again. It runs after
+every turn in tests and with RAIN_DEBUG_MODE=1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LIVE = (*_MISSING, TaskRow.READY, TaskRow.CALLING, TaskRow.RUNNING)
 
 
 def check(state: State) -> None:
-    """Raises `InvariantError` with everything that contradicts itself."""
+    """Raises `InvariantError` with all contradictions in the state."""
     found = [f"  {claim}" for claim in _contradictions(state)]
     if found:
         raise InvariantError("the governor's state contradicts itself:\n" + "\n".join(found))
@@ -71,7 +71,7 @@ def _session(state: State, session: Session) -> Iterator[str]:
         if target.consumers != consumers[target]:
             yield f"{target!r} has {consumers[target]} consumers, not {target.consumers}"
         if Counter(target.waiting or ()) != missed.get(target, Counter()):
-            yield f"{target!r}: the tasks that wait for it are others than {target.waiting}"
+            yield f"{target!r}: the tasks that wait for it are not {target.waiting}"
         if target.waiting == []:
             yield f"{target!r} has an empty list of tasks that wait"
         yield from _object(state, target)
@@ -110,26 +110,26 @@ def _object(state: State, target: DataObject) -> Iterator[str]:
     if needed and row is ObjectRow.LINGERING:
         yield f"{target!r}: wanted {target.wanted}, {target.consumers} consumers"
     if not needed and row is not ObjectRow.LINGERING and target.producer is None:
-        yield f"{target!r} is needed by nobody"
+        yield f"{target!r} is not needed"
     if target.lent and (target.wanted or row is not ObjectRow.HELD):
         yield f"{target!r} was lent, but is wanted, or not here"
     if row is ObjectRow.ABSENT and target.wanted:
-        yield f"{target!r} is wanted, but nobody brings it"
+        yield f"{target!r} is wanted, but nothing provides it"
     if row is ObjectRow.UNSTORED and target.waiting:
-        yield f"{target!r} is waited for, but nobody brings it"
+        yield f"{target!r} is waited for, but nothing provides it"
     if (row is ObjectRow.LINGERING) != (target in state.objects.lingering):
         yield f"{target!r}: the list of lingering objects does not fit"
     if (row is ObjectRow.PULLING) != (state.objects.fetches.get(target.fetch) is target):
         yield f"{target!r}: the fetches do not fit"
     if row is ObjectRow.REMOTE and state.objects.queue.count(target) != 1:
-        yield f"{target!r} is not once in the queue of fetches"
+        yield f"{target!r} is not exactly once in the queue of fetches"
     yield from _relations(target)
 
 
 def _relations(target: DataObject) -> Iterator[str]:
     producer = target.producer
     if target.row is ObjectRow.MAKING and producer is None:
-        yield f"{target!r} is made by nobody"
+        yield f"{target!r} has no producer"
     if producer is not None and (
         target not in producer.outputs or producer.session.tasks.get(producer.id) is not producer
     ):
@@ -144,11 +144,11 @@ def _relations(target: DataObject) -> Iterator[str]:
 def _lingering(lingering: Lingering, known: list[DataObject]) -> Iterator[str]:
     times = lingering.times
     if not set(times) <= set(known) or lingering.surplus():
-        yield "too much lingers"
+        yield "too many objects linger"
     if lingering.bytes != sum(target.size for target in times):
         yield f"{lingering.bytes} lingering bytes are not those of the objects"
     if min(times.values(), default=inf) < lingering.expiry:
-        yield "an object that lingers goes unnoticed"
+        yield "a lingering object is not in the list"
     if list(times.values()) != sorted(times.values()):
         yield "the list of lingering objects is not in the order of time"
 
@@ -215,7 +215,7 @@ def _call(executor: Executor, task: Task) -> Iterator[str]:
 
 
 def _follower(executor: Executor, task: Task) -> Iterator[str]:
-    """What it misses is made by calls before it, unless these have failed since."""
+    """Calls before a follower make its missing inputs, unless these calls have failed since."""
     for target in task.inputs:
         if target.row is ObjectRow.MAKING and target.producer is not None:
             before = executor.calls

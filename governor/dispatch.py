@@ -1,8 +1,8 @@
-"""What runs next, and where: free resources go to the ready tasks in the order of their rank.
+"""Decides what runs next and where: free resources go to the ready tasks in the order of rank.
 
-Rank is priority, then arrival. A group of tasks whose next one does not fit is passed over by the
-others, but executors that work for these are not given more behind its back: what they have in hand
-ends soon (see `pool`), and the freed resources go to whoever ranks first and fits.
+Rank is priority, then arrival. If the next task of a group does not fit, groups of lower rank may
+run first, but their executors get no further calls queued: their calls end soon (see `pool`), and
+the freed resources go to the group of the highest rank that fits.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Dispatch:
         self._pool = pool
         self._free = pool.free
         self.groups: dict[tuple[str, Resources], Group] = {}
-        self.runs: dict[int, Task] = {}  # tasks inside the governor, stopped ones too
-        self.gpus_of_runs: dict[int, Lent] = {}  # of those that have some
+        self.runs: dict[int, Task] = {}  # tasks inside the governor, including stopped ones
+        self.gpus_of_runs: dict[int, Lent] = {}  # only for runs that have gpus
         self._run_count = 0
 
     def group(self, runner: str, resources: Resources) -> Group:
-        """The group of tasks with these needs, for one more kind."""
+        """Returns the group of tasks with these needs, for one more kind."""
         key = (runner, resources)
         group = self.groups.get(key)
         if group is None:
@@ -44,7 +44,7 @@ class Dispatch:
         return group
 
     def leave_group(self, group: Group) -> None:
-        """A kind of this group is not known any more."""
+        """A kind of this group was forgotten."""
         group.kinds -= 1
         self._prune(group)
 
@@ -53,7 +53,7 @@ class Dispatch:
             del self.groups[group.runner, group.resources]
 
     def dispatch(self) -> None:
-        """Starts what can run now, at the end of a turn."""
+        """Starts all tasks that can run now, at the end of a turn."""
         pool = self._pool
         pool.turn += 1
         active: list[Group] = []
@@ -76,13 +76,13 @@ class Dispatch:
         self._calls.effects.clear()
 
     def _grant(self, active: list[Group]) -> Rank:
-        """Gives free resources to the first tasks in rank; the rank of the first blocked group.
+        """Gives free resources to tasks by rank; returns the rank of the first blocked group.
 
-        Where only an executor is missing, one is started, and resources are kept for it until the
-        end of this loop, so that not more executors are started than can work.
+        Where only an executor is missing, one is started, and resources are reserved for it until
+        the end of this loop, so that no more executors are started than can work.
         """
         limit = LAST_RANK
-        starting: dict[str, int] | None = None  # counted when it is asked for
+        starting: dict[str, int] | None = None  # counted on demand
         promised: list[tuple[Group, int]] = []
         open_groups = active.copy()
         while open_groups:
@@ -116,7 +116,7 @@ class Dispatch:
         return starting
 
     def _promise(self, group: Group, starting: dict[str, int]) -> int:
-        """Keeps resources for executors that are starting, and starts those that are missing."""
+        """Reserves resources for executors that are starting, and starts the missing ones."""
         count = 0
         while count < group.count and self._free.has(group.resources):
             if starting.get(group.runner):
@@ -128,7 +128,7 @@ class Dispatch:
         return count
 
     def _deepen(self, group: Group, limit: Rank) -> None:
-        """Gives the executors of a group more to do than what they run, each its share."""
+        """Queues further calls at the executors of a group, a fair share at each."""
         refill = group.rank() <= limit
         call = self._calls.call
         takers = [
@@ -144,7 +144,7 @@ class Dispatch:
                 share -= 1
 
     def _follow(self, executor: Executor) -> None:
-        """Sends what may follow; each follower may have others behind it."""
+        """Sends followers; each may have followers of its own."""
         if not takes_more(executor, self._pool.now):
             return
         followers = executor.followers
@@ -174,7 +174,7 @@ class Dispatch:
         )
 
     def run_ended(self, run: int) -> Task:
-        """Something inside the governor has ended."""
+        """A run inside the governor has ended."""
         task = self.runs.pop(run, None)
         if task is None:
             raise InvariantError(f"the run {run} has ended, but was never started")

@@ -1,4 +1,4 @@
-"""How tasks end, and what becomes of their outputs."""
+"""How tasks end, and what happens to their outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HELD = ObjectRow.HELD
 
 
 class Endings:
-    """Takes tasks out of the tables, and tells the server why."""
+    """Removes tasks from the tables and tells the server why."""
 
     def __init__(self, outbox: Outbox, objects: Objects) -> None:
         self._outbox = outbox
@@ -65,7 +65,7 @@ class Endings:
         self._leave(task)
 
     def _take_output(self, task: Task, target: DataObject, output: bytes | Made) -> Content | None:
-        """An output that is more than new bytes; gives what the object consists of."""
+        """Takes an output that is not just new bytes; returns the content of the object."""
         made = Made(output) if isinstance(output, bytes) else output
         content: Content
         content_type = made.content_type
@@ -80,7 +80,7 @@ class Endings:
             content, size = made.content.file, made.content.size
         else:
             content, size = made.content, len(made.content)
-        held_before = target.content  # what is held stays
+        held_before = target.content  # content that is held stays
         self._objects.made(target, content, size, content_type, made.user)
         if content_type or made.user:
             note = ObjectNote(target.id, content_type, made.user)
@@ -88,7 +88,7 @@ class Endings:
         return content if held_before is None else held_before
 
     def fail(self, task: Task, failure: Failed) -> None:
-        """The task has failed, wherever it stood. Where room was missing, nothing lingers now."""
+        """A task in any row has failed. If the disk is full, all lingering objects are removed."""
         if failure.cause is FailureCause.NOT_STARTED:
             self._objects.reclaim()
         if task.row is TaskRow.READY:
@@ -123,7 +123,7 @@ class Endings:
                 self._objects.unread(target, task)
 
     def _discard(self, result: Outputs | Failed) -> None:
-        """Nobody wants this result."""
+        """Removes a result that is not wanted."""
         if isinstance(result, Failed):
             return
         for output in result:
@@ -139,7 +139,7 @@ def _input(task: Task, object_id: ObjectId) -> DataObject | None:
 
 
 def _fault(task: Task, outputs: Outputs) -> str:
-    """What is wrong with the outputs that a task is said to have made; "" for nothing."""
+    """What is wrong with the reported outputs of a task; "" if they are right."""
     if len(outputs) != len(task.outputs):
         return f"the task made {len(outputs)} outputs instead of {len(task.outputs)}"
     for output in outputs:

@@ -1,10 +1,10 @@
-"""The governor's configuration file: which programs run the tasks of which executor.
+"""The governor's configuration file: the program of each executor.
 
     [executors.cpp]
-    command = "./my-executor --verbose"        # split at single spaces, nothing is quoted
+    command = "./my-executor --verbose"        # split at single spaces, without quoting
     # or: command = ["./my-executor", "one argument"]
 
-`parse_executors` knows the rules and no files; `read_executors` knows the file.
+`parse_executors` applies the rules to a text; `read_executors` reads the file.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from rain.base.errors import RainError, StartError
 from rain.governor.arrivals import BUILTIN
 
 Commands = dict[str, tuple[str, ...]]
-"""The words of the command of each executor, by the name before the slash in types of tasks."""
+"""The command of each executor, by the name before the slash in task types."""
 
 
 class ConfigError(RainError):
-    """What is wrong inside a configuration."""
+    """A configuration is wrong; says what."""
 
 
 def parse_executors(text: str) -> Commands:
-    """The executors that a configuration names; `ConfigError` in one line for any mistake."""
+    """Parses the executors of a configuration; raises a one-line `ConfigError` for any mistake."""
     import tomllib  # noqa: PLC0415 # most governors have no configuration
 
     try:
@@ -70,7 +70,7 @@ def _only(table: dict[str, Any], where: str, known: set[str]) -> None:
     surplus = sorted(set(table) - known)
     if surplus:
         names = ", ".join(map(repr, surplus))
-        raise ConfigError(f"{where} has the unknown {names}; known is {', '.join(sorted(known))}")
+        raise ConfigError(f"{where} has the unknown {names}; known: {', '.join(sorted(known))}")
 
 
 def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
@@ -82,10 +82,10 @@ def _is_list(value: object) -> TypeGuard[list[Any]]:
 
 
 def read_executors(path: Path | None) -> Commands:
-    """The executors of the file, or none without a file; `StartError` says what is wrong.
+    """Reads the executors of the file, or none without a file; `StartError` says what is wrong.
 
-    A program that is given as a relative path with a slash is meant from the folder of the file,
-    since each executor starts in a folder of its own.
+    A relative path with a slash is relative to the folder of the file, because each executor
+    starts in its own folder.
     """
     if path is None:
         return {}

@@ -1,4 +1,4 @@
-"""One executor process and its channels, as the governor's border sees it."""
+"""The governor's connection to one Python executor: the process and its channels."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from rain.governor.strays import has_left
 from rain.rpc.background import Background
 from rain.rpc.frames import SocketLink
 
-_READ = 1 << 16  # all that a pipe holds; to read into more costs new pages each time
+_READ = 1 << 16  # the capacity of a pipe; a larger buffer would cost new pages each time
 
 _LOOK: bytes = msgpack.packb([protocol.LOOK])
 
 
 class ExecutorLink:
-    """Calls go down, events come up through `tell`. `blame` takes what the executor did wrong."""
+    """Sends calls and passes events to `tell`. `blame` gets what the executor did wrong."""
 
     def __init__(
         self,
@@ -81,29 +81,29 @@ class ExecutorLink:
         self._interrupted = False  # in the only call that it has
         self._alone = 0  # where the frame of a call ends that was sent alone and is not answered
         self._stale = False  # the executor may still hold calls that were taken back
-        self._fault = ""  # what it was killed for
+        self._fault = ""  # why it was killed
         self._link = SocketLink(started.socket, background, self._heard, self._hung_up)
 
     # Downwards.
 
     def call(self, effect: CallExecutor) -> None:
-        """Sends calls. Their tokens go first, so that a call in the queue has one, or had one."""
+        """Sends calls. Tokens are sent first, so that each queued call has or had a token."""
         if self._killed:
             return
         if effect.idle and not self._stale and len(effect.calls) == 1:
             self._alone = self._link.send(calls_frame(effect, protocol.ALONE))
             return
-        # An idle one that gets this one has nothing else any more when it has answered it.
+        # An idle executor has no older calls left once it has answered this one.
         self._stale = self._stale and not effect.idle
         os.write(self._tokens, self._token * len(effect.calls))
         self._link.send(calls_frame(effect, self._epoch))
 
     def drop(self, effect: DropCached) -> None:
-        """Tells what need not be remembered."""
+        """Tells the executor which objects it may forget."""
         self._link.send(drop_frame(effect))
 
     def take_back(self) -> None:
-        """Takes back all calls that were not started, and reports what was answered before."""
+        """Takes back all calls that were not started, after it has reported earlier answers."""
         unstarted = self._take_tokens()
         self._begin_epoch(self._epoch + 1)
         self._stale = self._stale or unstarted > 0
@@ -137,14 +137,14 @@ class ExecutorLink:
         os.kill(self.process.pid, signal.SIGINT)
 
     def kill(self) -> None:
-        """Ends the process and all that it started; `died` follows when it is gone."""
+        """Kills the process and all that it started; `died` is called when it is gone."""
         self._killed = True
         kill_group(self.process)
 
     # Upwards.
 
     def look(self) -> None:
-        """Reads the answers that are there; that of a call that was sent alone comes first."""
+        """Reads available answers; the answer to a call that was sent alone comes first."""
         if self._alone:
             self._link.drain()
             if self._alone:
@@ -186,11 +186,11 @@ class ExecutorLink:
         )
 
     async def idle(self) -> None:
-        """Returns as soon as nothing works on the files of this executor."""
+        """Waits until no thread works on the files of this executor."""
         await self._tell.idle()
 
     def died(self) -> None:
-        """The process has ended and is not waited for yet: reports all that is left of it."""
+        """The process has ended, but was not reaped yet: reports its last answers and its end."""
         kill_group(self.process)
         status = self.process.wait()
         unstarted = self._take_tokens()
@@ -204,7 +204,7 @@ class ExecutorLink:
         self._tell(ExecutorDied(self.number, cause, unstarted, place, logs))
 
     def _unread(self) -> int:
-        """How many bytes of what was said the executor, which is dead, has not read."""
+        """How many bytes that were sent to the dead executor it has not read."""
         unread = self._link.unsent
         while True:
             try:
@@ -216,7 +216,7 @@ class ExecutorLink:
             unread += len(piece)
 
     def close(self) -> None:
-        """Lets go of the channels."""
+        """Closes the channels."""
         self._link.close()
         self._their_socket.close()
         for descriptor in (self._tokens, self._taken_tokens, self._stops, self._answers):
@@ -240,20 +240,20 @@ class ExecutorLink:
             self.look()
 
     def _registers(self, frame: bytes) -> bool:
-        """The only other thing that an executor says, once; False when it says anything else."""
+        """Handles the registration, the only other message of an executor; False for any other."""
         try:
             message: Any = msgpack.unpackb(frame)
         except (ValueError, msgpack.UnpackException):
             message = None
         if message != [protocol.REGISTER, protocol.PROTOCOL, self.number]:
-            self._wrong(f"it says {frame[:100]!r}, which is not {protocol.PROTOCOL!r}")
+            self._wrong(f"it registers with {frame[:100]!r}, which is not {protocol.PROTOCOL!r}")
             return False
         self._registered = True
         self._tell(ExecutorReady(self.number))
         return True
 
     def _hung_up(self, cause: str) -> None:
-        """The socket has ended, so the process ends at its next look at it, if it has not yet."""
+        """The socket has ended; the process ends when it next reads it, if it has not yet."""
 
     def _wrong(self, what: str) -> None:
         self._blame(self.number, what)

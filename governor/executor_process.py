@@ -1,8 +1,8 @@
-"""Starting one executor process, and saying how it ended.
+"""Starts one executor process, and describes how it ended.
 
-The process leads a session and process group of its own, so that everything that its tasks have
-started ends with it. It is started from the main thread, because the kernel ties the wish to die
-with the parent to the thread that made the process.
+The process leads its own session and process group, so that everything that its tasks have started
+ends with it. It is started from the main thread, because the kernel ties the parent-death signal to
+the thread that created the process.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ TAIL_OF_A_TASK = 4096
 
 SOCKET = "socket"
 SOCKET_PATH = "RAIN_EXECUTOR_SOCKET"
-"""The variable that tells executors of other languages where to connect."""
+"""The environment variable with the socket for executors of other languages."""
 
 SERVER = "RAIN_SERVER"
-"""The variable that tells tasks where the server is (see client/shared.py)."""
+"""The environment variable with the server's address for tasks (see client/shared.py)."""
 
 _PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
 
 @frozen
 class Places:
-    """Where executors live, keep their logs, and find stored data."""
+    """The folders of executors, their logs and the stored data."""
 
     work: Path
     logs: Path
     data: Path
-    server: str = ""  # for tasks that extend their session: its address, and the file of the secret
+    server: str = ""  # for tasks that extend their session: address of the server, secret
     secret_file: Path | None = None
     origin: Origin = Factory(Origin)
 
     def environment(self, number: int) -> dict[str, str]:
-        """What an executor finds in its own, besides what the governor has."""
+        """Returns the variables that an executor gets in addition to the governor's environment."""
         environment = marked(os.environ, self.origin.executor(number))
         environment.pop(SECRET_FILE, None)
         if self.server:
@@ -68,7 +68,7 @@ class Places:
 
 @frozen
 class StartedProgram:
-    """A running process of another language, and the socket where it will connect."""
+    """A running executor of another language, and the socket to which it will connect."""
 
     process: subprocess.Popen[bytes]
     listener: socket.socket
@@ -76,10 +76,10 @@ class StartedProgram:
 
 @frozen
 class Started:
-    """A running process and our ends of what joins us."""
+    """A running process and our ends of the channels."""
 
     process: subprocess.Popen[bytes]
-    their_socket: socket.socket  # the executor's end, to see what it has not read
+    their_socket: socket.socket  # the executor's end, used to count what it has not read
     socket: socket.socket
     tokens: int  # write here
     taken_tokens: int  # the executor's end, to take calls back
@@ -88,7 +88,7 @@ class Started:
 
 
 def start_executor(number: int, places: Places) -> Started:
-    """Starts the process; raises OSError when the machine does not let us."""
+    """Starts the process; raises OSError if the system refuses."""
     folder = places.folder(number)
     folder.mkdir()
     with ExitStack() as ours, ExitStack() as theirs:
@@ -122,14 +122,14 @@ def start_executor(number: int, places: Places) -> Started:
 
 
 def start_program(number: int, words: Sequence[str], places: Places) -> StartedProgram:
-    """Starts an executor of another language, which shall connect to `socket` in its folder."""
+    """Starts an executor of another language, which must connect to `socket` in its folder."""
     folder = places.folder(number)
     folder.mkdir()
     with ExitStack() as ours, ExitStack() as theirs:
         listener = socket.socket(socket.AF_UNIX)
         ours.callback(listener.close)
         listener.setblocking(False)
-        # The path of a socket may have a hundred bytes only; the way by the descriptor is short.
+        # A socket path may have only about 100 bytes; the path via the descriptor is short.
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         theirs.callback(os.close, descriptor)
         listener.bind(f"/proc/self/fd/{descriptor}/{SOCKET}")
@@ -154,7 +154,7 @@ def start_program(number: int, words: Sequence[str], places: Places) -> StartedP
 
 
 def _log_to_read(path: Path) -> BinaryIO:
-    """A new log that the executor reads, too, and empties (see rain/executor/printed.py)."""
+    """Creates a log that the executor also reads and truncates (see rain/executor/printed.py)."""
     path.unlink(missing_ok=True)
     return path.open("a+b")
 
@@ -168,7 +168,7 @@ def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
 
 def _environment(number: int, places: Places) -> dict[str, str]:
     environment = places.environment(number)
-    # The executor does not start where the governor did, but must find the same packages.
+    # The executor starts in another folder, but must find the same packages as the governor.
     path = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = f"{_PACKAGES}{os.pathsep}{path}" if path else _PACKAGES
     environment[protocol.EXECUTOR_ID] = str(number)
@@ -178,21 +178,21 @@ def _environment(number: int, places: Places) -> dict[str, str]:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kills the process and all that it started; it must not have been waited for yet."""
+    """Kills the process and all that it started; it must not have been reaped yet."""
     kill_tree(process.pid)
 
 
 def place_reached(number: int, places: Places) -> int:
-    """Which call of a unit the process, which is dead, was at; 0 for none, or if nobody knows."""
+    """The call of a unit that the dead process had reached; 0 for none or if it is not known."""
     try:
         with (places.folder(number) / protocol.PLACE_FILE).open("rb") as file:
             return int.from_bytes(file.read(protocol.PLACE), "little")
-    except OSError:  # as when it never had a unit, or a task has put something else there
+    except OSError:  # it never had a unit, or a task has put something else there
         return 0
 
 
 def cause_of_death(number: int, status: int, places: Places, tail: int, fault: str = "") -> str:
-    """How the process ended and what it said last; `fault` is what it was killed for."""
+    """How the process ended and the end of its logs; `fault` says why it was killed."""
     if fault and status == -signal.SIGKILL:
         lines = [f"executor {number} {fault}"]
     else:
@@ -218,7 +218,7 @@ def _ending(status: int) -> str:
 
 
 def printed_before_death(number: int, places: Places) -> str:
-    """What the task that ran last has printed: the log has nothing else."""
+    """What the last task has printed: the log contains nothing else."""
     out, err = (excerpt_of(str(places.log(number, stream))) for stream in ("out", "err"))
     return as_logs(out, err)
 

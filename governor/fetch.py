@@ -1,7 +1,7 @@
-"""Fetching objects from other governors and from the server, each in a thread of its own.
+"""Fetches objects from other governors and from the server, each in its own thread.
 
-A source gets a second chance when it breaks in the middle, and none when it says that it does not
-have the object: then only the server knows where else it is.
+A fetch is retried once from the same source if the connection breaks. It is not retried if the
+source says that it does not have the object: only the server knows other sources.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ATTEMPTS = 2
 
 
 class _Incoming:
-    """Takes one object: into memory while it is small, else into the store."""
+    """Receives one object: a small one into memory, a large one into the store."""
 
     def __init__(self, store: Store, is_folder: bool) -> None:
         self._store = store
@@ -50,7 +50,7 @@ class _Incoming:
 
 
 class Fetcher:
-    """Carries out `Fetch` and `StopFetch`. How many run at a time is decided by the state."""
+    """Carries out `Fetch` and `StopFetch`. The state decides how many run at a time."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Fetcher:
         self._running: dict[int, Transfer] = {}
 
     def start(self, fetch: Fetch) -> None:
-        """Begins to read."""
+        """Starts a fetch."""
         transfer = self._running[fetch.fetch] = Transfer()
 
         def fetching() -> bytes | Stored:
@@ -81,19 +81,19 @@ class Fetcher:
         self._background.in_thread(fetching, done)
 
     def stop(self, fetch: int) -> None:
-        """Nobody wants it any more; it may have ended already."""
+        """Stops a fetch that is no longer needed; it may have ended already."""
         transfer = self._running.pop(fetch, None)
         if transfer is not None:
             transfer.stop()
 
     def close(self) -> None:
-        """The governor ends."""
+        """Stops all fetches at the end of the governor."""
         for fetch in list(self._running):
             self.stop(fetch)
         self._reader.close()
 
     def _fetch(self, fetch: Fetch, transfer: Transfer) -> bytes | Stored:
-        """All of the object; in a thread."""
+        """Reads the whole object; runs in a thread."""
         is_folder = fetch.kind.data_type is DataType.DIRECTORY
         attempt = 1
         while True:
@@ -118,7 +118,7 @@ class Fetcher:
             if not transfer.stopped:
                 self._failed(fetch, str(error), here=isinstance(error, NoRoomError))
         else:
-            # Also when it was stopped meanwhile: whoever stopped it throws it away.
+            # Reported even if it was stopped meanwhile: the state then throws it away.
             self._tell(ObjectFetched(fetch.fetch, content))
 
     def _failed(self, fetch: Fetch, reason: str, *, here: bool) -> None:

@@ -1,7 +1,7 @@
-"""Work on files that may take long: in threads, so that the governor goes on giving signs of life.
+"""Slow work on files runs in threads, so that the governor keeps sending heartbeats.
 
-To move a file within the store's filesystem takes microseconds. To adopt or delete a directory of
-a million files, or to copy what a link leads to, takes minutes.
+Moving a file within the store's filesystem takes microseconds. Adopting or deleting a directory of
+a million files, or copying the target of a link, takes minutes.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from rain.rpc.background import Background
 
 @define(eq=False)
 class _Late:
-    """Events that are made of what a thread comes to."""
+    """Events that are made from the result of a thread."""
 
     finish: Callable[[Any], list[Event]]
     result: outcome.Outcome[Any] | None = None
 
 
 class InOrder:
-    """Tells the events of one executor in their order, also those that a thread has to make first.
+    """Passes on the events of one executor in order, including events that a thread must make.
 
-    The state takes what an executor says for said of its oldest calls. So whatever is told behind
-    an event that is being made waits for it.
+    The state applies each answer of an executor to its oldest calls. So events wait until all
+    earlier ones have been made and passed on.
     """
 
     def __init__(self, tell: Callable[[Event], object], background: Background) -> None:
@@ -49,7 +49,7 @@ class InOrder:
             self._tell(event)
 
     def later(self, work: Callable[[], Any], finish: Callable[[Any], list[Event]]) -> None:
-        """Works in a thread; `finish` makes events of what that has come to."""
+        """Runs `work` in a thread; `finish` makes events from its result."""
         late = _Late(finish)
         self._waiting.append(late)
         self._idle = trio.Event()
@@ -61,7 +61,7 @@ class InOrder:
         self._background.in_thread(work, done)
 
     async def idle(self) -> None:
-        """Returns as soon as no thread works for this executor."""
+        """Waits until no thread works for this executor."""
         await self._idle.wait()
 
     def _go_on(self) -> None:
@@ -79,7 +79,7 @@ class InOrder:
 
 
 class Deleter:
-    """Deletes from the store what no object has any more, in at most one thread at a time."""
+    """Deletes files of the store that no object uses any more, in at most one thread at a time."""
 
     def __init__(self, store: Store, background: Background) -> None:
         self._store = store
@@ -90,16 +90,16 @@ class Deleter:
         self._closed = False
 
     def delete(self, files: list[int]) -> None:
-        """Soon."""
+        """Deletes these files soon."""
         self._files.extend(files)
         self._go_on()
 
     def close(self) -> None:
-        """The governor ends, and the whole store with it."""
+        """Stops deleting: the governor ends and removes the whole store."""
         self._closed = True
 
     def join(self) -> None:
-        """Waits until nothing is being deleted any more, once this is closed. Blocks."""
+        """Blocks until no file is being deleted; call it after `close`."""
         with self._deleting:
             return
 
@@ -115,5 +115,5 @@ class Deleter:
 
     def _done(self, result: outcome.Outcome[None]) -> None:
         self._in_thread = False
-        result.unwrap()  # what a thread of ours raises is ours
+        result.unwrap()  # an error in our thread is our bug
         self._go_on()

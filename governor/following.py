@@ -1,11 +1,11 @@
-"""Tasks that are sent to the executor which makes their inputs, behind the calls that make them.
+"""Followers: tasks that are sent to the executor that makes their inputs, behind those calls.
 
-The tasks of a chain would otherwise cost a round trip to the governor each, many times longer than
-a short task. The executor keeps what it has made lately, and so has the inputs when it comes to the
-follower; if it does not (the call before has failed, or has made much), it says so, and the task
-waits here as if it had never been sent.
+Otherwise each task of a chain would cost a round trip to the governor, which takes many times
+longer than a short task. The executor keeps its recent outputs, so it has the inputs when it
+reaches the follower. If it does not (an earlier call failed or made a large output), it says so,
+and the task waits here as if it had never been sent.
 
-Only straight lines are sent: when several tasks wait for one object, other executors may have time
+Only straight chains are sent: if several tasks wait for one object, other executors may have time
 for some of them.
 """
 
@@ -20,7 +20,7 @@ _WAITING = TaskRow.WAITING
 
 
 def propose(task: Task) -> None:
-    """A task has arrived that misses inputs: an executor may be making them."""
+    """Proposes a new task with missing inputs as a follower, if one executor makes them."""
     for target in task.inputs:
         if target.producer is not None and target.producer.executor is not None:
             target.producer.executor.followers.append(task)
@@ -28,13 +28,13 @@ def propose(task: Task) -> None:
 
 
 def can_follow(task: Task, executor: Executor) -> bool:
-    """Whether the executor will have all that the task misses when it comes to it."""
+    """Whether the executor will have all missing inputs when it reaches the task."""
     if task.row is not _WAITING or task.kind.group is not executor.group:
         return False
     for target in task.inputs:
         if target.row is not _HELD and not _makes(executor, target, task):
             return False
-    # A function is remembered, which takes more than its value.
+    # To remember a function, an executor needs more than its value.
     for function in task.inputs[: task.kind.functions]:  # noqa: SIM110 # as in `answers`
         if function.row is not _HELD:
             return False
@@ -42,7 +42,7 @@ def can_follow(task: Task, executor: Executor) -> bool:
 
 
 def _makes(executor: Executor, target: DataObject, task: Task) -> bool:
-    """Whether a call that the executor has in hand makes the object, for this task alone."""
+    """Whether a call queued at the executor makes the object, and only this task waits for it."""
     producer = target.producer
     waiting = target.waiting
     return (

@@ -1,7 +1,7 @@
-"""Which gpus are whose: each is lent to one task at a time, by name.
+"""Which task has which gpus: each gpu is lent to one task at a time, by name.
 
-How many are free is counted with all other resources (`resources`); this says which ones. A gpu is
-named as CUDA names it: by its number, or by the UUID that the governor was told.
+`resources` counts how many gpus are free; this module says which ones. Gpus have the names that
+CUDA uses: a number, or a UUID that was given to the governor.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from rain.base.errors import InvariantError
 from rain.base.resources import GPUS, Resources
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-"""The variable that tells CUDA programs which gpus there are for them."""
+"""The environment variable that tells CUDA programs which gpus they may use."""
 
 Lent = tuple[str, ...]
 """The gpus of one task, in the governor's order."""
 
 
 class Gpus:
-    """The gpus of a governor, in a fixed order; those that are not lent are free."""
+    """The gpus of a governor, in a fixed order, and which of them are free."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -28,7 +28,7 @@ class Gpus:
 
     @staticmethod
     def of(capacity: Resources, names: Sequence[str] = ()) -> Gpus:
-        """Those of a governor; without names they are counted from 0."""
+        """Returns the gpus of a governor; without names they are numbered from 0."""
         count = capacity.amount(GPUS)
         if not names:
             names = [str(number) for number in range(count)]
@@ -41,7 +41,7 @@ class Gpus:
         return all(name in self.free for name in names)
 
     def take(self, count: int, rather: Lent = ()) -> Lent:
-        """Lends so many: the ones that are named if they fit and are free, else the first."""
+        """Lends `count` gpus: those of `rather` if they match and are free, else the first free."""
         if count > len(self.free):
             raise InvariantError(f"{count} gpus are taken, and only {len(self.free)} are free")
         lent = rather if len(rather) == count and self.are_free(rather) else self.free[:count]
@@ -49,10 +49,10 @@ class Gpus:
         return tuple(lent)
 
     def give_back(self, lent: Lent) -> None:
-        """These are free again."""
+        """Marks these gpus as free."""
         if lent:
             self.free = sorted((*self.free, *lent), key=self._places.__getitem__)
 
     def shown(self, lent: Lent) -> Lent | None:
-        """What a task is told: its gpus, none, or, where there are no gpus at all, nothing."""
+        """The gpus that a task is told of: its own or none; None on a machine without gpus."""
         return lent if self.names else None

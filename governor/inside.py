@@ -1,4 +1,4 @@
-"""Which call of a unit it was that ran when its executor ended."""
+"""Finds the call of a unit that was running when its executor ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rain.governor.nodes import Task
 
 
 def failure_at(task: Task, place: int, text: str) -> str:
-    """Why a task has failed, with the name of the call at that place if the task is a unit."""
+    """Why a task has failed; for a unit, with the name of the call at that place."""
     if task.kind.kind.task_type != UNIT or not place:
         return text
     try:
@@ -19,4 +19,4 @@ def failure_at(task: Task, place: int, text: str) -> str:
         name = config["kinds"][inner.kind][0]
         return failure_inside(inner.task, name, place, len(calls), text)
     except (LookupError, TypeError, ValueError, msgpack.UnpackException):
-        return text  # a config that no client of ours makes
+        return text  # a config that our clients never send

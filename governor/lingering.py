@@ -1,7 +1,7 @@
-"""What lingers: stored objects that nobody needs, but that the next task may ask for.
+"""Lingering objects: stored objects that are not needed now, but that the next task may read.
 
-They go one after the other when their time is over, and earlier, the oldest first, when they are
-too many, too large together, or take more than half of the disk that is left.
+Each is removed when its time is over. The oldest are removed earlier when there are too many, when
+they are too large together, or when they use more than half of the remaining disk space.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ LINGERING_BYTES = 256 * 1024 * 1024
 
 
 class Lingering:
-    """When each lingering object goes; the order of insertion is the order of the times."""
+    """When each lingering object expires; the order of insertion is the order of expiry."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self.times: dict[DataObject, float] = {}
         self.bytes = 0  # of all of them together
-        self.free = inf  # bytes that the disk of the store has left, at the last look
-        self.expiry = inf  # none of them goes before; asked for in every turn
+        self.free = inf  # free bytes on the disk of the store when last checked
+        self.expiry = inf  # the earliest expiry; read in every turn
 
     def add(self, target: DataObject, now: float) -> list[DataObject]:
-        """One more; returns those that must go for it, which may be itself."""
+        """Adds an object; returns those that must be removed to make room, perhaps this one."""
         if self._seconds <= 0:
             return [target]
         time = now + self._seconds
@@ -38,7 +38,7 @@ class Lingering:
         return self.surplus()
 
     def surplus(self) -> list[DataObject]:
-        """The oldest ones that must go now."""
+        """Returns the oldest objects, which must be removed now to keep within the limits."""
         limit = min(LINGERING_BYTES, self.free // 2)
         count, held = len(self.times), self.bytes
         going: list[DataObject] = []
@@ -51,7 +51,7 @@ class Lingering:
         return going
 
     def due(self, now: float) -> list[DataObject]:
-        """Those whose time is over."""
+        """Returns the objects whose time is over."""
         going: list[DataObject] = []
         for target, time in self.times.items():
             if time > now:
@@ -62,7 +62,7 @@ class Lingering:
         return going
 
     def remove(self, target: DataObject) -> None:
-        """It is wanted again, or goes."""
+        """Removes an object from the list: it is wanted again or removed from the store."""
         del self.times[target]
         self.bytes -= target.size
 

@@ -1,6 +1,6 @@
-"""All executor processes of the governor: they are started, spoken to, and watched until they end.
+"""The executor processes of the governor: starts them, sends them calls, watches for their end.
 
-The watches are tasks: each waits for the end of one process.
+A trio task waits for the end of each process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from rain.rpc.background import Background
 
 
 class Link(Protocol):
-    """One executor, whatever protocol it speaks. All but the process's end is told as events."""
+    """One executor of any protocol. It reports everything but the end of the process as events."""
 
     number: int
     process: subprocess.Popen[bytes]
@@ -61,7 +61,7 @@ class Link(Protocol):
 
 
 class Executors:
-    """The links by the numbers of their executors."""
+    """The links, by executor number."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Executors:
         self._links: dict[int, Link] = {}
 
     def call(self, effect: CallExecutor) -> None:
-        """Hands calls to their executor. One that has ended is no matter: the state hears of it."""
+        """Sends calls to their executor. If it has ended, the state will hear of that anyway."""
         link = self._links.get(effect.executor)
         if link is not None:
             link.call(effect)
@@ -95,7 +95,7 @@ class Executors:
             return
         link = self._links.get(effect.executor)
         if link is None:
-            return  # it has ended, and the state hears of that soon
+            return  # it has ended, and the state will hear of that soon
         match effect:
             case TakeBackCalls():
                 link.take_back()
@@ -109,14 +109,14 @@ class Executors:
                 assert_never(effect)
 
     def _start(self, number: int, runner: str) -> None:
-        """Starts an executor process; one that cannot be started has died at once."""
+        """Starts an executor process; if that fails, reports it as dead at once."""
         try:
             link = self._link(number, runner)
         except OSError as error:
             program = f" ({self._commands[runner][0]})" if runner in self._commands else ""
             cause = f"executor {number}{program} cannot be started: {error.strerror}"
             self._log.error("executor not started", executor=number, cause=cause)
-            with suppress(OSError):  # it is not there, or the disk is in trouble
+            with suppress(OSError):  # it does not exist, or the disk has a problem
                 remove(self._places.folder(number))
             self._tell(ExecutorDied(number, cause, short=is_shortage(error)))
             return
@@ -147,12 +147,12 @@ class Executors:
         )
 
     def look(self) -> None:
-        """Reads the answers that executors have not asked to be looked at."""
+        """Reads answers for which executors have sent no wake-up."""
         for link in list(self._links.values()):
             link.look()
 
     def forget(self, sessions: Sequence[SessionId]) -> None:
-        """These are over, and so is whatever their tasks have left behind."""
+        """These sessions have ended: kills the processes that their tasks have left behind."""
         for session in sessions:
             self._warden.strays.end(self._places.origin.session(session))
 
@@ -160,7 +160,7 @@ class Executors:
         return len(self._links)
 
     def kill_all(self) -> None:
-        """The governor ends."""
+        """Kills all executors at the end of the governor."""
         for link in self._links.values():
             link.kill()
 
@@ -168,7 +168,7 @@ class Executors:
         """Waits for the end of one process."""
         descriptor = os.pidfd_open(link.process.pid)
         try:
-            # The end is reported whatever else ends: nothing may be left running.
+            # The end is reported even on cancellation: no process may be left running.
             with trio.CancelScope(shield=True):
                 await trio.lowlevel.wait_readable(descriptor)
         finally:
@@ -179,9 +179,9 @@ class Executors:
         link.died()
         link.close()
         try:
-            await link.idle()  # or until the governor ends, which removes all folders
+            await link.idle()  # or the governor ends, which removes all folders
             await trio.to_thread.run_sync(remove, self._places.folder(link.number))
-        except OSError as error:  # something that escaped from its group may still write there
+        except OSError as error:  # a process that left its group may still write there
             self._log.warning(
                 "executor folder not removed", executor=link.number, reason=str(error)
             )

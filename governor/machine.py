@@ -1,6 +1,6 @@
-"""What this machine has: its memory, and its gpus. Nothing here decides; `offer` does.
+"""Detects the memory and the gpus of this machine; `offer` decides what to do with them.
 
-Everything is read below a root folder and from a given environment, so that tests can bring theirs.
+It reads below a root folder and from a given environment, so that tests can provide their own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_GPUS = frozenset({"", "none", "void", "NoDevFiles", "-1"})
 
 @frozen
 class Machine:
-    """Where to look."""
+    """Where to look for memory and gpus."""
 
     root: Path
     environment: Mapping[str, str]
@@ -31,7 +31,7 @@ class Machine:
         return Machine(Path("/"), os.environ)
 
     def memory(self) -> int:
-        """Bytes of memory that processes here may use; 0 when nothing tells."""
+        """Bytes of memory that processes here may use; 0 if unknown."""
         groups = [amount_in(group.limit) for group in memory_groups(self.root)]
         limits = [self._physical_memory(), *groups]
         return min((limit for limit in limits if limit), default=0)
@@ -49,14 +49,14 @@ class Machine:
             return _named_gpus(named)
         inside = self.environment.get(_CONTAINER)
         if inside is not None and inside not in {"all", *_NO_GPUS}:
-            # Programs in a container see those that were passed in, counted from 0.
+            # Programs in a container see the gpus passed to it, numbered from 0.
             return _numbers(len(_named_gpus(inside)))
         if inside in _NO_GPUS:
             return ()
         return _numbers(self._devices())
 
     def _devices(self) -> int:
-        """How many gpus the driver has."""
+        """The number of gpus of the driver."""
         driver = self.root / "proc/driver/nvidia/gpus"
         if driver.is_dir():
             return len(list(driver.iterdir()))
@@ -64,7 +64,7 @@ class Machine:
 
 
 def _named_gpus(text: str) -> tuple[str, ...]:
-    """The names up to the first one that is none, which is how CUDA reads them."""
+    """The names up to the first invalid one, as CUDA reads them."""
     names: list[str] = []
     for name in (entry.strip() for entry in text.split(",")):
         if name in _NO_GPUS:

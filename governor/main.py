@@ -43,7 +43,7 @@ LINGER_SECONDS = 5.0
 
 
 def run_governor(settings: GovernorSettings) -> int:
-    """Runs a governor until it is told to end or has lost its server; the exit status."""
+    """Runs a governor until it is told to end or loses its server; returns the exit status."""
     commands = read_executors(settings.config)
     folder = make_folder(settings.log_folder or default_log_folder("governor"), "log folder")
     log = logs.configure("governor", folder, settings.log_level)
@@ -128,7 +128,7 @@ async def _govern(
 async def wind_down(
     service: Service, fetcher: Fetcher, executors: Executors, processes: trio.Nursery
 ) -> None:
-    """Ends all that a governor does; the nursery then waits for the ends of the processes."""
+    """Stops all work of a governor; the nursery then waits for its processes to end."""
     service.close()
     fetcher.close()
     executors.kill_all()
@@ -153,7 +153,7 @@ async def _registered(
     nursery: trio.Nursery,
     log: FilteringBoundLogger,
 ) -> AsyncGenerator[Upstream]:
-    """Listens and is registered with the server meanwhile."""
+    """Listens for readers of data while it is registered with the server."""
     incarnation = GovernorId(secrets.randbits(63))
     machine = _machine(settings)
     streams = GovernorStreams(
@@ -188,7 +188,7 @@ async def _registered(
 
 
 def _machine(settings: GovernorSettings) -> bytes:
-    """With whom stored files are shared."""
+    """Identifies the machine and user with whom stored files are shared."""
     return machine_id() if settings.share_store else NOBODY
 
 
@@ -198,7 +198,7 @@ async def _until_the_end(
     upstream: Upstream,
     log: FilteringBoundLogger,
 ) -> int:
-    """Waits for a signal, for the server's word, or for the server's end."""
+    """Waits for a signal, an order of the server to stop, or the loss of the server."""
     causes: list[str] = []
     async with trio.open_nursery() as nursery:
 

@@ -1,7 +1,7 @@
-"""What the governor's reactor hears (events, in the past tense) and what it wants done (effects).
+"""The events of the governor's reactor (in the past tense) and its effects.
 
-Both are plain values, so a run is its events and can be replayed. What happens to many tasks at
-once is told in lists: one `CallsDone` and one `CallExecutor` per executor and turn.
+Both are plain values, so a run consists of its events and can be replayed. Changes of many tasks
+are batched: one `CallsDone` and one `CallExecutor` per executor and turn.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import Monitoring, Orders, TaskNote, Update
 
-# What data objects are made of: bytes in memory, or the number of a file or folder of the store.
+# The content of a data object: bytes in memory, or the number of a file or folder of the store.
 Content = bytes | int
 
 
@@ -34,7 +34,7 @@ class PassedOn:
 
 @frozen
 class Made:
-    """An output about which there is more to say than its bytes."""
+    """An output with more than just its bytes."""
 
     content: bytes | Stored | PassedOn
     content_type: str = ""
@@ -43,7 +43,7 @@ class Made:
 
 @frozen
 class Failed:
-    """How a task ends that did not succeed."""
+    """The result of a task that has failed."""
 
     message: str
     debug: str = ""
@@ -53,7 +53,7 @@ class Failed:
 
 @frozen
 class NotRun:
-    """The executor did not run the call, because it does not have what it reads (any more)."""
+    """The executor did not run the call, because it does not have an input (any more)."""
 
 
 NOT_RUN = NotRun()
@@ -66,7 +66,7 @@ Outputs = list[bytes | Made]
 
 @define
 class OrdersReceived:
-    """The server has told what to do; the columns were checked at the border."""
+    """Orders of the server; the columns were checked when they were received."""
 
     orders: Orders
 
@@ -80,7 +80,7 @@ class ExecutorReady:
 
 @define
 class CallsDone:
-    """An executor has answered its oldest calls, in the order in which it got them. Columns."""
+    """An executor has answered its oldest calls, in the order in which it got them; in columns."""
 
     executor: int
     tasks: list[TaskId]
@@ -91,7 +91,7 @@ class CallsDone:
 
 @frozen
 class ObjectsCached:
-    """An executor has said that it remembers these objects of a call that it has answered."""
+    """An executor remembers these objects of a call that it has answered."""
 
     executor: int
     objects: list[ObjectId]
@@ -99,7 +99,7 @@ class ObjectsCached:
 
 @frozen
 class CallsTakenBack:
-    """So many of an executor's newest calls were not started, and will not be."""
+    """The newest `count` calls of an executor were not started, and will not be."""
 
     executor: int
     unstarted: int
@@ -117,22 +117,22 @@ class ProcessesLeft:
 
 @frozen
 class ExecutorDied:
-    """An executor process has ended; what it had answered was reported before.
+    """An executor process has ended; its answers were reported before.
 
-    `unstarted` of its newest calls had not been started.
+    The newest `unstarted` calls were not started.
     """
 
     executor: int
     cause: str  # exit code or signal, and the tails of its logs
     unstarted: int = 0
-    place: int = 0  # of the call that ran inside of a unit, from 1
-    logs: str = ""  # what the task that it ran has printed
-    short: bool = False  # it was not even started, since the machine has no room for it
+    place: int = 0  # of the call of a unit that was running, from 1
+    logs: str = ""  # what the running task has printed
+    short: bool = False  # it could not be started, because the machine lacks resources
 
 
 @frozen
 class ObjectFetched:
-    """A fetch has brought all of an object."""
+    """A fetch has received a whole object."""
 
     fetch: int
     content: bytes | Stored
@@ -140,16 +140,16 @@ class ObjectFetched:
 
 @frozen
 class FetchFailed:
-    """A fetch was given up: the source does not have the object or does not answer."""
+    """A fetch has failed: the source does not have the object or does not answer."""
 
     fetch: int
     reason: str
-    here: bool = False  # the source has given it, but it cannot be stored here
+    here: bool = False  # the source sent it, but it cannot be stored here
 
 
 @frozen
 class BuiltinDone:
-    """Something that the governor itself worked on has ended, whether or not it was stopped."""
+    """A run inside the governor has ended, whether or not it was stopped."""
 
     run: int
     duration: float
@@ -159,7 +159,7 @@ class BuiltinDone:
 
 @frozen
 class Sampled:
-    """How busy the machine is, measured from time to time."""
+    """A periodic sample of the load of the machine."""
 
     monitoring: Monitoring
 
@@ -181,19 +181,19 @@ RareEvent = (
     | Sampled
     | Tick
 )
-"""All but the two that come with every task."""
+"""All events but the two that occur for every task."""
 
 Event = OrdersReceived | CallsDone | RareEvent
 
 
-# Effects, carried out in their order.
+# Effects, carried out in order.
 
-# One input of a call: its id when the executor holds it already, or else the whole of it: id, kind,
-# content type as found, the user's JSON, size, and content.
-# The content is None when a call before it in the same executor makes it.
+# One input of a call: only its id if the executor already has it, else the full row: id, kind,
+# detected content type, the user's JSON, size, and content.
+# The content is None if an earlier call of the same executor makes it.
 FullInputRow = tuple[ObjectId, KindId, str, str, int, Content | None]
 InputRow = ObjectId | FullInputRow
-# One call: task, kind, config, inputs, outputs. These rows go into the frame as they are.
+# One call: task, kind, config, inputs, outputs. These rows are encoded into the frame unchanged.
 CallRow = tuple[TaskId, KindId, bytes, list[InputRow], list[ObjectId]]
 
 
@@ -207,17 +207,17 @@ class StartExecutor:
 
 @define
 class CallExecutor:
-    """Calls for one executor, and what it must know before it can read them."""
+    """Send calls to one executor, with what it needs to read them."""
 
     executor: int
     task_kinds: list[TaskKind]
     object_kinds: list[ObjectKind]
-    remembered: list[InputRow]  # objects that the executor keeps until they are dropped
+    remembered: list[InputRow]  # objects that the executor caches until they are dropped
     calls: list[CallRow]
-    gpus: tuple[str, ...] | None = None  # what the calls may use; None where there are no gpus
-    # Inputs that an executor of another language has; their rows are full all the same.
+    gpus: tuple[str, ...] | None = None  # gpus for the calls; None on a machine without gpus
+    # Inputs that an executor of another language already has; their rows are full anyway.
     held: list[ObjectId] = Factory(list)
-    idle: bool = False  # the executor has no other calls, and has answered all that it had
+    idle: bool = False  # the executor has answered all its earlier calls
 
 
 @frozen
@@ -247,7 +247,7 @@ class KillExecutor:
 
 @frozen
 class DropCached:
-    """The executor need not remember these objects, and the kinds of these sessions, any more."""
+    """Tell an executor that it may forget these objects and the kinds of these sessions."""
 
     executor: int
     objects: list[ObjectId]
@@ -267,7 +267,7 @@ class BuiltinInput:
 
 @frozen
 class RunBuiltin:
-    """Work on a task of the governor's own; answered by `BuiltinDone`."""
+    """Run a built-in task; answered by `BuiltinDone`."""
 
     run: int
     task: TaskId
@@ -275,7 +275,7 @@ class RunBuiltin:
     config: bytes
     inputs: tuple[BuiltinInput, ...]
     outputs: tuple[ObjectKind, ...]
-    gpus: tuple[str, ...] | None = None  # what it may use; None where there are no gpus
+    gpus: tuple[str, ...] | None = None  # gpus for the task; None on a machine without gpus
 
 
 @frozen
@@ -298,14 +298,14 @@ class Fetch:
 
 @frozen
 class StopFetch:
-    """Nobody waits for this fetch any more; no answer is needed."""
+    """Stop a fetch that is no longer needed; no answer follows."""
 
     fetch: int
 
 
 @frozen
 class DeleteFiles:
-    """Nobody needs these files and folders of the store."""
+    """Delete these files and folders of the store."""
 
     files: list[int]
 

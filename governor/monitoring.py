@@ -1,7 +1,7 @@
-"""How busy the machine is, from what the kernel writes about it; pure.
+"""Computes the load of the machine from the texts of the kernel; no I/O.
 
-A sample is told in whole percents and cumulative bytes. Cpus are busy for a part of the time
-between two readings, so a sample needs the reading before.
+A sample has whole percents and cumulative bytes. The load of a cpu is its busy time between two
+readings, so a sample needs the previous reading.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from attrs import frozen
 from rain.base.wire import Monitoring
 
 _IDLE = (3, 4)  # the columns "idle" and "iowait"
-_GUEST = 8  # from this column on, time is counted that is in earlier columns already
+_GUEST = 8  # from this column on, times are already included in earlier columns
 
 Times = tuple[int, int]
-"""Of one core: the time that it was busy, and all time."""
+"""The busy time and the total time of one core."""
 
 
 @frozen
 class Reading:
-    """What was read at one moment."""
+    """The values read at one moment."""
 
     cores: tuple[Times, ...]
     mem_usage: int
@@ -29,7 +29,7 @@ class Reading:
 
 
 def read_cores(stat: str) -> tuple[Times, ...]:
-    """The times of the cores from the text of /proc/stat."""
+    """Parses the times of the cores from /proc/stat."""
     cores: list[Times] = []
     for line in stat.splitlines():
         name, *columns = line.split() or [""]
@@ -41,7 +41,7 @@ def read_cores(stat: str) -> tuple[Times, ...]:
 
 
 def read_memory(meminfo: str) -> int:
-    """How many percent of the memory are in use, from the text of /proc/meminfo."""
+    """Computes the percentage of memory in use from /proc/meminfo."""
     amounts = {
         name: int(amount.split()[0])
         for name, colon, amount in (line.partition(":") for line in meminfo.splitlines())
@@ -55,7 +55,7 @@ def read_memory(meminfo: str) -> int:
 
 
 def read_network(dev: str) -> tuple[tuple[str, int, int], ...]:
-    """The interfaces and their bytes from the text of /proc/net/dev."""
+    """Parses the interfaces and their byte counts from /proc/net/dev."""
     network: list[tuple[str, int, int]] = []
     for line in dev.splitlines():
         name, colon, rest = line.partition(":")
@@ -66,7 +66,7 @@ def read_network(dev: str) -> tuple[tuple[str, int, int], ...]:
 
 
 def sample(before: Reading, now: Reading) -> Monitoring:
-    """What two readings say of the time between them."""
+    """Computes the load between two readings."""
     return Monitoring(
         _cpu_usage(before.cores, now.cores),
         now.mem_usage,
@@ -77,7 +77,7 @@ def sample(before: Reading, now: Reading) -> Monitoring:
 
 
 def _cpu_usage(before: Sequence[Times], now: Sequence[Times]) -> tuple[int, ...]:
-    if len(before) != len(now):  # a core was switched on or off: its own times are not known
+    if len(before) != len(now):  # a core was switched on or off: take the times since boot
         before = [(0, 0)] * len(now)
     return tuple(
         _percent(busy - busy_before, total - total_before)
@@ -86,5 +86,5 @@ def _cpu_usage(before: Sequence[Times], now: Sequence[Times]) -> tuple[int, ...]
 
 
 def _percent(part: int, whole: int) -> int:
-    """Also when the kernel's counters have gone back a little, which they do."""
+    """A percentage; the kernel's counters may go back a little, so the result is clamped."""
     return min(max(round(100 * part / whole), 0), 100) if whole > 0 else 0

@@ -1,7 +1,7 @@
-"""The nodes of a governor's state: sessions, tasks, data objects, executors, and what joins them.
+"""The nodes of a governor's state: sessions, tasks, data objects, executors, and their relations.
 
-Nodes compare by identity. The rules that relate their fields are said beside the fields here and
-proven by `check`; whoever changes one side of a relation changes the other in the same function.
+Nodes compare by identity. The invariants of the fields are stated beside the fields and verified by
+`check`; a function that changes one side of a relation also changes the other side.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from rain.governor.tables import (
 )
 
 UNKNOWN = float("inf")
-"""The expected duration of a task when nothing like it has run here yet."""
+"""The expected duration of a task if no similar task has run here yet."""
 
 Rank = tuple[int, int]
-"""The order of ready tasks, smallest first: the negated priority, then the arrival."""
+"""The order of ready tasks, smallest first: negated priority, then arrival."""
 
 LAST_RANK: Rank = (1 << 64, 1 << 64)
 
@@ -39,12 +39,12 @@ _READY = TaskRow.READY
 
 @define(eq=False)
 class Meter:
-    """How long tasks of one function (or, without a function, of one kind) have lasted lately."""
+    """The recent mean duration of tasks of one function (or, without a function, of one kind)."""
 
     mean: float = UNKNOWN  # seconds
 
     def add(self, duration: float) -> None:
-        """Rises fast and falls slowly, because a queue behind a long task is the worse mistake."""
+        """Rises fast and falls slowly, because queueing behind a long task is the worse mistake."""
         mean = self.mean
         if mean == UNKNOWN:
             self.mean = duration
@@ -56,16 +56,16 @@ class Meter:
 
 @define(eq=False)
 class Group:
-    """The ready tasks that need the same: one type of executor and one amount of resources."""
+    """The ready tasks with equal needs: the same type of executor and the same resources."""
 
     runner: str  # "" for tasks that run inside the governor
     resources: Resources
     kinds: int = 0  # how many known kinds of tasks belong to it
-    count: int = 0  # the ready tasks in line and heap; others there were stopped meanwhile
-    line: deque[Task] = Factory(deque)  # in their order: most come that way
-    heap: list[tuple[int, int, Task]] = Factory(list)  # those that came before some of the line
-    leased: list[Executor] = Factory(list)  # executors that work for this group now
-    gpus: int = field(init=False)  # how many each task needs
+    count: int = 0  # ready tasks in line and heap, which may also hold stopped ones
+    line: deque[Task] = Factory(deque)  # in the order of rank: most tasks arrive in this order
+    heap: list[tuple[int, int, Task]] = Factory(list)  # tasks that rank before the end of the line
+    leased: list[Executor] = Factory(list)  # executors that now work for this group
+    gpus: int = field(init=False)  # gpus that each task needs
 
     def __attrs_post_init__(self) -> None:
         self.gpus = self.resources.amount(GPUS)
@@ -97,15 +97,15 @@ class Group:
         return heap[0][2]
 
     def rank(self) -> Rank:
-        """Where the group stands among the others."""
+        """The rank of the group among all groups: that of its first task."""
         if not self.count:
             return LAST_RANK
         task = self.first()
         return -task.priority, task.arrival
 
     def pop(self) -> Task:
-        """Takes the next task out; the caller moves it on at once."""
-        if not self.heap and self.line[0].row is _READY:  # as nearly always
+        """Removes and returns the next task; the caller must move it at once."""
+        if not self.heap and self.line[0].row is _READY:  # the usual case
             self.count -= 1
             return self.line.popleft()
         task = self.first()
@@ -117,40 +117,40 @@ class Group:
         return task
 
     def leave(self) -> None:
-        """A ready task was stopped or failed; its entry is skipped when it comes up."""
+        """A ready task was stopped or has failed; its entry is skipped later."""
         self.count -= 1
         if not self.count:
             self.line.clear()
             self.heap.clear()
 
     def entries(self) -> list[Task]:
-        """All of line and heap."""
+        """All entries of line and heap."""
         return [*self.line, *(task for _, _, task in self.heap)]
 
 
 @define(eq=False)
 class KnownKind:
-    """A kind of tasks as this governor needs it."""
+    """What this governor needs to know of a kind of tasks."""
 
     kind: TaskKind
     group: Group
     outputs: tuple[ObjectKind, ...]
-    calls_function: bool  # input 0 is a function, all calls of which last alike
-    functions: int = 0  # so many of the first inputs are functions, which executors keep
+    calls_function: bool  # input 0 is a function; its calls take about the same time
+    functions: int = 0  # the first inputs that are functions, which executors cache
     refusal: str = ""  # why no task of this kind can run here
     meter: Meter = Factory(Meter)
 
 
 @define(eq=False)
 class Session:
-    """All that the governor knows of one session; forgotten as a whole."""
+    """All data of the governor about one session; removed as a whole."""
 
     id: SessionId
     task_kinds: dict[KindId, KnownKind] = Factory(dict)
     object_kinds: dict[KindId, ObjectKind] = Factory(dict)
     tasks: dict[TaskId, Task] = Factory(dict)  # the live attempts, at most one per task
     objects: dict[ObjectId, DataObject] = Factory(dict)
-    # What failed tasks should have made: the server may name it before it has heard of that.
+    # Outputs of failed tasks: the server may name them before it hears of the failure.
     unmade: dict[ObjectId, ObjectKind] = Factory(dict)
 
 
@@ -163,16 +163,16 @@ class DataObject:
     session: Session
     row: ObjectRow
     wanted: bool = False  # the server counts on a copy here
-    lent: bool = False  # it is here for tasks that read it, until all that are here have ended
-    consumers: int = 0  # how often live tasks name it as an input
-    content: Content | None = None  # not None when it is held or lingering
+    lent: bool = False  # it is here for the tasks that read it, until all these have ended
+    consumers: int = 0  # how often live tasks name it as input
+    content: Content | None = None  # not None while it is held or lingering
     size: int = 0
-    content_type: str = ""  # as found, "" for as declared
+    content_type: str = ""  # as detected; "" if as declared
     user: str = ""
-    source: str = ""  # where to fetch it, while remote or being pulled
-    fetch: int = 0  # names the fetch, while being pulled
+    source: str = ""  # where to fetch it from, while remote or being pulled
+    fetch: int = 0  # number of the fetch, while being pulled
     producer: Task | None = None  # the live attempt that makes it
-    waiting: list[Task] | None = None  # tasks that miss it, once for each time they name it
+    waiting: list[Task] | None = None  # tasks that wait for it, once for each time they name it
     meter: Meter | None = None  # of the calls of this function
     cached_by: list[Executor] | None = None  # executors that remember it
 
@@ -180,7 +180,7 @@ class DataObject:
         return f"<DataObject {spell(self.id)} {self.row.name.lower()}>"
 
     def move(self, what: ObjectMove) -> None:
-        """Goes along the table, or raises and stays."""
+        """Makes a move of the table, or raises and changes nothing."""
         end = OBJECT_MOVES[what].get(self.row)
         if end is None:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")
@@ -213,7 +213,7 @@ class Task:
         return f"<Task {spell(self.id)} attempt {self.attempt} {self.row.name.lower()}>"
 
     def move(self, what: TaskMove) -> None:
-        """Goes along the table, or raises and stays."""
+        """Makes a move of the table, or raises and changes nothing."""
         end = TASK_MOVES[what].get(self.row)
         if end is None:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")

@@ -1,11 +1,11 @@
-"""The data objects of a governor: which are here, which are coming, and when they go.
+"""The data objects of a governor: which are here, which are being fetched, and when they go.
 
-An object is needed while the server counts on a copy here (`wanted`), while live tasks read it
-(`consumers`), and from the time when it was `lent` to a task until that one has ended. What is not
-needed and not here is forgotten at once. What is here lingers for some seconds, since the next task
-often wants just what the last one let go; when the server names it again, it is taken back without
-a transfer. The content of an object never changes: a copy that is held stays, whoever else makes or
-sends the same object.
+An object is needed while the server relies on a copy here (`wanted`), while live tasks read it
+(`consumers`), and from the time when it was `lent` to a task until that task has ended. An object
+that is neither needed nor here is forgotten at once. One that is here lingers for some seconds,
+because the next task often needs the object that the last one released; when the server names it
+again, it is taken back without a transfer. The content of an object never changes: a held copy
+stays, even if the same object is made or sent again.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _READY = TaskRow.READY
 
 
 class Objects:
-    """Moves objects along their table, and keeps the lists that belong to the rows."""
+    """Moves objects along their table and maintains the lists that belong to the rows."""
 
     def __init__(self, outbox: Outbox, linger_seconds: float) -> None:
         self._outbox = outbox
         self.now = 0.0
         self.lingering = Lingering(linger_seconds)
-        self.queue: deque[DataObject] = deque()  # remote ones in order; others there are skipped
-        self.fetches: dict[int, DataObject] = {}  # those being pulled, by the name of the fetch
+        self.queue: deque[DataObject] = deque()  # remote objects in order; others in it are skipped
+        self.fetches: dict[int, DataObject] = {}  # objects being pulled, by fetch number
         self._fetch_count = 0
         self.files = SharedFiles(outbox)
 
-    # What the server says.
+    # Orders of the server.
 
     def order(
         self,
@@ -56,7 +56,7 @@ class Objects:
     ) -> None:
         """The server wants a copy here: from a source, or from the bytes that it sends along.
 
-        Of what came along it knows that it has arrived with this message.
+        It knows that objects sent along arrive with this message, so they are not reported.
         """
         target = session.objects.get(object_id)
         if target is None:
@@ -70,7 +70,7 @@ class Objects:
             if source:
                 self._outbox.update.located.append(object_id)
         elif row is ObjectRow.MAKING:
-            return  # it will be reported with the task that makes it
+            return  # it is reported with the task that makes it
         elif source == "":
             self._end_fetch(target)
             target.move(ObjectMove.GIVE)
@@ -91,7 +91,7 @@ class Objects:
         content_type: str,
         data: bytes,
     ) -> None:
-        """It comes with a task that reads it; the server keeps no account of this copy."""
+        """Takes an object that comes with a task that reads it; the server does not track it."""
         target = session.objects.get(object_id)
         if target is None:
             target = DataObject(object_id, kind, session, ObjectRow.GONE)
@@ -108,7 +108,7 @@ class Objects:
             self._fill(target, data, len(data), content_type)
 
     def drop(self, session: Session, object_id: ObjectId) -> None:
-        """The server does not count on this copy any more. What is not here needs no dropping."""
+        """The server does not rely on this copy any more. Does nothing if it is not here."""
         target = session.objects.get(object_id)
         if target is not None:
             target.wanted = False
@@ -117,7 +117,7 @@ class Objects:
     # Transfers.
 
     def start_fetches(self) -> None:
-        """Starts what may be fetched now, oldest first."""
+        """Starts the fetches that may start now, oldest first."""
         queue, fetches = self.queue, self.fetches
         while queue and len(fetches) < FETCHES_AT_ONCE:
             target = queue.popleft()
@@ -131,7 +131,7 @@ class Objects:
             self._outbox.effects.append(fetch)
 
     def fetched(self, fetch: int, content: bytes | Stored) -> None:
-        """A transfer is complete; one that nobody waits for is thrown away."""
+        """A transfer is complete; its content is thrown away if it is no longer needed."""
         target = self.fetches.pop(fetch, None)
         if target is None:
             self.files.discard(content)
@@ -145,7 +145,7 @@ class Objects:
         self.settle(target)
 
     def fetch_failed(self, fetch: int) -> None:
-        """A transfer was given up: only the server knows where else the object is."""
+        """A transfer has failed: only the server knows another source of the object."""
         target = self.fetches.pop(fetch, None)
         if target is None:
             return
@@ -155,9 +155,9 @@ class Objects:
         self.settle(target)
 
     def shut_out(self, fetch: int) -> DataObject | None:
-        """What a transfer has brought could not be stored here; the server still counts on it.
+        """A transferred object could not be stored here, but the server still relies on it.
 
-        Whoever waits for it is the caller's to end. Who reads it later lets it be fetched again.
+        The caller must end the tasks that wait for it. A later reader causes a new fetch.
         """
         target = self.fetches.pop(fetch, None)
         if target is not None:
@@ -172,7 +172,7 @@ class Objects:
     # Outputs of tasks.
 
     def expect(self, session: Session, object_id: ObjectId, kind: ObjectKind) -> DataObject:
-        """A task that makes the object was assigned here; the caller sets the producer."""
+        """A task that makes the object was assigned here; the caller must set the producer."""
         target = session.objects.get(object_id)
         if target is not None and target.row is ObjectRow.LINGERING:
             self.forget(target)
@@ -194,7 +194,7 @@ class Objects:
     def made(
         self, target: DataObject, content: Content, size: int, content_type: str, user: str
     ) -> None:
-        """The producer has succeeded."""
+        """The producer has made the object."""
         target.producer = None
         if target.row is ObjectRow.HELD:
             self.files.let_go(content)
@@ -205,7 +205,7 @@ class Objects:
         self.settle(target)
 
     def made_bytes(self, target: DataObject, data: bytes) -> None:
-        """The same for the common case: plain bytes, and nothing held before."""
+        """Like `made`, for the common case of plain bytes and no held copy."""
         target.move(ObjectMove.MAKE)
         target.producer = None
         target.content = data
@@ -216,7 +216,7 @@ class Objects:
             self.settle(target)
 
     def absent(self, session: Session, object_id: ObjectId, kind: ObjectKind) -> DataObject:
-        """A task reads what another one here has failed to make; the caller makes it wait."""
+        """A task reads an output of a task that has failed here; the caller must make it wait."""
         target = session.objects[object_id] = DataObject(object_id, kind, session, ObjectRow.ABSENT)
         return target
 
@@ -246,10 +246,10 @@ class Objects:
             task.missing -= 1
             if not task.missing:
                 task.move(TaskMove.INPUTS_HERE)
-                if task.row is _READY:  # else it is in the hands of an executor already
+                if task.row is _READY:  # else it is already at an executor
                     task.kind.group.push(task)
 
-    # Who needs what.
+    # Needs.
 
     def read(self, target: DataObject, task: Task) -> None:
         """A live task names the object as an input."""
@@ -266,7 +266,7 @@ class Objects:
             target.waiting.append(task)
 
     def unread(self, target: DataObject, task: Task) -> None:
-        """A task that named the object has ended, in whatever way; called once per naming."""
+        """A task that reads the object has ended in any way; called once per use of the object."""
         target.consumers -= 1
         if not target.consumers:
             target.lent = False
@@ -277,18 +277,18 @@ class Objects:
         self.settle(target)
 
     def take_back(self, target: DataObject) -> None:
-        """What lingers is wanted again."""
+        """A lingering object is wanted again."""
         target.move(ObjectMove.ORDER)
         self.lingering.remove(target)
 
     def settle(self, target: DataObject) -> None:
-        """Lets go of an object that nobody needs."""
+        """Releases an object if it is not needed."""
         if target.wanted or target.consumers or target.lent:
             return
         row = target.row
         if row is _HELD:
             if target.producer is not None:
-                return  # it is made anew for the sake of its siblings, and wanted with them
+                return  # it is made again because of its siblings, and wanted with them
             target.move(ObjectMove.UNWANT)
             for going in self.lingering.add(target, self.now):
                 self.forget(going)
@@ -298,28 +298,28 @@ class Objects:
             del target.session.objects[target.id]
 
     def expire(self) -> None:
-        """Forgets what has lingered long enough."""
+        """Removes objects that have lingered long enough."""
         for target in self.lingering.due(self.now):
             self.forget(target)
 
     def heed(self, free: float) -> None:
-        """The disk has `free` bytes left: what lingers makes room before that is too little."""
+        """The disk has `free` bytes left: removes lingering objects before it gets full."""
         self.lingering.free = free
         for target in self.lingering.surplus():
             self.forget(target)
 
     def reclaim(self) -> None:
-        """The disk is full: nothing lingers any more."""
+        """The disk is full: removes all lingering objects."""
         for target in list(self.lingering.times):
             self.forget(target)
 
     def forget(self, target: DataObject) -> None:
-        """Not here and not known any more."""
+        """Removes an object from memory and from the tables."""
         del target.session.objects[target.id]
         self._let_go(target)
 
     def forget_all(self, session: Session) -> None:
-        """The whole session is not known any more."""
+        """Forgets a whole session."""
         objects, session.objects = session.objects, {}
         for target in objects.values():
             self._let_go(target)

@@ -1,4 +1,4 @@
-"""What a governor offers: its resources, from what it is told and from what its machine has."""
+"""The resources that a governor offers, from its options and from what its machine has."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _OWN_OPTIONS = {CPUS: "--cpus", GPUS: "--gpus", MEMORY: "--memory"}
 
 @frozen
 class Share:
-    """Which part of what is detected is meant: several governors of one machine divide it."""
+    """The part of the detected resources that this governor takes, if several share a machine."""
 
     number: int = 0
     of: int = 1
 
     @staticmethod
     def read(text: str) -> Share:
-        """`0/2` is the first of two parts."""
+        """Parses a share: `0/2` is the first of two parts."""
         number, slash, of = text.partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
             raise StartError(f"--share {text!r} is not a part: write for instance 0/2")
@@ -33,7 +33,7 @@ class Share:
 
 @frozen
 class Offer:
-    """What tasks may use here; the gpus by name."""
+    """The resources that tasks may use here, and the names of the gpus."""
 
     resources: Resources
     gpus: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Offer:
 def read_offer(
     cpus: int, memory: str, gpus: str, named: Sequence[str], machine: Machine, share: Share
 ) -> Offer:
-    """The offer that the options of a command line mean; StartError, in one line, for bad ones."""
+    """Makes the offer from command-line options; raises a one-line StartError for bad ones."""
     amounts = {CPUS: cpus, MEMORY: _memory(memory, machine, share)}
     names = _gpus(gpus, machine, share)
     amounts[GPUS] = len(names)

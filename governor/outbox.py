@@ -1,4 +1,4 @@
-"""What one turn has decided so far: effects in their order, and the news for the server."""
+"""What one turn has decided so far: effects in order, and the news for the server."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from rain.governor.messages import DeleteFiles, DropCached, Effect, SendUpdate
 
 
 class Outbox:
-    """Collects what a turn wants done; `take` hands it over and empties.
+    """Collects the effects of a turn; `take` returns and clears them.
 
-    Effects that name single things (dropped functions, deleted files) are joined into lists.
+    Effects on single things (dropped functions, deleted files) are joined into lists.
     """
 
     def __init__(self) -> None:
         self.effects: list[Effect] = []
         self.update = Update()
         self.files: list[int] = []
-        # By executor: functions and sessions that it need not remember.
+        # By executor: functions and sessions that it may forget.
         self.dropped: dict[int, list[ObjectId]] = {}
         self.forgotten: dict[int, list[SessionId]] = {}
 
     def has_news(self) -> bool:
-        """Whether there is anything to tell the server."""
+        """Whether there is news for the server."""
         update = self.update
         return bool(
             update.finished.ids
@@ -36,12 +36,12 @@ class Outbox:
         )
 
     def send_update(self) -> None:
-        """Tells the news, or an empty heartbeat."""
+        """Sends the news, or an empty update as a heartbeat."""
         self.effects.append(SendUpdate(self.update))
         self.update = Update()
 
     def take(self) -> list[Effect]:
-        """Everything decided so far, in the order in which it is to be carried out."""
+        """Returns all effects so far, in the order in which they must be carried out."""
         effects = self.effects
         self.effects = []
         dropped, forgotten = self.dropped, self.forgotten

@@ -1,4 +1,4 @@
-"""How a governor and its server part: the server says so, or is lost."""
+"""How a governor separates from its server: by order of the server, or because it is lost."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import trio
 
 
 class Parting:
-    """That half of a `ControlHandler` which every governor has; `ended` waits for it."""
+    """The part of `ControlHandler` that all governors share; `ended` waits for the end."""
 
     def __init__(self) -> None:
         self._ended = trio.Event()
-        self.lost_server = ""  # why, once it is lost
-        self.told_to_stop = ""  # by the server, and why
+        self.lost_server = ""  # the reason, once it is lost
+        self.told_to_stop = ""  # the reason, once the server has said so
 
     async def ended(self) -> None:
-        """Returns when the server has gone, or has told this governor to stop."""
+        """Waits until the server is lost or has told this governor to stop."""
         await self._ended.wait()
 
     def stop(self, reason: str) -> None:
@@ -22,6 +22,6 @@ class Parting:
         self._ended.set()
 
     def left(self, cause: str) -> None:
-        if not self.told_to_stop:  # else the end was announced, and is in order
+        if not self.told_to_stop:  # else the end was announced
             self.lost_server = cause or "the connection ended"
         self._ended.set()

@@ -1,18 +1,18 @@
-"""Which executor processes there are, and for whom they work: decisions, without any process.
+"""Decides which executor processes exist and for which group each works; touches no process.
 
 **Leases.** An executor runs one task at a time. While it has calls it holds the resources of one
-task of its group (the tasks with equal needs), and every call that it has in hand is of that group
-(see `calling`).
+task of its group (the tasks with equal needs), and all its calls belong to that group (see
+`calling`).
 
-**Gpus** are lent with a lease: all calls of one lease see the same ones, one call after the other.
+**Gpus** are lent with a lease: all calls of one lease use the same gpus, one call after the other.
 
 **To stop a task**, the unstarted calls of its executor are taken back. If the task was among them,
 it is simply gone; if not, it is the one that runs, and it is interrupted (see `cancelling`). When
 an executor dies, the one call that was started and not answered has failed, and the others run
 elsewhere.
 
-**Idle executors** stay warm, one for each cpu. When there are more processes than that, those that
-were idle for `idle_seconds` go, the longest idle first.
+**Idle executors** stay warm, one for each cpu. If there are more processes, those that were idle
+for `idle_seconds` are ended, the longest idle first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CANCELLING = TaskRow.CANCELLING
 
 
 class Pool:
-    """Executors, the leases that they hold, and the resources that these take."""
+    """The executors, their leases, and the resources that the leases hold."""
 
     def __init__(
         self,
@@ -57,25 +57,25 @@ class Pool:
         self.gpus = gpus
         self.now = 0.0
         self.executors: dict[int, Executor] = {}
-        self.busy: dict[int, Executor] = {}  # those with calls, that is with a lease
-        self.idle: dict[str, list[Executor]] = {}  # the last one back is the first to go
+        self.busy: dict[int, Executor] = {}  # those with calls, and so with a lease
+        self.idle: dict[str, list[Executor]] = {}  # stacks: the last one to return is used first
         self._executor_count = 0
-        self.turn = 0  # counts the hand-outs
+        self.turn = 0  # counts the dispatches
 
-    # Work that is handed out.
+    # Handing out work.
 
     def start(self, runner: str) -> None:
-        """One more executor; it stays warm until it has long been idle (see `reap`)."""
+        """Starts an executor; it stays warm until it was idle for long (see `reap`)."""
         self._executor_count += 1
         executor = Executor(self._executor_count, runner, runner in self._one_by_one)
         self.executors[executor.id] = executor
         self._outbox.effects.append(StartExecutor(executor.id, runner))
 
     def take_idle(self, group: Group) -> Executor | None:
-        """An idle executor that can work for the group, if there is one.
+        """Takes an idle executor that can work for the group, if there is one.
 
-        Libraries look for gpus once in the life of a process. So what needs gpus runs where the
-        same ones were used before, or none; never where the library still means others.
+        Libraries detect gpus once in the life of a process. So a task with gpus runs in a process
+        that has used the same gpus before or none, never in one that has used others.
         """
         idle = self.idle.get(group.runner)
         if not idle:
@@ -94,16 +94,16 @@ class Pool:
         return chosen
 
     def start_for(self, group: Group) -> None:
-        """One more executor for the group, in the place of an idle one that cannot work for it."""
+        """Starts an executor for the group, in place of an idle one that cannot work for it."""
         idle = self.idle.get(group.runner)
         if idle:
             executor = idle.pop(0)
-            executor.progress = -1.0  # so that it is not replaced once more when it is gone
+            executor.progress = -1.0  # so that it is not replaced again when it has ended
             self.kill(executor)
         self.start(group.runner)
 
     def lease(self, executor: Executor, group: Group) -> None:
-        """An idle executor works for the group from now on, and gets its first call."""
+        """Leases an idle executor to the group and gives it its first call."""
         self.free.take(group.resources)
         if group.gpus:
             executor.gpus = executor.seen_gpus = self.gpus.take(group.gpus, executor.seen_gpus)
@@ -114,10 +114,10 @@ class Pool:
         group.leased.append(executor)
         self._calls.call(executor, group.pop())
 
-    # Work that ends.
+    # Ends of work.
 
     def after_answers(self, executor: Executor) -> None:
-        """All that an executor has said in this turn was applied."""
+        """All answers of an executor in this turn were applied."""
         executor.progress = self.now
         executor.overdue = False
         executor.grace_ends = inf  # what was interrupted was its only call
@@ -127,7 +127,7 @@ class Pool:
             self._release(executor)
 
     def _release(self, executor: Executor) -> None:
-        """Ends the lease of an executor that has nothing to do; it becomes idle if it can."""
+        """Ends the lease of an executor without calls; it becomes idle if it can."""
         executor.load = 0.0
         executor.overdue = False
         executor.grace_ends = inf
@@ -159,12 +159,12 @@ class Pool:
             self._rest(executor)
 
     def reap(self) -> None:
-        """Ends executors that were idle for long, but for one warm process per cpu."""
+        """Ends executors that were idle for long, but keeps one warm process per cpu."""
         living = [executor for executor in self.executors.values() if not executor.dying]
         idle = [executor for resting in self.idle.values() for executor in resting]
         for executor in surplus(idle, len(living) - self.warm, self.now - self._idle_seconds):
             self.idle[executor.runner].remove(executor)
-            executor.progress = -1.0  # so that it is not replaced when it is gone
+            executor.progress = -1.0  # so that it is not replaced when it has ended
             self.kill(executor)
 
     def recall(self, executor: Executor) -> None:
@@ -190,10 +190,10 @@ class Pool:
             self._rest(executor)
 
     def died(self, number: int, unstarted: int) -> tuple[Executor, list[Task]] | None:
-        """An executor is gone: the calls that it had started and not answered are given back.
+        """An executor has ended: returns the calls that it had started and not answered.
 
-        Calls that it had not started are ready again. An executor that ever worked is replaced at
-        once; one that did not is only started again when it is needed.
+        Calls that it had not started are ready again. An executor that has ever had work is
+        replaced at once; any other is started again only when it is needed.
         """
         executor = self.executors.pop(number, None)
         if executor is None:
@@ -214,7 +214,7 @@ class Pool:
         return executor, started
 
     def forget_session(self, session: SessionId) -> None:
-        """Executors need not know the kinds of a session any more."""
+        """Tells executors to forget the kinds of a session."""
         for executor in self.executors.values():
             kinds = executor.known_kinds
             kept = {kind for kind in kinds if session_of(kind) != session}
@@ -236,7 +236,7 @@ class Pool:
             self.kill(executor)
 
     def kill(self, executor: Executor) -> None:
-        """Ends an executor because of what it runs."""
+        """Kills an executor because of the task that it runs."""
         if not executor.dying:
             executor.dying = True
             executor.grace_ends = inf

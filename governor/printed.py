@@ -1,7 +1,7 @@
-"""What programs print: files that have no name, unless the task has asked for its stdout.
+"""The output of programs: unnamed files, unless the task has asked for its stdout.
 
-Each program has files of its own. A child that outlives its program may still hold them, so they
-are never used again.
+Each program gets its own files. A child that outlives its program may still hold them open, so they
+are never reused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Said:
 
     @classmethod
     def open_in(cls, folder: Path, stdout: str = "") -> Said:
-        """New files that nobody sees in a folder; stdout goes to a path if one is given."""
+        """Opens new unnamed files in a folder; stdout goes to a path if one is given."""
         printed = os.open(stdout, _WANTED, 0o666) if stdout else _nameless(folder)
         try:
             return cls(printed, _nameless(folder))
@@ -38,7 +38,7 @@ class Said:
             raise
 
     def close(self) -> None:
-        """Nobody will ask any more what the program has printed."""
+        """Closes the files; the output cannot be read any more."""
         os.close(self.stdout)
         os.close(self.stderr)
 
@@ -49,20 +49,20 @@ def _nameless(folder: Path) -> int:
     except OSError as error:
         if error.errno not in {errno.EOPNOTSUPP, errno.EISDIR}:
             raise
-    path = folder / f".printed-{secrets.token_hex(8)}"  # this filesystem has no nameless files
+    path = folder / f".printed-{secrets.token_hex(8)}"  # this filesystem has no O_TMPFILE
     descriptor = os.open(path, _NEW, 0o600)
     path.unlink()
     return descriptor
 
 
 def logs_of(said: Said, *, hides_stdout: bool) -> str:
-    """What is kept of it for users; an stdout that is the task's output is no log."""
+    """The part of the output kept for users; a stdout that is the task's output is not a log."""
     out = "" if hides_stdout else excerpt(said.stdout, os.fstat(said.stdout).st_size)
     return as_logs(out, excerpt(said.stderr, os.fstat(said.stderr).st_size))
 
 
 def tail(descriptor: int, most: int) -> str:
-    """The end of a file, as text."""
+    """Returns the end of a file as text."""
     size = os.fstat(descriptor).st_size
     said = os.pread(descriptor, most, max(size - most, 0)).decode(errors="replace").rstrip()
     return f"(the last {most} of {size} bytes)\n{said}" if size > most else said

@@ -1,4 +1,4 @@
-"""What a task says of the external program that it runs: words, files, environment, time."""
+"""The configuration of an external program: arguments, files, environment, timeout."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rain.governor.sandbox import BuiltinError
 
 @frozen
 class Program:
-    """The configuration: words, which input and output is which file, and what may be said more."""
+    """The configuration: arguments, the files of inputs and outputs, and the optional settings."""
 
     args: list[str]
     in_paths: list[dict[str, Any]]
     out_paths: list[str]
-    env: dict[str, str | None]  # None takes a variable away
+    env: dict[str, str | None]  # None removes a variable
     timeout: float | None
 
     @staticmethod
@@ -29,7 +29,7 @@ class Program:
         args: list[Any] = job.setting("args", list)
         in_paths: list[Any] = job.setting("in_paths", list)
         if not args or not all(isinstance(word, str) for word in args):
-            raise BuiltinError("there is no program to run: args is empty, or has more than texts")
+            raise BuiltinError("there is no program to run: args is empty or contains a non-text")
         if not all(isinstance(entry, dict) for entry in in_paths):
             raise BuiltinError("in_paths is not a list of tables")
         config: dict[str, Any] = job.config()
@@ -49,7 +49,7 @@ class Program:
     def environment(
         self, given: Mapping[str, str], cpus: int, gpus: tuple[str, ...] | None
     ) -> dict[str, str]:
-        """What the program finds in its environment, when this is what the governor has."""
+        """Returns the environment of the program, based on that of the governor."""
         environment = {**given, **thread_limits(cpus, given, self.env)}
         if gpus is not None:
             environment[VISIBLE] = ",".join(gpus)

@@ -1,7 +1,7 @@
-"""The folder of an external program: its files before the start, and what it has left there.
+"""The folder of an external program: its files before the start, and its outputs afterwards.
 
-A program that is over in a millisecond has few and small files. Work with these is done at once, in
-the governor's loop; whatever may take longer is for a thread, and `is_quick_...` tells them apart.
+A program that takes a millisecond has few small files. These are handled at once in the governor's
+loop; anything that may take longer is done in a thread. `is_quick_...` decides which.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ STDIN = "+in"
 STDOUT = "+out"
 
 FEW = 16
-"""Files up to this number are few."""
+"""The most files that are handled without a thread."""
 
 STDERR_TAIL = 1024 * 1024
 STDOUT_TAIL = 16 * 1024
-"""Bytes of what a program has printed that are told when it fails."""
+"""Bytes of printed output that go into the error of a failed program."""
 
 
 def is_quick_to_lay_out(job: Job, program: Program) -> bool:
@@ -45,7 +45,7 @@ def is_quick_to_lay_out(job: Job, program: Program) -> bool:
 
 
 def lay_out(job: Job, program: Program) -> None:
-    """Makes the folder with the inputs, and the folders of the outputs."""
+    """Creates the folder with the inputs, and the parent folders of the outputs."""
     folder = job.folder
     folder.mkdir()
     for source, entry in zip(job.effect.inputs, program.in_paths, strict=True):
@@ -58,7 +58,7 @@ def lay_out(job: Job, program: Program) -> None:
 
 
 def is_quick_to_take(job: Job, program: Program, succeeded: bool) -> bool:
-    """Whether what the program has left is few and small files, its outputs among them."""
+    """Whether the program has left few and small files, and all its outputs are among them."""
     found: set[str] = set()
     try:
         with os.scandir(job.folder) as entries:
@@ -68,7 +68,7 @@ def is_quick_to_take(job: Job, program: Program, succeeded: bool) -> bool:
                 if not is_file or status.st_size >= MEMORY_LIMIT or len(found) == FEW:
                     return False
                 found.add(entry.name)
-    except OSError:  # it is gone, or protected
+    except OSError:  # it is gone or protected
         return False
     return not succeeded or all(
         path in found and not (job.folder / path).is_symlink() for path in program.out_paths
@@ -76,7 +76,7 @@ def is_quick_to_take(job: Job, program: Program, succeeded: bool) -> bool:
 
 
 def outputs(job: Job, program: Program) -> Outputs:
-    """What the program has left at the paths of its outputs."""
+    """Takes the outputs of the program from their paths."""
     made: Outputs = []
     for path, kind in zip(program.out_paths, job.effect.outputs, strict=True):
         content = collect(job.store, inside(job.folder, path), path, kind)
@@ -85,17 +85,17 @@ def outputs(job: Job, program: Program) -> Outputs:
 
 
 def clear(folder: Path) -> None:
-    """Removes the folder and all that is in it."""
+    """Removes the folder and its contents."""
     try:
-        for name in os.listdir(folder):  # noqa: PTH208 # for each program
+        for name in os.listdir(folder):  # noqa: PTH208 # runs for each program, so it must be fast
             os.unlink(folder / name)  # noqa: PTH108 # as above
         folder.rmdir()
-    except OSError:  # there are folders in it, or what is in it is protected
+    except OSError:  # it contains folders or protected files
         remove(folder)
 
 
 def why_failed(program: Program, said: Said, status: int, *, timed_out: bool) -> str:
-    """How the program has ended, and what it has printed last."""
+    """How the program has ended, with the end of its output."""
     if timed_out:
         ending = f"was ended after its timeout of {program.timeout:g} s"
     elif status > 0:

@@ -1,4 +1,4 @@
-"""The task `run`: external programs, each in a folder of its own and a process group of its own.
+"""The task `run`: external programs, each in its own folder and process group.
 
 What is short is done at once: the files of the folder, the start, and what comes after the end, of
 which a descriptor of the process tells. To pass each step on to a thread would cost more than to
@@ -50,14 +50,14 @@ _STOPPED: Final = Failed("the task was stopped")
 
 @define(eq=False)
 class Run:
-    """A program from before its start until its task is done."""
+    """One program, from before its start until its task has ended."""
 
     job: Job
     program: Program
     began: float
     process: subprocess.Popen[bytes] | None = None
     watch: Watch | None = None
-    descriptor: int = -1  # what is watched
+    descriptor: int = -1  # the pidfd
     said: Said | None = None
     timer: Timer | None = None
     timed_out: bool = False
@@ -103,7 +103,7 @@ class Programs:
         background.start(self._end_with_the_governor)
 
     def start(self, effect: RunBuiltin) -> None:
-        """Begins; `BuiltinDone` follows."""
+        """Starts a program; `BuiltinDone` follows."""
         began = time.monotonic()
         job = Job(effect, self._store, self._folder / str(effect.run))
         program = attempt(effect, Program.of, job)
@@ -122,7 +122,7 @@ class Programs:
         self._begin(run, laid_out)
 
     def _begin(self, run: Run, laid_out: Failed | None) -> None:
-        """Starts the program, if its files could be laid out."""
+        """Starts the process, if its files could be created."""
         failed = _STOPPED if run.stopped else laid_out
         if failed is None:
             failed = attempt(run.job.effect, self._spawn, run)
@@ -145,7 +145,7 @@ class Programs:
             run.timer = self._background.later(run.program.timeout, self._time_out, run)
 
     def stop(self, number: int) -> None:
-        """Nobody wants the result; the end follows, if it has not come already."""
+        """Stops a program whose result is not wanted; `BuiltinDone` still follows."""
         run = self._runs.get(number)
         if run is None or run.stopped:
             return
@@ -171,7 +171,7 @@ class Programs:
         self._finish(run, failed)
 
     def _let_go(self, run: Run, process: subprocess.Popen[bytes]) -> int:
-        """The status of a process that has ended; if it has not, it is killed."""
+        """Reaps the process, kills it first if it still runs, and returns its status."""
         if run.timer is not None:
             run.timer.cancel()
         if run.watch is not None:
@@ -180,17 +180,17 @@ class Programs:
             os.close(run.descriptor)
         run.kill()
         self._warden.release(process.pid)
-        if run.stopped or run.timed_out:  # else what it has left goes with its session
+        if run.stopped or run.timed_out:  # else what it has started ends with its session
             self._warden.strays.end(self._words(run)[0])
         return process.wait()
 
     def _words(self, run: Run) -> tuple[str, str]:
-        """By what is found that it has started, wherever that has gone."""
+        """The marks by which the processes that it has started are found anywhere."""
         origin, effect = self._warden.origin, run.job.effect
         return origin.run(effect.run), origin.session(session_of(effect.kind.id))
 
     def _finish(self, run: Run, failed: Failed | None) -> None:
-        """Takes what the program has left, and removes its folder."""
+        """Takes the outputs of the program and removes its folder."""
         if is_quick_to_take(run.job, run.program, failed is None):
             self._done(run, _take(run, failed))
         else:
@@ -219,7 +219,7 @@ class Programs:
 
 
 def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    """The running program; BuiltinError when there is no such program."""
+    """Starts the process; raises BuiltinError if it cannot be started."""
     program, effect, folder = run.program, run.job.effect, run.job.folder
     given = folder / STDIN
     with given.open("rb") if given.exists() else nullcontext(subprocess.DEVNULL) as stdin:
@@ -253,7 +253,7 @@ def _take(run: Run, failed: Failed | None) -> Outputs | Failed:
     try:
         return attempt(job.effect, outputs, job, run.program) if failed is None else failed
     finally:
-        # What has escaped from the process group may still write there; the governor's own end
-        # removes it then.
+        # A process that left the group may still write there; the folder is then removed when the
+        # governor ends.
         with suppress(OSError):
             clear(job.folder)

@@ -1,6 +1,6 @@
-"""What is noticed about executors as time passes.
+"""Timed checks of executors.
 
-**A task that lasts much longer than expected** must not hold up those behind it: when an executor
+**A task that lasts much longer than expected** must not block the calls behind it: if an executor
 with several calls has not answered for `STUCK_AFTER`, its unstarted calls are taken back and run
 elsewhere, and it gets no others until it answers.
 
@@ -20,16 +20,16 @@ from rain.governor.tables import TaskRow
 
 STUCK_AFTER = 0.02
 TELL_AFTER = 0.01
-"""Seconds after which a task that still runs is worth a message that it has started."""
+"""Seconds after which the server is told that a running task has started."""
 
 GLANCE = 0.01
-"""How soon to look again while calls wait behind others in an executor."""
+"""Seconds between checks while calls are queued behind others in an executor."""
 
 _RUNNING = TaskRow.RUNNING
 
 
 def takes_more(executor: Executor, now: float) -> bool:
-    """Whether calls may wait behind those that the executor has in hand."""
+    """Whether more calls may be queued at the executor."""
     return now - executor.progress < STUCK_AFTER and not (
         executor.overdue or executor.recalling or executor.dying or executor.grace_ends < inf
     )
@@ -40,8 +40,8 @@ def look_around(pool: Pool, update: Update) -> float:
 
     Gives when to look again, at the latest.
 
-    What was assigned before may have been lost with its governor, and may have been the reason:
-    its start is told at once, so that it is known if it happens again.
+    A task that was assigned before may have been lost with its governor, and may have caused
+    that loss. Its start is reported at once, so that it is known if this happens again.
     """
     now = pool.now
     soonest = inf

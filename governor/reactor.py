@@ -1,8 +1,8 @@
-"""One turn of the governor: what happened is applied, then what can run is started.
+"""One turn of the governor: it applies events, then starts what can run.
 
-`turn(now, events)` is a function of the state, the events and the time. In this order: the events,
-what has lingered or is stuck, the transfers that may start, the tasks that may start, and at most
-one update for the server. With `checking` the state is checked after every turn.
+`turn(now, events)` is a function of the state, the events and the time. It handles, in this order:
+the events, expired and stuck items, the transfers that may start, the tasks that may start, and at
+most one update for the server. With `checking` the state is checked after every turn.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from rain.governor.reaping import IDLE_SECONDS
 from rain.governor.state import State
 
 HEARTBEAT = 2.0
-"""After so many seconds without news the server is told that the governor lives."""
+"""Seconds without news after which the governor sends a heartbeat."""
 
 
 class Reactor:
-    """The governor as a pure machine."""
+    """The governor as a state machine without I/O."""
 
     def __init__(
         self,
@@ -66,12 +66,12 @@ class Reactor:
         self._after_turn: Callable[[State], None] | None = check if checking else None
 
     def turn(self, now: float, events: Sequence[Event], free: float = inf) -> list[Effect]:
-        """Applies the events and decides what follows; the store's disk has `free` bytes left."""
+        """Applies the events and returns the effects; the store's disk has `free` bytes left."""
         state = self.state
         objects, pool, outbox = state.objects, state.pool, state.outbox
         state.now = objects.now = pool.now = now
         for event in events:
-            # These two come for every task.
+            # These two occur for every task.
             if isinstance(event, OrdersReceived):
                 state.on_orders(event.orders)
             elif isinstance(event, CallsDone):
@@ -99,14 +99,14 @@ class Reactor:
         return effects
 
     def next_time(self) -> float:
-        """When a turn is due even if nothing happens."""
+        """When the next turn is due even without events."""
         return min(
             self._last_update + HEARTBEAT, self._next_look, self.state.objects.lingering.expiry
         )
 
     @property
     def lingers(self) -> bool:
-        """Whether anything is here that nobody needs."""
+        """Whether any object lingers here."""
         return bool(self.state.objects.lingering)
 
     def report(self, address: str) -> GovernorReport:
@@ -114,7 +114,7 @@ class Reactor:
         return self.state.report(address)
 
     def find(self, object_id: ObjectId) -> DataObject | None:
-        """The object, when all of it is here."""
+        """Returns the object if it is completely here."""
         return self.state.find(object_id)
 
     def _apply(self, event: RareEvent) -> None:
@@ -141,6 +141,6 @@ class Reactor:
             case Sampled(monitoring):
                 state.outbox.update.monitoring.append(monitoring)
             case Tick():
-                pass  # the time was set; what it means is decided in every turn
+                pass  # the time was set; every turn checks what is due
             case _:
                 assert_never(event)

@@ -1,4 +1,4 @@
-"""What of a governor's resources is free, counted as tasks take and give back."""
+"""Counts the free resources of a governor as tasks take and return them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ SLOTS_PER_CPU = 4
 
 
 class FreeResources:
-    """Amounts of named resources, and slots: the number of tasks at a time, which bounds tasks
-    that need no cpu."""
+    """Free amounts of named resources, and free slots, which limit the tasks that need no cpu."""
 
     def __init__(self, capacity: Resources) -> None:
         self.capacity = capacity

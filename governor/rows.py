@@ -1,4 +1,4 @@
-"""What executors and runs get to see of a task: rows of plain values, made when it is called."""
+"""Rows of plain values that describe a task to an executor or a run; made when it is called."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rain.governor.nodes import DataObject, Executor, Task
 
 
 def call_row(executor: Executor, task: Task, effect: CallExecutor) -> CallRow:
-    """One call; what the executor must know besides is added to the effect."""
+    """Makes the row of a call; adds to the effect what else the executor needs."""
     kind = task.kind
     kind_id = kind.kind.id
     if kind_id not in executor.known_kinds:
@@ -25,7 +25,7 @@ def call_row(executor: Executor, task: Task, effect: CallExecutor) -> CallRow:
             inputs.append(_input_row(executor, target, effect))
     for place, target in enumerate(task.inputs[: kind.functions]):
         if target.id not in cached:
-            # Told apart from the call, because the call may be taken back before it is read.
+            # Sent separately, because the call may be taken back before it is read.
             effect.remembered.append(inputs[place])
             executor.remember(target)
             inputs[place] = target.id

@@ -1,4 +1,4 @@
-"""Measures from time to time how busy the machine is, and tells it as an event."""
+"""Periodically measures the load of the machine and reports it as an event."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rain.governor.messages import Event, Sampled
 from rain.governor.monitoring import Reading, read_cores, read_memory, read_network, sample
 
 SECONDS = 5.0
-"""Between two samples, unless the governor is told otherwise."""
+"""The default interval between two samples."""
 
 _PROC = Path("/proc")
 
 
 def read(proc: Path = _PROC) -> Reading:
-    """What the kernel says now; OSError where it does not say that."""
+    """Reads the current values of the kernel; raises OSError where they are not available."""
     return Reading(
         read_cores((proc / "stat").read_text(encoding="utf-8")),
         read_memory((proc / "meminfo").read_text(encoding="utf-8")),
@@ -29,7 +29,7 @@ def read(proc: Path = _PROC) -> Reading:
 async def keep_sampling(
     seconds: float, tell: Callable[[Event], object], log: FilteringBoundLogger
 ) -> None:
-    """Tells a sample every so many seconds; never, where the kernel says nothing, or with 0."""
+    """Reports a sample periodically; never if `seconds` is 0 or the kernel has no values."""
     if not seconds:
         return
     try:

@@ -1,4 +1,4 @@
-"""Objects as files: in the folder of an external program, or wherever a task wants them."""
+"""Objects as files: in the folder of an external program, or where a task wants them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ EXPORT = "buildin/export"
 
 
 class BuiltinError(RainError):
-    """Why a task that runs inside the governor has failed; the user reads it."""
+    """A task that runs inside the governor has failed; its text is for the user."""
 
 
 def attempt(effect: RunBuiltin, function: Callable[[*Ts], Result], *args: *Ts) -> Result | Failed:
-    """What the function gives, or why the task has failed when it raises."""
+    """Returns the result of the function, or a failure if it raises."""
     try:
         return function(*args)
     except (BuiltinError, StoreError) as error:
@@ -36,21 +36,21 @@ def attempt(effect: RunBuiltin, function: Callable[[*Ts], Result], *args: *Ts) -
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         message = f"{effect.kind.task_type}: {error.strerror or error}{where}"
-        # An export writes to where its user wants it, and that may be full for good.
+        # An export writes to a path of the user, whose disk may stay full on every try.
         if is_shortage(error) and effect.kind.task_type != EXPORT:
             return Failed(message, cause=FailureCause.NOT_STARTED)
         return Failed(message)
 
 
 def plain(path: object) -> str:
-    """A path as the system takes it."""
+    """Checks that a path is valid for the system."""
     if not isinstance(path, str) or "\0" in path:
         raise BuiltinError(f"{path!r} is not a path")
     return path
 
 
 def inside(folder: Path, path: object) -> Path:
-    """A path below a folder; it may not lead out of it."""
+    """Returns a path below a folder; raises if it leads out of it."""
     relative = PurePosixPath(plain(path))
     if relative.is_absolute() or ".." in relative.parts:
         raise BuiltinError(f"the path {path!r} does not stay inside of its directory")
@@ -58,7 +58,7 @@ def inside(folder: Path, path: object) -> Path:
 
 
 def copy_to(store: Store, source: BuiltinInput, target: Path) -> None:
-    """A copy that may be changed."""
+    """Makes a copy that may be changed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(source.content, int):
         copy_writable(store.path(source.content), target)
@@ -72,7 +72,7 @@ def copy_to(store: Store, source: BuiltinInput, target: Path) -> None:
 
 
 def link_to(store: Store, source: BuiltinInput, target: Path) -> None:
-    """The object for reading: a link where it is stored, else a file that is written."""
+    """Puts the object at a path for reading: a link if it is stored, else a new file."""
     if isinstance(source.content, int):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(store.path(source.content))
@@ -81,21 +81,21 @@ def link_to(store: Store, source: BuiltinInput, target: Path) -> None:
 
 
 def collect(store: Store, path: Path, name: str, kind: ObjectKind) -> bytes | Stored:
-    """Takes what a task has left at a path as an output of this kind."""
+    """Takes the file or directory at a path as an output of this kind."""
     what = kind.spelled
     if not path.exists():
         raise BuiltinError(f"the output {what} is missing: nothing is at the path {name!r}")
     is_folder = path.is_dir()
     if is_folder != (kind.data_type is DataType.DIRECTORY):
         expected, found = ("a file", "a directory") if is_folder else ("a directory", "a file")
-        raise BuiltinError(f"the output {what} shall be {expected}, but {found} is at {name!r}")
+        raise BuiltinError(f"the output {what} must be {expected}, but {found} is at {name!r}")
     if not is_folder and path.stat().st_size < MEMORY_LIMIT:
         return path.read_bytes()
     return store.adopt(path)
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """A folder again, its files shared with the stored one, which nobody changes."""
+    """Copies a folder, but shares its files with the stored folder, which never changes."""
     shutil.copytree(source, target, symlinks=True, copy_function=_share, dirs_exist_ok=True)
     _open_folders(target)
 

@@ -1,6 +1,6 @@
-"""The governor's border: what happens becomes events, turns take them, effects are carried out.
+"""The I/O side of the governor: turns inputs into events, runs turns, and carries out effects.
 
-All that has arrived before a turn is one batch (`rain.daemon.turns`).
+All events that arrive before a turn form one batch (`rain.daemon.turns`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from rain.stream.holder import Held, InFile, InFolder, InMemory
 
 
 class Upward(Protocol):
-    """How the service speaks to the server."""
+    """How the service sends messages to the server."""
 
     address: str
 
@@ -51,7 +51,7 @@ class Upward(Protocol):
 class Service(Parting):
     """Implements `ControlHandler` and `StreamSource` around one reactor.
 
-    The carriers of effects are set by `open`, since they need to tell events to the service.
+    `open` sets the objects that carry out effects, because they need the service for their events.
     """
 
     def __init__(
@@ -65,44 +65,44 @@ class Service(Parting):
         self._events: list[Event] = []
         self._background = background
         self._turns = Turns(self._turn, self._settle, time.monotonic)
-        self._next_time = inf  # when time alone asks for a turn
+        self._next_time = inf  # when a turn is due without events
         self._upstream: Upward | None = None
         self._carriers: tuple[Executors, Builtins, Fetcher] | None = None
 
     def open(
         self, executors: Executors, builtins: Builtins, fetcher: Fetcher, upstream: Upward
     ) -> None:
-        """From now on there are turns, with all that has arrived so far."""
+        """Starts running turns, first with all events that have arrived so far."""
         self._carriers = (executors, builtins, fetcher)
         self._upstream = upstream
         self._background.start(self._turns.run)
         self._turns.ring()
 
     def close(self) -> None:
-        """No turns any more."""
+        """Stops running turns."""
         self._turns.stop()
         self._deleter.close()
 
     def join(self) -> None:
-        """Waits for what still works on files when this is closed. Blocks."""
+        """Blocks until no thread works on files; call it after `close`."""
         self._deleter.join()
 
     def tell(self, event: Event) -> None:
-        """Something has happened."""
+        """Adds an event."""
         self._events.append(event)
         self._turns.ring()
 
-    # What the server says.
+    # Messages of the server.
 
     def order(self, orders: Orders) -> None:
         self.tell(OrdersReceived(orders))
 
     def report(self) -> GovernorReport:
         if self._events and self._carriers is not None:
-            self._turn()  # so that it tells what the orders before it have led to
+            self._turn()  # so that it reports the effects of all earlier orders
         return self._reactor.report("" if self._upstream is None else self._upstream.address)
 
-    # What readers of data ask.
+    # Requests of data readers.
 
     def find(self, object_id: ObjectId) -> Held | None:
         found = self._reactor.find(object_id)
@@ -120,12 +120,12 @@ class Service(Parting):
             raise InvariantError("a turn before the governor was opened")
         executors = self._carriers[0]
         if time.monotonic() >= self._next_time:
-            executors.look()  # what they have answered by now comes before the time
+            executors.look()  # answers that are already there are applied before the time
             self.tell(Tick())
         events, self._events = self._events, []
         free = self._store.free() if self._reactor.lingers else inf
         for effect in self._reactor.turn(time.monotonic(), events, free):
-            # These two are for every task.
+            # These two occur for every task.
             if isinstance(effect, CallExecutor):
                 executors.call(effect)
             elif isinstance(effect, SendUpdate):

@@ -1,4 +1,4 @@
-"""What the governor program can be told on its command line (see rain/cli/governor_command.py)."""
+"""The settings of the governor program (see rain/cli/governor_command.py)."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from rain.governor.reaping import IDLE_SECONDS
 
 @frozen
 class GovernorSettings:
-    """Listens on loopback unless told otherwise.
+    """The settings of a governor, which listens on loopback by default.
 
-    What both daemons do alike as programs is in rain.daemon: folders (`make_folder`,
-    `default_log_folder`), logs (`configure`, `close`), readiness (`announce`), lifetime (`end`).
+    Code that both daemons share is in rain.daemon: folders (`make_folder`, `default_log_folder`),
+    logs (`configure`, `close`), readiness (`announce`), lifetime (`end`).
     """
 
     server_host: str = "127.0.0.1"
     server_port: int = 7210
-    host: str = "127.0.0.1"  # where data is read
+    host: str = "127.0.0.1"  # the address for readers of data
     port: int = 0
     secret: Secret | None = None
     resources: Resources = Factory(Resources)
     server_silence: float | None = SILENCE_LIMIT  # seconds until the server is lost; None: never
     gpus: tuple[str, ...] = ()  # their names; () for 0, 1, ... as many as the resources say
-    monitoring_seconds: float = 5.0  # between two samples of how busy the machine is; 0 for none
+    monitoring_seconds: float = 5.0  # between two samples of the load; 0 for none
     config: Path | None = None  # names executors of the user's own (see executor_config.py)
     idle_seconds: float = IDLE_SECONDS  # surplus executors that were idle for so long are ended
     cancel_grace: float = GRACE  # seconds that a stopped task has to end by itself
     work_folder: Path | None = None  # None for a new one below the temporary folder
-    share_store: bool = True  # with other governors, and clients, of this machine
+    share_store: bool = True  # with other governors and clients of this machine
     zero: bool = False  # run nothing, report everything as finished at once
     log_folder: Path | None = None
     log_level: str = "info"

@@ -1,4 +1,4 @@
-"""When files of the store go: with the last object that has them as its content."""
+"""Reference counts of files in the store: a file is deleted with the last object that uses it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from rain.governor.outbox import Outbox
 
 
 class SharedFiles:
-    """Counts those that more than one object has, and names those that nobody has any more."""
+    """Counts files that several objects use, and reports files that no object uses any more."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
-        self.counts: dict[int, int] = {}  # of objects, by the number of the file
+        self.counts: dict[int, int] = {}  # objects per file number
 
     def share(self, content: Content) -> None:
         """One more object has this content."""
@@ -19,7 +19,7 @@ class SharedFiles:
             self.counts[content] = self.counts.get(content, 1) + 1
 
     def let_go(self, content: Content) -> None:
-        """One object less has this content."""
+        """One object fewer has this content."""
         if isinstance(content, int):
             others = self.counts.pop(content, 1) - 1
             if others > 1:
@@ -28,6 +28,6 @@ class SharedFiles:
                 self._outbox.files.append(content)
 
     def discard(self, content: bytes | Stored) -> None:
-        """A result that came too late."""
+        """Deletes the content of a result that came too late."""
         if isinstance(content, Stored):
             self._outbox.files.append(content.file)

@@ -1,4 +1,4 @@
-"""What a machine runs out of: then a task could not be started, and that is not its own fault."""
+"""Errors for a lack of machine resources: a task could not start, through no fault of its own."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import errno
 
 _SHORTAGES = frozenset(
     {
-        errno.EMFILE,  # descriptors, of the process
-        errno.ENFILE,  # and of the machine
+        errno.EMFILE,  # descriptors of the process
+        errno.ENFILE,  # descriptors of the machine
         errno.EAGAIN,  # processes
         errno.ENOMEM,
         errno.ENOSPC,
@@ -17,5 +17,5 @@ _SHORTAGES = frozenset(
 
 
 def is_shortage(error: OSError) -> bool:
-    """Whether the same could work on another governor, or here later."""
+    """Whether the operation could succeed on another governor, or here later."""
     return error.errno in _SHORTAGES

@@ -1,4 +1,4 @@
-"""The governor's state: what each event changes, in plain functions.
+"""The governor's state: applies each event in plain functions.
 
 Tasks wait until their inputs are here (`objects`), then for resources (`dispatch`), then they run
 in an executor (`pool`) or inside the governor, and end (`endings`). A stopped attempt leaves the
@@ -45,7 +45,7 @@ _OVER = (TaskRow.FINISHED, TaskRow.FAILED)
 
 
 class State:
-    """All of it. `now` is the time of the turn."""
+    """The whole state. `now` is the time of the turn."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class State:
     # Orders, from top to bottom.
 
     def on_orders(self, orders: Orders) -> None:
-        """What the server wants; raises `ProtocolError` when it makes no sense."""
+        """Applies orders of the server; raises `ProtocolError` if they make no sense."""
         for session_id in orders.forget_sessions:
             self._forget_session(session_id)
         if orders.stop_ids:
@@ -102,7 +102,7 @@ class State:
             self._arrivals.assign(orders.tasks)
 
     def _drop(self, object_ids: list[ObjectId]) -> None:
-        session: Session | None = None  # mostly the same for all
+        session: Session | None = None  # usually the same for all tasks
         for object_id in object_ids:
             if session is None or object_id >> NUMBER_BITS != session.id:
                 session = self.sessions.get(session_of(object_id))
@@ -126,10 +126,10 @@ class State:
             if (
                 task is None
                 or task.id != task_id
-                # It says that it has run what could not be run.
+                # It says that it has run a call without its inputs.
                 or (task.row is _FOLLOWING and not isinstance(result, NotRun))
             ):
-                # The user's code has got at the executor's own descriptors.
+                # User code has written to the executor's own descriptors.
                 pool.kill(executor)
                 break
             calls.popleft()
@@ -148,7 +148,7 @@ class State:
         pool.after_answers(executor)
 
     def on_objects_cached(self, event: ObjectsCached) -> None:
-        """An executor remembers objects; it is told at once of those that are gone already."""
+        """An executor remembers objects; it is told at once which of them are gone already."""
         executor = self.pool.executors.get(event.executor)
         if executor is None:
             raise InvariantError(f"the executor {event.executor} is not known")
@@ -160,13 +160,13 @@ class State:
                 executor.remember(target)
 
     def on_builtin_done(self, event: BuiltinDone) -> None:
-        """Something inside the governor has ended."""
+        """A run inside the governor has ended."""
         task = self.dispatch.run_ended(event.run)
         self._endings.end(task, event.duration, event.result)
         self._note_logs(task, event.logs)
 
     def on_executor_died(self, event: ExecutorDied) -> None:
-        """An executor is gone; only what it was running has failed."""
+        """An executor has ended; only the task that it was running has failed."""
         gone = self.pool.died(event.executor, event.unstarted)
         if gone is None:
             return
@@ -185,14 +185,14 @@ class State:
             self._blame_failed_start(executor.runner, event)
 
     def _note_logs(self, task: Task, logs: str) -> None:
-        """What a task has printed, unless nobody wants to hear of it any more."""
+        """Reports what a task has printed, unless the task was stopped."""
         if logs and task.row in _OVER:
             self.outbox.update.task_notes.append(TaskNote(task.id, logs=logs))
 
     def _blame_failed_start(self, runner: str, event: ExecutorDied) -> None:
-        """An executor could not even start. One task fails of it, else they would wait for ever.
+        """An executor could not start. One task fails for it; else the tasks would wait forever.
 
-        If the machine had no room for it, the task is handed back instead.
+        If the machine lacked resources for it, the task is handed back instead.
         """
         groups = [g for g in self.dispatch.groups.values() if g.runner == runner and g.count]
         if groups:
@@ -205,8 +205,8 @@ class State:
             self._endings.fail(task, failed)
 
     def on_not_stored(self, fetch: int, reason: str) -> None:
-        """There is no room for an object: the tasks that wait for it are handed back."""
-        self.objects.reclaim()  # also where nobody waits for it yet
+        """An object cannot be stored: the tasks that wait for it are handed back."""
+        self.objects.reclaim()  # also if no task waits for it yet
         target = self.objects.shut_out(fetch)
         if target is None or target.waiting is None:
             return
@@ -217,7 +217,7 @@ class State:
     # How tasks are stopped.
 
     def _stop(self, task_id: TaskId, attempt: int) -> None:
-        """The server does not want this attempt; others of the same task are not meant."""
+        """Stops this attempt, but no other attempt of the same task."""
         session = self.sessions.get(session_of(task_id))
         task = None if session is None else session.tasks.get(task_id)
         if task is not None and task.attempt == attempt:
@@ -225,7 +225,7 @@ class State:
             self._endings.abandon(task)
 
     def _halt(self, task: Task) -> None:
-        """Ends the work on a task; the caller takes it out of the tables."""
+        """Ends the work on a task; the caller removes it from the tables."""
         row = task.row
         task.move(TaskMove.STOP)
         if row is TaskRow.READY:
@@ -263,7 +263,7 @@ class State:
     # How things stand.
 
     def report(self, address: str) -> GovernorReport:
-        """What `get_server_info` shows of this governor: what its tasks will make is an object."""
+        """The report for `get_server_info`; outputs that are not made yet count as objects."""
         tasks: list[TaskId] = []
         objects: list[ObjectId] = []
         for session in self.sessions.values():
@@ -282,7 +282,7 @@ class State:
         )
 
     def find(self, object_id: ObjectId) -> DataObject | None:
-        """The object, when all of it is here."""
+        """Returns the object if it is completely here."""
         session = self.sessions.get(session_of(object_id))
         target = None if session is None else session.objects.get(object_id)
         return None if target is None or target.content is None else target

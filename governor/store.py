@@ -1,6 +1,6 @@
 """Stored objects: files and folders in data/, each under its number, read-only.
 
-The state knows objects, the store knows numbers. Small objects are in memory and never come here.
+The state knows objects, the store knows numbers. Small objects are in memory, not in the store.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rain.stream.protocol import SharedPlace
 from rain.stream.sockets import receive_file
 
 MEMORY_LIMIT = 256 * 1024
-"""Objects from this size on are stored as files."""
+"""Objects of this size or more are stored as files."""
 
 _WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -32,7 +32,7 @@ class StoreError(RainError):
 
 
 class NoRoomError(StoreError):
-    """What has come from elsewhere cannot be written here, whoever gives it."""
+    """A fetched object cannot be written here, from any source."""
 
 
 class Store:
@@ -40,27 +40,27 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # Numbers are drawn in threads too, and this count gives each to one of them.
+        # Threads draw numbers too; `count` never gives a number twice.
         self._numbers = itertools.count(1)
-        self.copied = 0  # bytes that were not shared though they were on this machine
+        self.copied = 0  # bytes copied although their source was on this machine
 
     def path(self, number: int) -> Path:
-        """Where the number is."""
+        """The path of the number."""
         return self.folder / str(number)
 
     def new_number(self) -> int:
-        """A number for something that is written now."""
+        """Returns a number for a new file or folder."""
         return next(self._numbers)
 
     def free(self) -> int:
-        """How many bytes the disk has left for us."""
+        """The free bytes of the disk."""
         status = os.statvfs(self.folder)
         return status.f_bavail * status.f_frsize
 
     # Storing.
 
     def write(self, data: bytes) -> Stored:
-        """A new file with these bytes."""
+        """Writes these bytes to a new file."""
         number = self.new_number()
         try:
             self.path(number).write_bytes(data)
@@ -70,13 +70,13 @@ class Store:
         return self.settle(number)
 
     def keep(self, data: bytes) -> bytes | Stored:
-        """The bytes themselves when they are few, else a file."""
+        """Returns the bytes themselves if they are few, else writes them to a file."""
         return data if len(data) < MEMORY_LIMIT else self.write(data)
 
     def adopt(self, path: Path) -> Stored:
         """Moves a file or folder from elsewhere on this machine into the store.
 
-        What is reached through a link into the store belongs to another object, and is copied.
+        The target of a link into the store belongs to another object and is copied.
         """
         number = self.new_number()
         target = self.path(number)
@@ -96,15 +96,15 @@ class Store:
             raise StoreError(f"cannot store {path}: {error}") from None
 
     def adopts_at_once(self, path: Path) -> bool:
-        """Whether to adopt it takes no longer than to move a file."""
+        """Whether adopting it takes no longer than moving a file."""
         try:
             status = path.lstat()
             return stat.S_ISREG(status.st_mode) and status.st_dev == self.folder.stat().st_dev
         except OSError:
-            return True  # it cannot be adopted, which is found at once
+            return True  # adopting it will fail at once
 
     def copy_in(self, path: Path) -> Stored:
-        """A copy of a file or folder that stays where it is."""
+        """Copies a file or folder into the store; the original stays."""
         number = self.new_number()
         try:
             _copy(path, self.path(number))
@@ -116,7 +116,7 @@ class Store:
     # From other governors; in threads.
 
     def receive(self, connected: socket.socket, length: int) -> Stored:
-        """A new file with so many bytes of a socket, which go there without passing through us."""
+        """Receives `length` bytes of a socket into a new file, without passing them through us."""
         number = self.new_number()
         try:
             with self.path(number).open("wb") as file:
@@ -131,7 +131,7 @@ class Store:
         return self.settle(number)
 
     def receive_folder(self, connected: socket.socket, length: int) -> Stored:
-        """A new folder, unpacked from the archive that a socket brings."""
+        """Receives an archive from a socket and unpacks it into a new folder."""
         number = self.new_number()
         try:
             receive_folder(connected, self.path(number), length)
@@ -147,19 +147,19 @@ class Store:
         return self.settle(number)
 
     def link_in(self, place: SharedPlace, length: int, *, is_folder: bool) -> Stored | None:
-        """Shares what another governor of this machine stores; None if that does not work.
+        """Shares a file or folder of another governor on this machine; None if that does not work.
 
-        Both then have the same file, and it stays until both have let it go.
+        Both then link to the same file, which exists until both have deleted it.
         """
         number = self.new_number()
         source, target = Path(place.path), self.path(number)
         try:
-            # The server has directories of clients as archives, which must be unpacked.
+            # The server stores directories of clients as archives, which must be unpacked.
             if not _is_at(place, source) or source.is_dir() != is_folder:
                 return None
             if is_folder:
                 _link_tree(source, target)
-                # Who removes a folder moves it away first: if it is still there, all of it was.
+                # A folder is renamed before it is removed: if it is still there, it was complete.
                 if not _is_at(place, source):
                     self.delete([number])
                     return None
@@ -167,13 +167,13 @@ class Store:
             elif not self._share_file(place, target):
                 self.delete([number])
                 return None
-        except OSError:  # not our user's, or removed by now, or a folder elsewhere
+        except OSError:  # another user's, already removed, or a folder on another disk
             self.delete([number])
             return None
         return Stored(number, length)
 
     def _share_file(self, place: SharedPlace, target: Path) -> bool:
-        """A link to the file or, from another filesystem, a copy made by the kernel."""
+        """Links to the file or, from another filesystem, lets the kernel copy it."""
         try:
             target.hardlink_to(place.path)
         except OSError as error:
@@ -192,7 +192,7 @@ class Store:
         return True
 
     def settle(self, number: int) -> Stored:
-        """The number is complete: from now on it is only read."""
+        """Makes a complete file or folder read-only."""
         path = self.path(number)
         _make_read_only(path)
         if path.is_dir():
@@ -200,14 +200,14 @@ class Store:
         return Stored(number, path.stat().st_size)
 
     def _own_links(self, path: Path, adopted: Path) -> None:
-        """Links to other objects of the store, somewhere in an adopted folder, become copies."""
+        """Replaces links from an adopted folder to other objects of the store with copies."""
         if not path.is_dir():
             return
         for entry in list(path.iterdir()):
             if not entry.is_symlink():
                 self._own_links(entry, adopted)
                 continue
-            source = Path(os.path.realpath(entry))  # resolve() stumbles over links in circles
+            source = Path(os.path.realpath(entry))  # resolve() raises for a loop of links
             is_other = source.is_relative_to(self.folder) and not source.is_relative_to(adopted)
             if is_other and source.exists():
                 entry.unlink()
@@ -216,11 +216,11 @@ class Store:
     # Removing.
 
     def delete(self, numbers: list[int]) -> None:
-        """Removes files and folders that no object has any more."""
+        """Removes files and folders that no object uses any more."""
         for number in numbers:
             path = self.path(number)
             if path.is_dir() and not path.is_symlink():
-                # At once and whole, for whoever is just looking at it.
+                # Renamed atomically, so that no reader sees a part of it.
                 going = self.folder / f".going-{number}"
                 path.rename(going)
                 path = going
@@ -228,19 +228,19 @@ class Store:
 
 
 def reserve(descriptor: int, length: int) -> None:
-    """Makes sure of the room for a file; OSError when the disk is too full for it."""
+    """Reserves the space for a file; raises OSError if the disk is too full."""
     if length:
         os.posix_fallocate(descriptor, 0, length)
 
 
 def _is_at(place: SharedPlace, path: Path) -> bool:
-    """Whether a path leads to that very file or folder."""
+    """Whether a path leads to exactly this file or folder."""
     status = path.lstat()
     return (status.st_dev, status.st_ino) == (place.device, place.inode)
 
 
 def _link_tree(source: Path, target: Path) -> None:
-    """The same folder once more, its files shared."""
+    """Recreates a folder with hard links to its files."""
     target.mkdir()
     for entry in source.iterdir():
         if entry.is_symlink():
@@ -252,7 +252,7 @@ def _link_tree(source: Path, target: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a file, or a folder and all in it, read-only or not; what is gone is gone."""
+    """Removes a file or a folder with its contents, even if read-only; missing ones are ignored."""
     if path.is_dir() and not path.is_symlink():
         _make_folders_writable(path)
         shutil.rmtree(path)
@@ -271,7 +271,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _make_read_only(path: Path) -> None:
     if path.is_symlink():
-        return  # what it points to is not ours
+        return  # only the link; its target is not ours
     if path.is_dir():
         for entry in path.iterdir():
             _make_read_only(entry)

@@ -1,13 +1,13 @@
-"""Processes that tasks have left behind, wherever they have gone.
+"""Kills processes that tasks have left behind.
 
-Whatever a task starts is in the process group of its executor, and is killed with it. A process
-that has begun a session of its own (`setsid`) is not, and a daemon is not even a child any more.
-What both keep is their environment. So everything that tasks start finds there by what it was
-started: words of the form TOKEN/e5 (an executor), TOKEN/r7 (a run of a program) and TOKEN/s3 (a
-session), with a token for each governor. When one of these is over, the processes with its word are
-killed.
+A process that a task starts is in the process group of its executor and is killed with the group. A
+process that has started its own session (`setsid`) is not, and a daemon is not even a child any
+more. But both keep their environment. So every process that tasks start has a variable that says
+where it comes from: words of the form TOKEN/e5 (an executor), TOKEN/r7 (a run of a program) and
+TOKEN/s3 (a session), with a token for each governor. When one of these ends, the processes with its
+word are killed.
 
-A process that has cleared its environment is still found as long as it is below its executor.
+A process that has cleared its environment is still found while it is a descendant of its executor.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from rain.base.ids import SessionId
 from rain.rpc.background import Background
 
 ROUNDS = 100
-"""A process may start others while it is being looked for; it is not chased for ever."""
+"""The most scans for one word: a process may start others during a scan, perhaps for ever."""
 
 PAUSE = 0.5
-"""Seconds for which words are gathered before all processes are looked at."""
+"""Seconds for which words are collected before all processes are scanned."""
 
 SHARE = 0.05
-"""This much of the time may pass with looking at them."""
+"""The largest fraction of time that may be spent on scans."""
 
 
 class Origin:
-    """The words of one governor."""
+    """Makes the words of one governor."""
 
     def __init__(self) -> None:
         self.token = secrets.token_hex(8)
@@ -53,12 +53,12 @@ class Origin:
 
 
 def marked(environment: Mapping[str, str], *words: str) -> dict[str, str]:
-    """An environment with these words; those of a governor around this one stay."""
+    """Adds these words to an environment; words of an enclosing governor stay."""
     return {**environment, ORIGIN: " ".join([*environment.get(ORIGIN, "").split(), *words])}
 
 
 def kill_tree(pid: int) -> None:
-    """Kills a process, its group, and what is below it; it must not have been waited for yet."""
+    """Kills a process, its group and its descendants; it must not have been reaped yet."""
     below = _descendants(pid)
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
@@ -80,7 +80,7 @@ def has_left(pid: int, word: str) -> bool:
 
 
 class Strays:
-    """Whose time is over is looked for in a thread, for many words at once."""
+    """Kills the processes of words that have ended, in a thread, for many words at once."""
 
     def __init__(self, background: Background) -> None:
         self._background = background
@@ -88,7 +88,7 @@ class Strays:
         self._busy = False
 
     def end(self, word: str) -> None:
-        """The processes with this word are to be killed soon."""
+        """Kills the processes with this word soon."""
         self._over.append(word)
         self._plan(PAUSE)
 
@@ -121,7 +121,7 @@ def _find(words: Collection[str]) -> list[int]:
             continue
         try:
             environment = (Path(entry.path) / "environ").read_bytes()
-        except OSError:  # it has ended, or is somebody else's
+        except OSError:  # it has ended or belongs to another user
             continue
         if begin in environment and wanted & _words(environment):
             found.append(int(entry.name))
@@ -137,7 +137,7 @@ def _words(environment: bytes) -> set[bytes]:
 
 
 def _descendants(pid: int) -> list[int]:
-    """All processes below one, as far as the kernel tells."""
+    """All descendants of a process that the kernel reports."""
     found: list[int] = []
     waiting = [pid]
     while waiting:

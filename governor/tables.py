@@ -1,7 +1,7 @@
-"""The two state tables of a governor: where a task and a copy of an object stand, how they move.
+"""The two state tables of a governor: the states of tasks and of object copies, and their moves.
 
-The tables are data, as the server's are (rain/base/states.py): the state moves only along them and
-the checker has a rule for each row. A move that the table does not have raises and changes nothing.
+The tables are data, like those of the server (rain/base/states.py): the state makes only moves of
+the tables, and the checker has a rule for each row. Any other move raises and changes nothing.
 """
 
 import enum
@@ -11,13 +11,13 @@ from attrs import frozen
 
 # The rows are whole numbers because a look-up by an ordinary enum member calls a Python function.
 class TaskRow(enum.IntEnum):
-    """Where one attempt of a task stands on this governor."""
+    """The state of one attempt of a task on this governor."""
 
     WAITING = 0  # inputs are not here yet
     READY = 1  # it waits for resources, in the ready queue of its group
-    FOLLOWING = 2  # it was sent to the executor that makes its inputs before it comes to it
+    FOLLOWING = 2  # it is queued at the executor that will first make its inputs
     CALLING = 3  # it was sent to an executor, which may not have started it yet
-    RUNNING = 4  # an executor has come to it, or the governor itself works on it
+    RUNNING = 4  # an executor has reached it, or it runs inside the governor
     FINISHED = 5
     FAILED = 6
     CANCELLING = 7  # nobody wants its result, but it is still in hand; what it says is ignored
@@ -31,25 +31,25 @@ class TaskMove(enum.Enum):
     FOLLOW = "follow"  # an executor gets it behind the calls that make its inputs
     CALL = "call"
     START = "start"
-    TAKE_BACK = "take back"  # its executor had not started it and will not
+    TAKE_BACK = "take back"  # its executor has not started it and will not
     FINISH = "finish"
     FAIL = "fail"
     STOP = "stop"
     END = "end"  # it was stopped, and is in nobody's hands any more
 
-    __hash__ = object.__hash__  # that of Enum is a Python function
+    __hash__ = object.__hash__  # that of Enum is a slow Python function
 
 
 class ObjectRow(enum.IntEnum):
-    """Where one data object stands on this governor."""
+    """The state of one data object on this governor."""
 
     MAKING = 0  # a task that was assigned here makes it
-    REMOTE = 1  # to be fetched, when it is its turn
+    REMOTE = 1  # waits to be fetched
     PULLING = 2  # being fetched
-    HELD = 3  # all of it is here, and somebody wants it
-    LINGERING = 4  # all of it is here, nobody wants it; kept a while, in case that it comes back
-    ABSENT = 5  # local tasks wait for it, and only the server can say where it comes from
-    UNSTORED = 6  # there was no room for it here; whoever reads it next lets it be fetched again
+    HELD = 3  # completely here and needed
+    LINGERING = 4  # completely here, not needed; kept for a while in case it is needed again
+    ABSENT = 5  # local tasks wait for it, and only the server knows a source
+    UNSTORED = 6  # it could not be stored here; the next reader causes a new fetch
     GONE = 7  # not here, not known
 
 
@@ -61,11 +61,11 @@ class ObjectMove(enum.Enum):
     GIVE = "give"  # the server sent the bytes along
     PULL = "pull"
     ARRIVE = "arrive"
-    MISS = "miss"  # its source did not give it
-    SHUT_OUT = "shut out"  # its source did, but it could not be stored
+    MISS = "miss"  # its source did not send it
+    SHUT_OUT = "shut out"  # its source sent it, but it could not be stored
     MAKE = "make"
     UNMAKE = "unmake"  # the task that should have made it will not
-    UNWANT = "unwant"  # nobody wants it: what is here lingers, the rest goes
+    UNWANT = "unwant"  # it is not needed: it lingers if it is here, else it is forgotten
     FORGET = "forget"
 
     __hash__ = object.__hash__  # as above
@@ -121,7 +121,7 @@ OBJECT_STEPS = (
     ObjectStep(ObjectRow.MAKING, ObjectMove.MAKE, ObjectRow.HELD),
     ObjectStep(ObjectRow.MAKING, ObjectMove.UNMAKE, ObjectRow.ABSENT),
     ObjectStep(ObjectRow.MAKING, ObjectMove.FORGET, ObjectRow.GONE),
-    # The server has changed its mind: the object is made here and not copied.
+    # The server has changed its plan: the object is made here, not copied.
     ObjectStep(ObjectRow.REMOTE, ObjectMove.ASSIGN, ObjectRow.MAKING),
     ObjectStep(ObjectRow.PULLING, ObjectMove.ASSIGN, ObjectRow.MAKING),
     ObjectStep(ObjectRow.REMOTE, ObjectMove.PULL, ObjectRow.PULLING),

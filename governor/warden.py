@@ -1,9 +1,8 @@
 """A small companion process that cleans up when the governor is killed and cannot.
 
 It holds one end of a pipe and a list of the process groups that the governor has started. When the
-pipe ends, however that came, it kills what is left of them and whatever has escaped from them
-(see strays.py), and removes the work folder. It is a few lines of shell, so that it costs next to
-nothing.
+pipe is closed for any reason, it kills these groups and the processes that have left them (see
+strays.py), and removes the work folder. It is a few lines of shell, so it costs almost nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ chmod -R u+rwx -- "$1" && rm -rf -- "$1"
 
 
 class Warden:
-    """The governor's end of it."""
+    """The governor's side of the warden."""
 
     def __init__(self, work_folder: Path, background: Background) -> None:
         self.origin = Origin()
@@ -54,21 +53,21 @@ class Warden:
         )
 
     def watch(self, group: int) -> None:
-        """This process group is to die with the governor."""
+        """Adds a process group that must die with the governor."""
         self._tell(f"+ {group}\n")
 
     def release(self, group: int) -> None:
-        """This process group is gone; its number may soon be somebody else's."""
+        """Removes a process group that has ended; its number may soon be reused."""
         self._tell(f"- {group}\n")
 
     def close(self) -> None:
-        """The governor has cleaned up itself, and ends."""
+        """Ends the warden: the governor has cleaned up itself."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()
 
     def _tell(self, line: str) -> None:
-        # A warden that was killed cannot be told; executors then still end with the governor.
+        # The warden may have been killed; executors still end with the governor.
         with suppress(BrokenPipeError):
             if self._process.stdin is not None:
                 self._process.stdin.write(line.encode())

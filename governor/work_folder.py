@@ -1,6 +1,6 @@
-"""The governor's own folder: stored data, executors, and what is in the making.
+"""The governor's work folder: stored data, executors, and runs of programs.
 
-It must not exist before, since everything in it is removed at the end.
+It must not exist before, because everything in it is removed at the end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rain.daemon.folders import make_work_folder
 
 @frozen
 class WorkFolder:
-    """The parts of the folder."""
+    """The paths of the parts of the folder."""
 
     root: Path
 
@@ -32,7 +32,7 @@ class WorkFolder:
 
     @staticmethod
     def make(path: Path) -> WorkFolder:
-        """Makes the folder and its parts; `StartError` says why it cannot."""
+        """Creates the folder and its parts; raises `StartError` if it cannot."""
         folder = WorkFolder(make_work_folder(path))
         for part in (folder.data, folder.runs, folder.executors):
             part.mkdir(parents=True)

@@ -1,6 +1,7 @@
-"""The governor that does nothing: it says that every task is finished as soon as it is assigned.
+"""A governor that runs nothing: it reports every task as finished as soon as it is assigned.
 
-It measures the server alone. It holds no data: outputs are empty, and copies are located at once.
+It is used to measure the server alone. It stores no data: outputs are empty, and copies are
+reported as present at once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rain.stream.holder import Held
 
 
 class ZeroService(Parting):
-    """Implements `ControlHandler` and `StreamSource` without any state but the kinds."""
+    """Implements `ControlHandler` and `StreamSource`; its only state is the kinds."""
 
     def __init__(self, resources: Resources, background: Background) -> None:
         super().__init__()
@@ -27,10 +28,10 @@ class ZeroService(Parting):
         self._resources = resources
         self._outputs: dict[SessionId, dict[KindId, int]] = {}  # how many, by the kind of task
         self._upstream: Upward | None = None
-        self._early: list[Orders] = []  # what came before the registration was complete
+        self._early: list[Orders] = []  # orders that came before the registration was complete
 
     def open(self, upstream: Upward) -> None:
-        """The registration is complete."""
+        """Starts to answer orders: the registration is complete."""
         self._upstream = upstream
         early, self._early = self._early, []
         for orders in early:

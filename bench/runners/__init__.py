@@ -1,11 +1,9 @@
-"""One module for each system that is measured.
+"""One module for each measured system.
 
-A module has a function `cluster(cpus)`: a context manager around a running
-local cluster, that gives a `Runner`; and, if other programs can use the same
-cluster, `connected(address)`, which gives them a `Runner` too. The systems' own
-imports happen in there or in the module itself, and a module is imported by the
-process that measures it and by no other, so that no system pays for another's
-imports.
+A module has a function `cluster(cpus)`, a context manager that runs a local cluster and yields a
+`Runner`. If other programs can use the same cluster, it also has `connected(address)`, which yields
+a `Runner` for them. Only the process that measures a system imports its module, so that no system
+pays for the imports of another one.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,7 +17,7 @@ from attrs import frozen
 from bench.shapes import Shape
 
 CallOnce: TypeAlias = Callable[[int], object]
-"""Has `inc` computed for a number somewhere else, and returns the result."""
+"""Computes `inc` of a number as a task and returns the result."""
 
 
 class Runner(Protocol):
@@ -27,40 +25,40 @@ class Runner(Protocol):
 
     @property
     def address(self) -> str:
-        """Where other programs reach the same cluster."""
+        """The address of the cluster for other programs."""
         ...
 
     def run(self, shape: Shape) -> tuple[float, list[object]]:
-        """Compute the shape: the seconds from submit to all results here, and the results."""
+        """Computes the shape; returns the seconds from submit to all results, and the results."""
         ...
 
     def calling(self) -> AbstractContextManager[CallOnce]:
-        """Single calls, one after the other, as a program would make them."""
+        """A context for single calls, one after the other."""
         ...
 
 
 @runtime_checkable
 class ProgramRunner(Runner, Protocol):
-    """One that runs external programs, too."""
+    """A runner that can also run external programs."""
 
     def run_programs(self, count: int) -> float:
-        """Runs `count` programs that do nothing; the seconds from submit to end."""
+        """Runs `count` programs that do nothing; returns the seconds from submit to end."""
         ...
 
 
 @frozen
 class System:
-    """A system that can be measured, known by name before it is imported."""
+    """A system that can be measured; described without importing it."""
 
     name: str
-    module: str  # of ours
-    package: str  # of theirs, and without it the system is not there
-    distribution: str  # has a version; "" for what comes with Python
-    graphs: bool = True  # whether a task can need another
+    module: str  # in this package
+    package: str  # the system's package, which may be missing
+    distribution: str  # for its version; "" for parts of Python
+    graphs: bool = True  # whether tasks can depend on each other
     shared: bool = True  # whether several programs can use one cluster
-    functions: bool = True  # whether its tasks can be calls of functions
+    functions: bool = True  # whether its tasks can be function calls
     fuses: bool = False  # whether chains can run as one task
-    is_limit: bool = False  # it is no peer: what can be reached at best with so much less
+    is_limit: bool = False  # not a peer, but a bound of what is possible with less
 
     def is_installed(self) -> bool:
         return find_spec(self.package) is not None
@@ -75,7 +73,7 @@ class System:
         return cast("Callable[[int], AbstractContextManager[Runner]]", opener)(cpus)
 
     def connected(self, address: str) -> AbstractContextManager[Runner]:
-        """One more program that uses a running cluster."""
+        """Connects another program to a running cluster."""
         opener = import_module(self.module).connected
         return cast("Callable[[str], AbstractContextManager[Runner]]", opener)(address)
 
@@ -102,7 +100,7 @@ PROGRAM_PEERS = {
         functions=False,
     ),
 }
-"""Those that are compared only by the programs that they run."""
+"""The systems that are compared only by external programs."""
 SPAWN = System(
     "spawn",
     "bench.runners.spawn",

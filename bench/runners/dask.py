@@ -1,8 +1,7 @@
-"""Dask at its best settings for small tasks.
+"""Dask with its best settings for small tasks.
 
-Worker processes of one thread each and no dashboard. Layers of several calls go
-through `Client.map`, which is faster than as many single submits and than a
-graph given to `Client.get`.
+Worker processes have one thread each, and there is no dashboard. Layers of several calls use
+`Client.map`, which is faster than single submits and than a graph for `Client.get`.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -39,7 +38,7 @@ class _Cluster(Protocol):
 
 
 class _Distributed(Protocol):
-    """The little that is used of it: Dask itself need not be installed to check this file."""
+    """The used part of its API, so that this file can be type-checked without Dask."""
 
     def LocalCluster(  # noqa: N802 - Dask's name
         self, *, n_workers: int, threads_per_worker: int, processes: bool, dashboard_address: None
@@ -49,7 +48,7 @@ class _Distributed(Protocol):
 
 
 def _arguments(shape: Shape, futures: list[_Future], number: int) -> list[list[object]]:
-    """What each call of a layer gets. A list of futures is cheaper for Dask than many arguments."""
+    """The arguments of each call. A list of futures is cheaper for Dask than many arguments."""
     layer = shape.layers[number]
     rows: list[list[object]] = [
         [*call.numbers, *(futures[i] for i in call.needs)] for call in layer.calls
@@ -72,7 +71,7 @@ class DaskRunner:
         for number, layer in enumerate(shape.layers):
             function = _function(layer.function)
             rows = _arguments(shape, futures, number)
-            if len({len(row) for row in rows}) > 1:  # at the rims of a pattern
+            if len({len(row) for row in rows}) > 1:  # at the edges of a pattern
                 futures += [self.client.submit(function, *row, pure=False) for row in rows]
             elif len(rows) == 1:
                 futures.append(self.client.submit(function, *rows[0], pure=False))

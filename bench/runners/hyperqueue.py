@@ -1,6 +1,6 @@
-"""HyperQueue: its server and one worker in this process, as its Python package starts them.
+"""HyperQueue: its server and one worker in this process, as started by its Python package.
 
-Its client looks whether a job is done once a second, so short runs are not fair to it.
+Its client polls for the end of a job once a second, so short runs are unfair to it.
 """
 
 import os
@@ -41,7 +41,7 @@ class HyperQueueRunner:
 
 @contextmanager
 def cluster(cpus: int) -> Generator[HyperQueueRunner, None, None]:
-    os.chdir(mkdtemp(prefix="hq-"))  # in the folder of the turn: it leaves two files for each task
+    os.chdir(mkdtemp(prefix="hq-"))  # in the folder of the turn: it leaves two files per task
     with import_module("hyperqueue").LocalCluster() as local:
         local.start_worker(import_module("hyperqueue.cluster").WorkerConfig(cores=cpus))
         yield HyperQueueRunner(local.client())

@@ -1,6 +1,6 @@
-"""Rain, as its users know it: remote functions, one session for each run.
+"""Rain as users use it: remote functions, one session for each run.
 
-An embedded cluster has a server and a governor as processes of their own.
+The embedded cluster has a server and a governor as separate processes.
 """
 
 import os
@@ -20,11 +20,11 @@ from rain.client.tasks import Execute
 
 
 def _task(function: Function) -> Callable[..., Task]:
-    """The function as one that makes tasks, with the context before its arguments."""
+    """Makes a remote function of the function, with the context as first argument."""
     plain = function.function
     parameters = signature(plain).parameters.values()
 
-    # Made in here, so that they travel by value and bring no import of this module with them.
+    # Defined here, so that they are pickled by value without importing this module.
     def of_one(ctx: object, one: object) -> object:
         return plain(one)
 
@@ -53,7 +53,7 @@ class RainRunner:
 
     def run(self, shape: Shape) -> tuple[float, list[object]]:
         with self.client.new_session("bench") as session:
-            # To describe the tasks is a part of the work, as it is for the peers.
+            # Describing the tasks is part of the measured work, as for the peers.
             start = perf_counter()
             tasks: list[Task] = []
             for layer in shape.layers:
@@ -91,7 +91,7 @@ class RainRunner:
 @contextmanager
 def cluster(cpus: int) -> Generator[RainRunner, None, None]:
     local = LocalCluster(cpus=cpus)
-    # The programs of several clients find the secret there as well.
+    # Other client programs read the secret from there too.
     os.environ["RAIN_SECRET_FILE"] = str(local.secret_file)
     try:
         with Client(local.host, local.port) as client:

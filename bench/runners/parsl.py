@@ -1,7 +1,7 @@
-"""Parsl with its HighThroughputExecutor, the one that runs on clusters.
+"""Parsl with its HighThroughputExecutor, which is the one for clusters.
 
-One block of workers on this machine, no encryption, no logs, no scaling, and tasks fetched ahead:
-a worker need not ask for each.
+One block of workers on this machine without encryption, logs and scaling, and with prefetching, so
+that a worker need not request each task.
 """
 
 import sys
@@ -32,7 +32,7 @@ _PythonApp = Callable[[Callable[..., object]], _App]
 @frozen
 class ParslRunner:
     python_app: _PythonApp
-    address: str = ""  # its workers serve the one program that started them
+    address: str = ""  # its workers serve only the program that started them
     _apps: dict[Function, _App] = Factory(dict)
 
     def app(self, function: Function) -> _App:
@@ -66,7 +66,7 @@ def cluster(cpus: int) -> Generator[ParslRunner, None, None]:
     htex: Any = import_module("parsl.executors.high_throughput.executor")
     workers = executors.HighThroughputExecutor(
         label="bench",
-        # By module, for its scripts are on the path only of an activated environment.
+        # By module, because its scripts are on PATH only in an activated environment.
         interchange_launch_cmd=[sys.executable, "-m", f"{_PARTS}.interchange"],
         launch_cmd=htex.DEFAULT_LAUNCH_CMD.replace(
             "process_worker_pool.py", f"{sys.executable} -m {_PARTS}.process_worker_pool"

@@ -1,6 +1,6 @@
-"""A loop in one child process that calls functions, with a pipe to it: the limit of every latency.
+"""A pipe to a loop in one child process that calls functions: the lower bound of every latency.
 
-Between processes nothing in Python is faster than to pickle a call, write it, and read the answer.
+Between Python processes nothing is faster than pickling a call, writing it, and reading the answer.
 """
 
 from collections.abc import Generator
@@ -49,7 +49,7 @@ class PipeRunner:
 
 
 @contextmanager
-def cluster(cpus: int) -> Generator[PipeRunner, None, None]:  # one child, however many cpus
+def cluster(cpus: int) -> Generator[PipeRunner, None, None]:  # one child for any number of cpus
     ours, theirs = Pipe()
     child = Process(target=_answer, args=(theirs,))
     child.start()

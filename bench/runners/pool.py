@@ -1,7 +1,6 @@
-"""`concurrent.futures.ProcessPoolExecutor`: no graph, no cluster, no data that stays anywhere.
+"""`concurrent.futures.ProcessPoolExecutor`: no graph, no cluster, no stored data.
 
-It is the limit for tasks that do not need each other: whoever is slower than this on one machine
-gives its users a reason to leave.
+It is the limit for independent tasks: on one machine, users would prefer it to any slower system.
 """
 
 from collections.abc import Generator

@@ -1,4 +1,4 @@
-"""Ray at its best settings for small tasks: no dashboard, no logs to the driver."""
+"""Ray with its best settings for small tasks: no dashboard, no logs to the driver."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ class _Context(Protocol):
 
 
 class _Ray(Protocol):
-    """The little that is used of it: Ray itself need not be installed to check this file."""
+    """The used part of its API, so that this file can be type-checked without Ray."""
 
     def init(
         self,
@@ -60,7 +60,7 @@ class RayRunner:
         references: list[object] = []
         for layer in shape.layers:
             function = self.remote(layer.function)
-            # Arguments are looked up among the layers before, never in this one.
+            # Arguments come from earlier layers, never from this one.
             references += [
                 function.remote(*call.numbers, *(references[i] for i in call.needs))
                 for call in layer.calls

@@ -1,4 +1,4 @@
-"""Programs without any system: as many at a time as there are cpus, and nothing else."""
+"""Programs started by a bare loop, as many at a time as there are cpus."""
 
 import os
 import select

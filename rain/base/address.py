@@ -1,4 +1,4 @@
-"""Addresses as people and messages write them: "host:port", an IPv6 host in brackets."""
+"""Addresses as text: "host:port", with an IPv6 host in brackets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def spell_address(host: str, port: int) -> str:
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Host and port; the host without brackets, and empty when it is not said."""
+    """Splits an address; the host has no brackets, and is empty if it is missing."""
     host, colon, port = address.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -26,7 +26,7 @@ def split_address(address: str) -> tuple[str, int]:
 
 
 def is_unspecified(host: str) -> bool:
-    """Whether a host means "wherever I am": nothing, 0.0.0.0 or ::."""
+    """Whether a host means "any address of mine": "", 0.0.0.0 or ::."""
     try:
         return not host or ipaddress.ip_address(host).is_unspecified
     except ValueError:
@@ -34,13 +34,13 @@ def is_unspecified(host: str) -> bool:
 
 
 def seen_from_outside(announced: str, peer_host: str) -> str:
-    """An announced address, with the host that a connection came from where it names none."""
+    """An announced address; if it has no host, with the host of the peer's connection."""
     host, port = split_address(announced)
     return spell_address(peer_host, port) if is_unspecified(host) else announced
 
 
 def plain_host(host: str) -> str:
-    """A host as a socket tells it, without the zone and without the clothes of IPv4 in IPv6."""
+    """A host from a socket, without the zone and the IPv6 prefix of a mapped IPv4 address."""
     bare = host.partition("%")[0]
     try:
         address = ipaddress.ip_address(bare)
@@ -53,10 +53,10 @@ def plain_host(host: str) -> str:
 
 @frozen
 class Source:
-    """Who has an object: an address, and the incarnation of the one that listens there.
+    """The holder of an object: an address, and the incarnation of the program that listens there.
 
-    The incarnation is checked, since an address alone may mean another program: one that was
-    started there later or, where it is a loopback address, one on the reader's own machine.
+    The incarnation is checked, because an address alone may lead to another program: one that was
+    started there later or, for a loopback address, one on the reader's own machine.
     """
 
     address: str

@@ -1,4 +1,4 @@
-"""Where a task may run, beyond the resources that it needs: what users ask for by `constraints`."""
+"""Constraints on where a task may run, besides the resources that it needs."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ APART = "apart"
 
 @frozen
 class Constraints:
-    """Three wishes; an empty one says nothing. Groups are names that are known in one session."""
+    """Three optional rules; an empty one has no effect. Group names are local to a session."""
 
     pin: tuple[str, ...] = ()  # only on these governors, by "host:port" or by host alone
-    spread: str = ""  # the tasks of this group are dealt out evenly over the governors
-    apart: str = ""  # no governor has two tasks of this group at a time
+    spread: str = ""  # the tasks of this group are distributed evenly over the governors
+    apart: str = ""  # no governor runs two tasks of this group at a time
 
     def admits(self, address: str) -> bool:
         """Whether the pin allows the governor with this address."""
         return not self.pin or address in self.pin or address.rpartition(":")[0] in self.pin
 
     def groups(self) -> tuple[tuple[str, str], ...]:
-        """The groups that the task belongs to: the rule and the name."""
+        """The groups of the task: rule and name of each."""
         named = ((SPREAD, self.spread), (APART, self.apart))
         return tuple(pair for pair in named if pair[1])
 
     def as_dict(self) -> dict[str, object]:
-        """What was asked for, as users write it."""
+        """The constraints in the form that users write."""
         pin: dict[str, object] = {PIN: list(self.pin)} if self.pin else {}
         return pin | dict(self.groups())
 
 
 def checked_constraints(given: Mapping[str, object]) -> Constraints | None:
-    """The constraints that somebody has given; ValueError, in one line, if they are none."""
+    """Checks constraints of a user; raises a one-line ValueError if they are wrong."""
     known = (PIN, SPREAD, APART)
     for name in given:
         if name not in known:
-            raise ValueError(f"there is no constraint {name!r}; known are {', '.join(known)}")
+            raise ValueError(f"there is no constraint {name!r}; known: {', '.join(known)}")
     made = Constraints(_pins(given.get(PIN, ())), _group(given, SPREAD), _group(given, APART))
     return None if made == Constraints() else made
 

@@ -1,9 +1,9 @@
-"""Errors, by whose fault they are.
+"""The errors of Rain, one class per responsible party.
 
-`ProtocolError` is a peer's fault and closes that peer. `InvariantError` is ours and stops the
-server loudly. `RefusedError` answers one request of a user with one clear line. `StartError` ends a
-program before it began: one line and exit status 1. What goes wrong inside a user's task is not an
-exception here but a value, `rain.base.wire.TaskFailure`, that travels to the client.
+`ProtocolError` is the fault of a peer and closes its connection. `InvariantError` is a bug in Rain
+and stops the server loudly. `RefusedError` answers one request of a user with one clear line.
+`StartError` ends a program at its start, with one line and exit status 1. A failure inside a user's
+task is not an exception here but a value, `rain.base.wire.TaskFailure`, that is sent to the client.
 """
 
 from rain.base.failures import SessionFailure
@@ -14,23 +14,23 @@ class RainError(Exception):
 
 
 class ProtocolError(RainError):
-    """A peer said something that the protocol forbids; that peer is closed."""
+    """A peer sent something that the protocol forbids; its connection is closed."""
 
 
 class InvariantError(RainError):
-    """The state contradicts itself or a forbidden move was tried; this is a bug of ours."""
+    """The state is inconsistent or a forbidden move was tried; this is a bug in Rain."""
 
 
 class RefusedError(RainError):
-    """A request cannot be granted as it stands; nothing of it was applied."""
+    """A request was refused; nothing of it was applied."""
 
 
 class PlanError(RainError):
-    """A scheduler planned what the rules of planning forbid; nothing of that step was applied."""
+    """A scheduler broke a planning rule; nothing of that step was applied."""
 
     def __init__(self, rule: str, message: str) -> None:
         super().__init__(message)
-        self.rule = rule  # its name, in a word or two
+        self.rule = rule  # the name of the rule, in a word or two
 
 
 class StartError(RainError):
@@ -38,7 +38,7 @@ class StartError(RainError):
 
 
 class SessionFailedError(RainError):
-    """The session of a request has failed; the value says why, and which task is to blame."""
+    """The session of a request has failed; the value says why, and which task caused it."""
 
     def __init__(self, failure: SessionFailure) -> None:
         super().__init__(failure.message)
@@ -46,4 +46,4 @@ class SessionFailedError(RainError):
 
 
 class ConnectionLostError(RainError):
-    """The server that was connected is not there any more, or the connection was closed."""
+    """The server has gone, or the connection to it was closed."""

@@ -1,4 +1,4 @@
-"""What a governor and its Python executors say to each other.
+"""The protocol between a governor and its Python executors.
 
 Executors start for every slot, so this file imports next to nothing. Four channels join the two,
 all made by the governor and inherited by the executor, whose environment names their descriptors:
@@ -21,14 +21,14 @@ all made by the governor and inherited by the executor, whose environment names 
   each written before the next token is taken. The governor reads them at LOOK, from time to time,
   and after the executor's death.
 
-**A call that is sent alone**, to an executor that has no other and whose answers were all read, has
-the epoch ALONE and no token: it was started when it was sent, unless the executor dies with the
-frame unread. Its answer is a frame of its own. So a task that comes by itself is one message in
-either direction. Whatever is answered after it is read after it.
+**A call that is sent alone**, to an executor without other calls or unread answers, has the epoch
+ALONE and no token: it counts as started when it was sent, unless the executor dies before it reads
+the frame. Its answer is a separate frame. So a single task takes one message in each direction. All
+later answers are read after it.
 
-An input may come without content: a call before it in the same executor has made it. The executor
-keeps its latest small outputs for that. When it does not have such an input, it answers nil instead
-of outputs, and has not run the call.
+An input may come without content: an earlier call of the same executor has made it. The executor
+keeps its latest small outputs for this. If it does not have such an input, it answers nil instead
+of outputs and does not run the call.
 """
 
 from typing import Final, NamedTuple
@@ -42,16 +42,16 @@ ANSWERS_FD: Final = "RAIN_EXECUTOR_ANSWERS_FD"
 GOVERNOR_PID: Final = "RAIN_EXECUTOR_GOVERNOR_PID"
 EXECUTOR_ID: Final = "RAIN_EXECUTOR_ID"
 ORIGIN: Final = "RAIN_ORIGIN"
-"""Words that say by what a process was started, so that it can be found when that is over."""
+"""Words that say what started a process, so that it can be found and killed afterwards."""
 
 DATA_FOLDER: Final = "RAIN_EXECUTOR_DATA"
 """The folder where the governor keeps stored objects, each under its number."""
 
 PLACE_FILE: Final = "place"
-"""In the executor's folder: which call of a unit runs, from 1, or 0; for when it is dead."""
+"""File in the executor's folder: the running call of a unit, from 1, or 0; read after its death."""
 
 PLACE: Final = 4
-"""How many bytes that number has there, the lowest first."""
+"""The size of that number in bytes, little-endian."""
 
 REGISTER: Final = "register"
 LOOK: Final = "look"
@@ -63,23 +63,23 @@ TOKEN: Final = 4
 STOP: Final = 8
 
 ALONE: Final = 0
-"""The epoch of a call that has no token; those of others begin with 1."""
+"""The epoch of a call without a token; other epochs begin with 1."""
 
 CPUS: Final = "cpus"
-"""Among the resources of a kind of tasks (`rain.base.resources` takes long to import)."""
+"""Key in the resources of a task kind (importing `rain.base.resources` takes too long)."""
 
 INLINE_RESULT: Final = 64 * 1024
-"""Larger results are left in a file, which the governor moves into its store."""
+"""Larger results are written to a file, which the governor moves into its store."""
 
 PLAIN: Final = "plain"
 """In the config of a call: the function gets its arguments only, and no context."""
 
 LOOK_EVERY: Final = 0.001
-"""An executor that is busy with short calls asks to be looked at so often (seconds)."""
+"""Seconds between two LOOK messages of an executor that is busy with short calls."""
 
 
 class ObjectKindRow(NamedTuple):
-    """A kind of objects on its way to an executor."""
+    """A kind of objects, as sent to an executor."""
 
     id: int
     label: str
@@ -89,7 +89,7 @@ class ObjectKindRow(NamedTuple):
 
 
 class TaskKindRow(NamedTuple):
-    """A kind of tasks on its way to an executor."""
+    """A kind of tasks, as sent to an executor."""
 
     id: int
     task_type: str
@@ -101,9 +101,9 @@ class TaskKindRow(NamedTuple):
 
 
 class ObjectRow(NamedTuple):
-    """An input on its way to an executor.
+    """An input, as sent to an executor.
 
-    The content is bytes, or the number of a stored file, or None for what the executor has made.
+    The content is bytes, the number of a stored file, or None if the executor has made it.
     """
 
     id: int
@@ -129,5 +129,5 @@ class Call(NamedTuple):
 # words that are empty, or [task, 0.0, nil] for a call that was not run.
 # An output is its bytes, or [what, content, content type, user JSON] with one of these:
 BYTES: Final = 0  # content: the bytes
-FILE: Final = 1  # content: a path in the executor's own folder, to be moved away
-INPUT: Final = 2  # content: the id of an input, passed on as it is
+FILE: Final = 1  # content: a path in the executor's folder, whose file is moved away
+INPUT: Final = 2  # content: the id of an input that is passed on unchanged

@@ -1,9 +1,8 @@
-"""Kinds: what many tasks, or many data objects, have in common.
+"""Kinds: the attributes that many tasks, or many data objects, share.
 
 Ten thousand calls of one function share their type, name, resources, labels and content types. That
-shared part is a kind: the client counts it once, tells it once, and each task then names it by its
-id. Kinds are told once per session on the way to the server and once per governor on the way down,
-and are forgotten with their session.
+shared part is a kind: the client sends it once, and each task refers to it by id. A kind is sent
+once per session to the server and once per governor from there, and is forgotten with its session.
 """
 
 import enum
@@ -28,29 +27,29 @@ class ObjectKind:
 
     id: KindId
     label: str = ""
-    content_type: str = ""  # "" says nothing about the content
+    content_type: str = ""  # "" if not declared
     data_type: DataType = DataType.BLOB
     user: str = ""  # JSON of the user's own attributes, "" for none
     size_hint: int = 0  # expected bytes, 0 for unknown
 
     @property
     def spelled(self) -> str:
-        """How messages name such an object."""
+        """The name of such an object in messages."""
         declared = f" (content type {self.content_type!r})" if self.content_type else ""
         return f"{self.label!r}{declared}"
 
 
 @frozen
 class TaskKind:
-    """The shared part of tasks: who runs them and how, and what comes out."""
+    """The shared part of tasks: executor type, resources, and outputs."""
 
     id: KindId
     task_type: str  # "executor/method", for instance "buildin/concat" or "py/"
     name: str = ""
     resources: Resources = ONE_CPU
-    input_labels: tuple[str, ...] = ()  # empty when no input has a label, else one per input
+    input_labels: tuple[str, ...] = ()  # empty if no input has a label, else one per input
     outputs: tuple[KindId, ...] = field(default=())  # one object kind per output, in order
     user: str = ""  # JSON of the user's own attributes, "" for none
     duration_hint: float = 0.0  # expected seconds, 0 for unknown
     constraints: Constraints | None = None
-    tries: int = 1  # how often it may be tried before it has failed
+    tries: int = 1  # how often it may be tried until it has failed

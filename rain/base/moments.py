@@ -1,4 +1,4 @@
-"""Moments as texts."""
+"""Formats times."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from datetime import UTC, datetime
 
 
 def rfc3339(seconds: float) -> str:
-    """Seconds since 1970 as text; "" for 0, which stands for never."""
+    """Formats seconds since 1970; "" for 0, which means never."""
     return datetime.fromtimestamp(seconds, UTC).isoformat() if seconds else ""

@@ -1,7 +1,7 @@
 """Amounts of named resources: what a governor has and what a task needs.
 
-Every task needs some cpus (1 unless said, 0 is allowed); any other name (memory, gpus, a licence)
-counts the same way. Amounts are whole numbers: memory is in bytes, cpus and gpus in pieces.
+Every task needs some cpus (1 by default, 0 is allowed); other resources (memory, gpus, licences)
+work the same way. Amounts are integers: memory is in bytes.
 """
 
 import re
@@ -16,15 +16,15 @@ GPUS = "gpus"
 MEMORY = "memory"
 
 LARGEST = 2**63 - 1
-"""No amount is larger: the wire has no room for it."""
+"""The largest amount that fits on the wire."""
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 
 
 def checked_amount(name: str, amount: object) -> int:
-    """The amount of a resource as somebody has given it; ValueError, in one line, if it is none.
+    """Checks an amount given by a user; raises a one-line ValueError if it is wrong.
 
-    It is a whole number; memory may also be written as a size, such as "2GiB".
+    It must be an integer; memory may also be a size, such as "2GiB".
     """
     if _NAME.fullmatch(name) is None:
         raise ValueError(f"{name!r} is not the name of a resource: use letters, digits and _ . -")
@@ -47,13 +47,13 @@ def _named(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 
 
 def spell_amount(name: str, amount: int) -> str:
-    """The amount of a resource for people."""
+    """Formats the amount of a resource."""
     return spell_size(amount) if name == MEMORY else str(amount)
 
 
 @frozen
 class Resources:
-    """Cpus, and other resources in the order of their names (0 of something is not mentioned)."""
+    """Cpus, and other resources sorted by name (without amounts of 0)."""
 
     cpus: int = 1
     others: tuple[tuple[str, int], ...] = field(default=())
@@ -72,11 +72,11 @@ class Resources:
         yield from self.others
 
     def as_dict(self) -> dict[str, int]:
-        """The same as a mapping, cpus always named."""
+        """The resources as a mapping that always includes cpus."""
         return dict(self.items())
 
     def amount(self, name: str) -> int:
-        """How much of it there is."""
+        """The amount of one resource."""
         return self.cpus if name == CPUS else dict(self.others).get(name, 0)
 
     def fits(self, capacity: "Resources") -> bool:
@@ -89,7 +89,7 @@ class Resources:
         return all(amount <= there.get(name, 0) for name, amount in self.others)
 
     def times_in(self, capacity: "Resources") -> int:
-        """How often it fits at once, by what is scarcest; at least 1, so that one may divide."""
+        """How often it fits at once, by the scarcest resource; at least 1, to allow division."""
         there = dict(capacity.others)
         times = [capacity.cpus // self.cpus] if self.cpus else []
         times += [there.get(name, 0) // amount for name, amount in self.others]

@@ -1,4 +1,4 @@
-"""Amounts of bytes as people write them: `4G`, `512MiB`, `1.5 GB`, `100000`.
+"""Sizes in bytes as text: `4G`, `512MiB`, `1.5 GB`, `100000`.
 
 A bare letter and the units with an `i` count by 1024, the units that end in a plain `B` by 1000.
 """
@@ -10,7 +10,7 @@ _POWERS = {letter: power for power, letter in enumerate(("", "k", "m", "g", "t",
 
 
 def parse_size(text: str) -> int:
-    """The number of bytes; ValueError, in one line, for what is no size."""
+    """Parses a size; raises a one-line ValueError if it is not valid."""
     found = _WRITTEN.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is not a size; write for instance 4G, 512MiB or 100000")
@@ -27,7 +27,7 @@ def parse_size(text: str) -> int:
 
 
 def spell_size(size: int) -> str:
-    """A number of bytes for people: the largest unit that it fills, and four digits at most."""
+    """Formats a number of bytes with the largest fitting unit and at most four digits."""
     for letter in ("P", "T", "G", "M", "K"):
         unit = 1024 ** _POWERS[letter.lower()]
         if size >= unit:

@@ -1,8 +1,7 @@
-"""How many threads numerical libraries may use for a task: as many as it has cpus.
+"""Limits the threads of numerical libraries to the cpus of a task.
 
-Libraries take all cpus of the machine unless they are told otherwise. When each of several tasks
-does so, they wait for each other most of the time. The libraries read these variables when they are
-loaded.
+By default such libraries use all cpus of the machine. If several tasks do so at once, they mostly
+wait for each other. The libraries read these environment variables when they are loaded.
 """
 
 from collections.abc import Container
@@ -18,10 +17,10 @@ THREAD_VARIABLES = (
 
 
 def thread_limits(cpus: int, *said: Container[str]) -> dict[str, str]:
-    """The variables for a task with these cpus; none if somebody has said one of them already.
+    """The variables for a task with these cpus; none if one of them is already set.
 
-    Most libraries read several of them and prefer their own. So a single one that the user has set
-    would be overruled by the others.
+    Most libraries read several of them and prefer their own. So a single variable that the user has
+    set could be overridden by the others.
     """
     if any(name in names for names in said for name in THREAD_VARIABLES):
         return {}

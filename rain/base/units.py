@@ -1,13 +1,13 @@
 """Units: straight chains of Python tasks that run as one task, one call after the other.
 
-To the server a unit is one task of the type `UNIT`. Its outputs are those of its last call, and its
-inputs are what all its calls read, apart from what they make for each other: first the functions,
-which governors tell executors once, then the rest.
+For the server a unit is one task of the type `UNIT`. Its outputs are those of its last call. Its
+inputs are the inputs of all its calls, except those that the calls make for each other: first the
+functions, which governors send to executors once, then the rest.
 
-Its config says what is inside, in msgpack: {"objects": rows of `ObjectKindRow` without the id,
+Its config describes the calls in msgpack: {"objects": rows of `ObjectKindRow` without the id,
 "kinds": rows of `TaskKindRow` without id and type, "configs": configs of Python tasks, "calls":
-rows of `InnerCall`}. All of these are named by their places. This file imports next to nothing,
-since executors need it.
+rows of `InnerCall`}. All of these refer to each other by index. This file imports almost nothing,
+because executors need it.
 """
 
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ FUNCTION_LABEL: Final = "function"
 """The label of the first inputs of a unit, which are the functions of its calls."""
 
 BEFORE: Final = -1
-"""Stands among the inputs of a call for what the call before it has made."""
+"""Stands for the output of the previous call among the inputs of a call."""
 
 _START = "Task "
 _END = "in this unit, has failed:"
 
 
 class InnerCall(NamedTuple):
-    """One call inside of a unit; its inputs are places among those of the unit, or BEFORE."""
+    """One call of a unit; its inputs are indexes of the unit's inputs, or BEFORE."""
 
     task: int
     kind: int
@@ -47,7 +47,7 @@ def function_count(labels: Sequence[str]) -> int:
 
 
 def failure_inside(task: int, name: str, place: int, count: int, text: str) -> str:
-    """What a unit says when one of its calls, the first being at place 1, has failed with a text.
+    """The error text of a unit in which the call at `place` (from 1) has failed.
 
     The first line names the task, for people and for `failed_task`.
     """
@@ -55,7 +55,7 @@ def failure_inside(task: int, name: str, place: int, count: int, text: str) -> s
 
 
 def failed_task(message: str) -> TaskId | None:
-    """The task inside of a unit that the message names as failed; None for any other failure."""
+    """The failed task of a unit that the message names; None for any other failure."""
     first = message.partition("\n")[0]
     if not (first.startswith(_START) and first.endswith(_END)):
         return None

@@ -1,8 +1,8 @@
 """The command line: `rain`, `rain-server`, `rain-governor`.
 
-A command is a file here (or in `rain.start`), and what several of them share is in `options`.
-Nothing heavy is imported before it is known which program runs, so that `--help` answers at once.
-An error that has a name is one line on standard error and exit status 1.
+Each command is a file here (or in `rain.start`); `options` has what several of them share. Heavy
+imports wait until the command is known, so that `--help` answers at once. A `RainError` is printed
+as one line on standard error, with exit status 1.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from rain.start.commands import start, status, stop
 def cli() -> None:
     """Rain runs large graphs of tasks on one machine or on many.
 
-    A server plans, governors (one per machine) run the tasks, and Python programs use
-    rain.client.Client to say what there is to do.
+    A server plans, governors (one worker daemon per machine) run the tasks, and Python programs
+    submit tasks with rain.client.Client.
     """
 
 
@@ -37,7 +37,7 @@ for _command in (server, governor, template, start, stop, status, token, lab):
 
 
 def _run(command: click.Command, name: str) -> NoReturn:
-    """Runs a command as a whole program: its exit status, and one line for a named error."""
+    """Runs a command as a program: exits with its status, prints one line for a RainError."""
     try:
         status = command.main(prog_name=name, standalone_mode=False)
     except click.ClickException as error:
@@ -46,7 +46,7 @@ def _run(command: click.Command, name: str) -> NoReturn:
     except click.Abort:
         sys.exit(130)
     except RainError as error:
-        print(f"{name}: {error}", file=sys.stderr)  # noqa: T201 -- the one line of a named error
+        print(f"{name}: {error}", file=sys.stderr)  # noqa: T201 -- the one line of an error
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
 

@@ -22,7 +22,7 @@ from rain.cli.options import (
 
 
 def _cpus(text: str) -> int:
-    """A number, `detect`, or minus the number of cpus to leave to others."""
+    """Parses a number, `detect`, or minus the number of cpus to leave free."""
     if text != "detect":
         try:
             wanted = int(text)
@@ -36,7 +36,7 @@ def _cpus(text: str) -> int:
         wanted = 0
     detected = len(os.sched_getaffinity(0))
     if detected + wanted < 1:
-        raise StartError(f"--cpus {text} leaves nothing of the {detected} cpus of this machine")
+        raise StartError(f"--cpus {text} leaves none of the {detected} cpus of this machine")
     return detected + wanted
 
 
@@ -53,7 +53,7 @@ def _cpus(text: str) -> int:
     "--memory",
     "detect",
     "SIZE",
-    "How much memory to offer: 4G, 512MiB, or 'detect' for what there is.",
+    "How much memory to offer: 4G, 512MiB, or 'detect' for all of it.",
 )
 @amount("--gpus", "detect", "N", "How many gpus to offer: a number, or 'detect'.")
 @click.option(
@@ -61,14 +61,14 @@ def _cpus(text: str) -> int:
     "named",
     multiple=True,
     metavar="NAME=AMOUNT",
-    help="Anything else to offer, for instance licence=2; may be repeated.",
+    help="Another resource to offer, for instance licence=2; may be repeated.",
 )
-@click.option("--share", default="0/1", hidden=True, help="I/N: which part of what is detected.")
-@seconds("--monitoring", 5.0, "How often to tell how busy this machine is; 0 for never.")
+@click.option("--share", default="0/1", hidden=True, help="I/N: the part of detected resources.")
+@seconds("--monitoring", 5.0, "Interval between reports of this machine's load; 0 for never.")
 @seconds(
     "--idle-seconds",
     60.0,
-    "How long an executor beyond one for each cpu may be idle until it is ended.",
+    "How long an executor may be idle before it is ended, if there are more than cpus.",
 )
 @seconds(
     "--cancel-grace",
@@ -78,11 +78,11 @@ def _cpus(text: str) -> int:
 @silence(
     "--server-timeout",
     30.0,
-    "Give the server up, and stop all work, when it is silent for longer; 0 for never.",
+    "Give up the server and stop all work if it is silent for longer; 0 for never.",
 )
 @file("--config", "A TOML file that names executors of your own.")
 @click.option("--workdir", type=PATH, help="A new folder for data and sandboxes.")
-@switch("share-store", "Let governors and clients of this machine use stored files as they are.")
+@switch("share-store", "Let governors and clients of this machine use stored files directly.")
 @click.option(
     "--zero",
     is_flag=True,

@@ -11,27 +11,27 @@ from rain.cli.options import file, seconds
 
 
 def words(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
-    """Words with commas between them."""
+    """Splits words at commas."""
     return tuple(word.strip() for word in value.split(",") if word.strip())
 
 
 def estimates_of(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
-    """What schedulers know, in one word each."""
+    """Parses the kinds of estimates."""
     found = words(ctx, param, value)
     for word in found:
         if word not in ESTIMATES:
-            raise click.BadParameter(f"{word!r} is none of {', '.join(ESTIMATES)}", ctx, param)
+            raise click.BadParameter(f"{word!r} is not one of {', '.join(ESTIMATES)}", ctx, param)
     return found
 
 
 def speeds(ctx: click.Context, param: click.Parameter, value: str) -> tuple[float, ...]:
-    """Numbers above 0."""
+    """Parses a list of numbers above 0."""
     try:
         found = tuple(float(word) for word in words(ctx, param, value))
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no list of numbers", ctx, param) from None
+        raise click.BadParameter(f"{value!r} is not a list of numbers", ctx, param) from None
     if not all(0 < number < float("inf") for number in found):
-        raise click.BadParameter("a bandwidth is above 0", ctx, param)
+        raise click.BadParameter("a bandwidth must be above 0", ctx, param)
     return found
 
 
@@ -55,7 +55,7 @@ COUNT = click.IntRange(min=1)
     callback=words,
     default="",
     metavar="LIST",
-    help="Clusters: 8x4 (the default) is 8 governors with 4 cpus each; 8x4+2x16 mixes two sorts.",
+    help="Clusters: 8x4 (the default) is 8 governors with 4 cpus each; 8x4+2x16 mixes two kinds.",
 )
 @click.option(
     "--bandwidth",
@@ -63,7 +63,7 @@ COUNT = click.IntRange(min=1)
     callback=speeds,
     default="",
     metavar="LIST",
-    help="MiB per second that each governor can send, and receive; 128 unless said.",
+    help="MiB per second that each governor can send and receive; default 128.",
 )
 @click.option(
     "--estimates",
@@ -77,27 +77,27 @@ COUNT = click.IntRange(min=1)
     "--latency",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="How long every message is under way; 0.0005 unless said.",
+    help="Seconds that each message takes; default 0.0005.",
 )
 @click.option(
     "--downloads",
     type=click.IntRange(1, 8),
-    help="How many objects a governor fetches at once; 8 unless said.",
+    help="How many objects a governor fetches at once; default 8.",
 )
-@seconds("--turn", 0.0, "What each turn of the server takes.")
-@seconds("--scheduler-cost", 0.0, "What a scheduler takes for each piece of news.")
-@seconds("--task-overhead", 0.0, "What each task takes beyond its duration.")
+@seconds("--turn", 0.0, "Time of each turn of the server.")
+@seconds("--scheduler-cost", 0.0, "Time of a scheduler for each piece of news.")
+@seconds("--task-overhead", 0.0, "Overhead of each task beyond its duration.")
 @seconds(
-    "--scheduler-limit", 10.0, "Give up when a scheduler really takes longer for a run.", 0.001
+    "--scheduler-limit", 10.0, "Give up if one run of a scheduler takes longer in real time.", 0.001
 )
 @click.option("--repeat", type=COUNT, default=1, show_default=True, help="How many seeds.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The first seed.")
-@click.option("-j", "--jobs", type=COUNT, help="Processes at once; one per cpu unless said.")
+@click.option("-j", "--jobs", type=COUNT, help="Processes at once; default one per cpu.")
 @file("--json", "Write every result to this file.")
-@file("--gantt", "Draw who ran what and when, as SVG.")
-@file("--bars", "Draw how the schedulers compare, as SVG.")
-@file("--export", "Write the graph, with its cluster, as a JSON file, and run nothing.")
-@file("--recording", "Ask what if: a run that `rain server --record` has written down.")
+@file("--gantt", "Draw a Gantt chart of all tasks as SVG.")
+@file("--bars", "Draw a comparison of the schedulers as SVG.")
+@file("--export", "Write the graph and its cluster to a JSON file, and run nothing.")
+@file("--recording", "Ask what-if questions about a run recorded with `rain server --record`.")
 @click.option("--list", "listed", is_flag=True, help="Show the graphs that the lab can make.")
 def lab(
     graphs: tuple[str, ...],
@@ -123,8 +123,8 @@ def lab(
 ) -> None:
     """Judge schedulers in virtual time.
 
-    Runs the server's and the governors' real decisions on simulated machines. A GRAPH is one that
-    the lab can make (see --list; "elementary" is a set of them), or a JSON file.
+    Runs the real decision code of server and governors on simulated machines. GRAPH is a graph
+    that the lab can generate (see --list; "elementary" is a set of them), or a JSON file.
     """
     from rich.console import Console
 

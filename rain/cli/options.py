@@ -1,7 +1,7 @@
-"""Words that options of several commands share, so that each of them is one line.
+"""Helpers for the options of several commands, so that each option is one line.
 
-`seconds`, `file` and `address` make an option of that sort; `daemon_options` is the set that every
-daemon has.
+`seconds`, `file`, `address` and others make an option of that type; `daemon_options` are the
+options that both daemons have.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def seconds(name: str, default: float, text: str, least: float = 0.0) -> Option:
 
 
 def silence(name: str, default: float, text: str) -> Option:
-    """An option that is the silence of a peer that is borne: None for 0, which means for ever."""
+    """An option for the allowed silence of a peer: 0 becomes None, which means unlimited."""
 
     def check(_: click.Context, __: click.Parameter, value: float) -> float | None:
         try:
@@ -70,12 +70,12 @@ def count(name: str, default: int, text: str) -> Option:
 
 
 def switch(name: str, text: str) -> Option:
-    """An option that is on unless it is switched off: --NAME, --no-NAME."""
+    """An option that is on by default: --NAME, --no-NAME."""
     return click.option(f"--{name}/--no-{name}", default=True, show_default=True, help=text)
 
 
 def amount(name: str, default: str, metavar: str, text: str) -> Option:
-    """An option whose text is read later, because it may be a number or a word."""
+    """An option whose text is parsed later, because it may be a number or a word."""
     return click.option(name, default=default, show_default=True, metavar=metavar, help=text)
 
 
@@ -90,7 +90,7 @@ def address(name: str, default: str, text: str) -> Option:
 
 
 def listen(default: str, text: str) -> Option:
-    """Where a daemon listens: -l, --listen."""
+    """The option for the address where a daemon listens: -l, --listen."""
     return click.option(
         "-l",
         "--listen",
@@ -103,7 +103,7 @@ def listen(default: str, text: str) -> Option:
 
 
 def size(name: str, text: str) -> int:
-    """The number of bytes that an option says."""
+    """Parses a number of bytes given as an option."""
     try:
         return parse_size(text)
     except ValueError as error:
@@ -123,7 +123,7 @@ def secret_file(text: str) -> Option:
 
 @frozen
 class DaemonOptions:
-    """What every daemon can be told."""
+    """The settings that both daemons have."""
 
     secret_file: Path | None
     secret_fd: int | None
@@ -134,7 +134,7 @@ class DaemonOptions:
     parent_fd: int | None
 
     def secret(self) -> Secret | None:
-        """What its peers must know, if they must."""
+        """The secret that peers must know, or None."""
         from rain.common.secret_file import read_secret, read_secret_from
 
         if self.insecure:
@@ -145,7 +145,7 @@ class DaemonOptions:
 
 
 def daemon_options(run: Callable[..., int]) -> Callable[..., int]:
-    """The options that every daemon has; the command gets them as `daemon`, and its own by name."""
+    """Adds the options of all daemons, which the command gets as `daemon`."""
 
     @wraps(run)
     def command(
@@ -182,7 +182,7 @@ def daemon_options(run: Callable[..., int]) -> Callable[..., int]:
         click.option(
             "--insecure",
             is_flag=True,
-            help="Use no secret, also where other machines reach this one.",
+            help="Use no secret, even if other machines can reach this one.",
         ),
     ):
         command = option(command)

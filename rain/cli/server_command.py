@@ -32,46 +32,47 @@ from rain.scheduler import DEFAULT
     "scheduler_options",
     multiple=True,
     metavar="KEY=VALUE",
-    help="An option of the scheduler; may be given several times.",
+    help="An option of the scheduler; may be repeated.",
 )
-@seconds("--scheduler-limit", 10.0, "Interrupt who plans for longer; then rain plans.", 0.001)
-@count("--overbooking", 2048, "How many tasks a governor may be told of at once, at most.")
-@seconds("--governor-timeout", 20.0, "A governor that is silent for longer is taken for lost.", 1.0)
+@seconds("--scheduler-limit", 10.0, "Interrupt a longer run; then 'rain' plans.", 0.001)
+@count("--overbooking", 2048, "The most tasks that a governor may have at once.")
+@seconds("--governor-timeout", 20.0, "A governor that is silent for longer counts as lost.", 1.0)
 @silence(
     "--client-timeout",
     0.0,
-    "A client that is silent for longer is taken for lost; 0 for never: one that was stopped is"
-    " silent, too.",
+    "A client that is silent for longer counts as lost; 0 for never. A stopped client is silent"
+    " too.",
 )
 @seconds(
     "--infeasible-grace",
     30.0,
-    "How long a task waits for a governor that could run it, when none can.",
+    "How long a task waits for a governor that can run it, if there is none.",
 )
 @count(
     "--crash-limit",
     3,
-    "How many governors may be lost under a task until it counts as the reason, and fails.",
+    "How many governors may be lost while they run a task until the task counts as the cause and"
+    " fails.",
 )
 @click.option("--workdir", type=PATH, help="A new folder for the large constants of clients.")
-@file("--record", "Write down every event, so that the run can be replayed.")
+@file("--record", "Record every event, so that the run can be replayed.")
 @switch("event-log", "Keep every event in LOGDIR/events.db.")
 @click.option(
     "--event-log-objects",
     is_flag=True,
-    help="Keep an event for every finished data object too.",
+    help="Log an event for every finished data object too.",
 )
 @click.option(
     "--event-log-days",
     type=click.FloatRange(min=0.0, min_open=True),
     metavar="DAYS",
-    help="Delete sessions from the log so long after they were over.  [default: never]",
+    help="Delete sessions from the log this long after their end.  [default: never]",
 )
 @amount(
     "--event-log-limit",
     "10G",
     "SIZE",
-    "How large the log may grow until the oldest sessions in it are deleted: 500M, 10G, or 'none'.",
+    "How large the log may get before its oldest sessions are deleted: 500M, 10G, or 'none'.",
 )
 @address(
     "--http-listen",
@@ -83,7 +84,7 @@ from rain.scheduler import DEFAULT
     "http_hosts",
     multiple=True,
     metavar="NAME",
-    help="One more name by which browsers reach this machine; may be given several times.",
+    help="Another name by which browsers reach this machine; may be repeated.",
 )
 @click.option("--no-http", is_flag=True, help="Serve no HTTP.")
 @daemon_options
@@ -110,8 +111,8 @@ def server(
 ) -> int:
     """Run the server.
 
-    It listens on this machine only; name an address to open it to others, and a secret that they
-    must know, because whoever is let in can run programs here.
+    By default it listens on loopback only. To open it to other machines, give it an address and a
+    secret, because every client can run programs here.
     """
     from rain.daemon import lean
 

@@ -1,4 +1,4 @@
-"""The hidden command `rain template`: the process of which governors of one machine are copies."""
+"""The hidden command `rain template`: a process that forks into the governors of one machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 
 import click
 
-# What a governor imports before it works.
+# The modules that a governor imports at its start.
 _NEEDED = (
     "encodings.idna",
     "rain.common.secret_file",
@@ -20,7 +20,7 @@ _NEEDED = (
 
 @click.command(hidden=True)
 def template() -> int:
-    """Become the governors that are asked for on standard input; see rain/daemon/template.py."""
+    """Become the governors that are ordered on standard input; see rain/daemon/template.py."""
     from rain.daemon import garbage, lean
 
     lean.begin()
@@ -30,7 +30,7 @@ def template() -> int:
 
     for name in _NEEDED:
         import_module(name)
-    garbage.seldom()  # what the collector never looks at is not written, and stays shared
+    garbage.seldom()  # frozen objects are not written by the collector, so their pages stay shared
     arguments = become(socket.socket(fileno=os.dup(0)))
     if arguments is None:
         return 0

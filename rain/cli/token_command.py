@@ -13,13 +13,13 @@ from rain.cli import options
 @click.command()
 @click.argument("which", metavar="[ADDRESS]", default="")
 @options.secret_file("The secret of the cluster.")
-@click.option("--url", is_flag=True, help="Print what to open in a browser.")
+@click.option("--url", is_flag=True, help="Print a URL for a browser.")
 def token(which: str, secret_file: Path | None, url: bool) -> int:
     """Print the password of a server's HTTP side.
 
-    It goes with any user name, or as 'Authorization: Bearer TOKEN'. It is made from the secret,
-    which cannot be found from it, and opens nothing else. ADDRESS is where the server serves HTTP;
-    without one, that of the cluster that 'rain start' has started here, or the usual port.
+    Use it with any user name, or as 'Authorization: Bearer TOKEN'. It is derived from the secret,
+    which cannot be computed from it, and opens nothing else. ADDRESS is where the server serves
+    HTTP; default: the cluster that 'rain start' has started here, or the default port.
     """
     from rain.base.address import spell_address
     from rain.base.admission import http_url
@@ -42,7 +42,7 @@ def token(which: str, secret_file: Path | None, url: bool) -> int:
     elif secret is None:
         secret = or_user_key(None, host)
         if secret is None:
-            raise StartError("which secret? name its file with --secret-file or RAIN_SECRET_FILE")
+            raise StartError("which secret? give its file with --secret-file or RAIN_SECRET_FILE")
     if url:
         click.echo(http_url(secret, spell_address(host.strip("[]"), port)))
     elif secret is not None:

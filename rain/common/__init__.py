@@ -1,7 +1,7 @@
-"""The words that user programs, clients and executors share.
+"""The types and helpers that user programs, clients and executors share.
 
-Everything here loads when it is first used: an executor process imports this package before its
-first task, and most tasks need only a small part of it.
+Every module here is imported on first use: an executor imports this package before its first task,
+and most tasks need only a small part of it.
 """
 
 from importlib import import_module
@@ -54,7 +54,7 @@ _MODULES = frozenset(
 
 
 def __getattr__(name: str) -> object:
-    """Loads a name or a submodule when it is asked for, and remembers it."""
+    """Imports a name or a submodule on first use and caches it."""
     if name in _HOMES:
         value: object = getattr(import_module(f"rain.common.{_HOMES[name]}"), name)
         globals()[name] = value

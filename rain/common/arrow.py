@@ -1,7 +1,7 @@
-"""Values as Arrow's IPC stream; `pa` is the library, which whoever calls has found.
+"""Encodes values as an Arrow IPC stream; the caller passes the library as `pa`.
 
-A stream holds one table. Its metadata says what the table was before: a table, a record batch, an
-array, a pandas frame, a numpy array or another Python value.
+A stream contains one table. Its metadata says what the original value was: a table, a record batch,
+an array, a pandas frame, a numpy array or another Python value.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ _SHAPE = b"rain.shape"
 
 
 def _table(pa: Any, value: Any) -> tuple[bytes, Any]:
-    """The kind of a value, and the table that holds it."""
+    """Converts a value to a table; returns the kind of the value and the table."""
     if isinstance(value, pa.Table):
         return b"table", value
     if isinstance(value, pa.RecordBatch):
@@ -27,7 +27,7 @@ def _table(pa: Any, value: Any) -> tuple[bytes, Any]:
 
 
 def encode(pa: Any, value: Any) -> bytes:
-    """The IPC stream of a value that Arrow can hold."""
+    """Encodes a value that Arrow supports."""
     kind, table = _table(pa, value)
     notes: dict[bytes, bytes] = dict(table.schema.metadata or {})
     notes[_KIND] = kind
@@ -42,7 +42,7 @@ def encode(pa: Any, value: Any) -> bytes:
 
 
 def decode(pa: Any, data: bytes | memoryview) -> Any:
-    """The value of an IPC stream, which looks at the data; one of another program is a table."""
+    """Decodes an IPC stream into a value that refers to the data; a foreign stream is a table."""
     with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
         table = reader.read_all()
     notes: dict[bytes, bytes] = dict(table.schema.metadata or {})

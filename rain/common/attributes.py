@@ -1,7 +1,7 @@
 """Spec and info of tasks, data objects and sessions.
 
-A spec is what the user asked for, an info is what happened. Their JSON leaves out what is empty,
-and has no names but the ones below.
+A spec describes what the user requested, an info what happened. Their JSON leaves out empty values
+and has no other names than the ones below.
 """
 
 from collections.abc import Mapping
@@ -28,13 +28,13 @@ def _no_notes() -> dict[str, Any]:
 
 @define
 class Attributes:
-    """What specs and infos have in common."""
+    """The base class of specs and infos."""
 
-    # The fields that hold an id, which is a pair in JSON.
+    # The fields with an id, which is a pair in JSON.
     _IDS: ClassVar[frozenset[str]] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
-        """A dictionary of plain values; what is empty, and one try, is left out."""
+        """Converts to a dictionary of plain values, without empty ones and without `tries` of 1."""
         values: dict[str, Any] = {}
         for attribute in fields(type(self)):
             value = getattr(self, attribute.name)
@@ -46,7 +46,7 @@ class Attributes:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The reverse; RainException for a name that does not belong here."""
+        """The reverse of `to_json`; raises RainException for an unknown name."""
         known = {attribute.name for attribute in fields(cls)}
         surplus = sorted(set(values) - known)
         if surplus:
@@ -84,7 +84,7 @@ class TaskSpecInput(Attributes):
 
 @define
 class TaskSpec(Attributes):
-    """What a task shall do."""
+    """The specification of a task."""
 
     _IDS: ClassVar[frozenset[str]] = frozenset({"id"})
 
@@ -113,7 +113,7 @@ def _no_tries() -> list[FailedTry]:
 
 @define
 class TaskInfo(Attributes):
-    """What happened to a task. `failed_tries` are those of one that was tried again."""
+    """What happened to a task. `failed_tries` lists the failed tries of a task that was retried."""
 
     error: str = ""
     start_time: str = ""
@@ -130,7 +130,7 @@ class TaskInfo(Attributes):
 
 @define
 class ObjectSpec(Attributes):
-    """What a data object shall be; `data_type` is "blob" or "dir"."""
+    """The specification of a data object; `data_type` is "blob" or "dir"."""
 
     _IDS: ClassVar[frozenset[str]] = frozenset({"id"})
 
@@ -143,7 +143,7 @@ class ObjectSpec(Attributes):
 
 @define
 class ObjectInfo(Attributes):
-    """What a data object turned out to be."""
+    """What is known about a finished data object."""
 
     error: str = ""
     size: int | None = None
@@ -154,7 +154,7 @@ class ObjectInfo(Attributes):
 
 @define
 class SessionSpec(Attributes):
-    """What a session is called, and the user's own notes on it."""
+    """The name of a session and the user's notes on it."""
 
     name: str = ""
     user: dict[str, Any] = field(factory=_no_notes)

@@ -1,6 +1,6 @@
 """The frames between a governor and its executors: a length and a CBOR array [name, fields].
 
-The length has four bytes, the smallest first, and does not count itself.
+The length has four bytes, little-endian, and does not include itself.
 """
 
 import struct
@@ -14,7 +14,7 @@ MAX_FRAME = 128 * 1024 * 1024
 
 
 class Socket(Protocol):
-    """What a connection must be able to do; sockets can."""
+    """The required methods of a connection; sockets have them."""
 
     def sendall(self, data: bytes, /) -> None: ...
 
@@ -24,7 +24,7 @@ class Socket(Protocol):
 
 
 def encode_message(name: str, fields: dict[str, Any]) -> bytes:
-    """One frame."""
+    """Encodes one frame."""
     body = encode_value([name, fields], "cbor")
     if len(body) > MAX_FRAME:
         raise RainException(f"The message {name!r} has {len(body)} bytes; {MAX_FRAME} are allowed")
@@ -32,7 +32,7 @@ def encode_message(name: str, fields: dict[str, Any]) -> bytes:
 
 
 def decode_message(body: bytes) -> tuple[str, dict[str, Any]]:
-    """Name and fields of a frame, without its length."""
+    """Decodes a frame without its length into name and fields."""
     message = decode_value(body, "cbor")
     if not _is_message(message):
         raise RainException("A message must be an array of a name and a map")
@@ -48,7 +48,7 @@ def _is_message(message: object) -> TypeGuard[tuple[str, dict[str, Any]]]:
 
 
 class SocketWrapper:
-    """Sends and receives whole messages; blocks while it does."""
+    """Sends and receives whole messages; blocks."""
 
     def __init__(self, socket: Socket) -> None:
         self.socket = socket
@@ -57,7 +57,7 @@ class SocketWrapper:
         self.socket.sendall(encode_message(name, fields))
 
     def receive_message(self) -> tuple[str, dict[str, Any]]:
-        """The next message; EOFError when the other side has closed."""
+        """Receives the next message; raises EOFError if the other side has hung up."""
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
         if length > MAX_FRAME:
             raise RainException(f"A message of {length} bytes came; {MAX_FRAME} are allowed")

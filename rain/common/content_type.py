@@ -1,8 +1,8 @@
-"""Content types: what the bytes of a data object mean, and how values become bytes and back.
+"""Content types: the format of the bytes of a data object, and how values are encoded and decoded.
 
-A content type is a name such as "pickle", "json" or "text-latin-1". None says nothing about the
-content. A longer name is a special case of each of its beginnings, and what `pickle` can read is
-also readable by `cloudpickle`.
+A content type is a name such as "pickle", "json" or "text-latin-1". None means unknown. A longer
+name is a special case of each of its prefixes, and `cloudpickle` can read everything that `pickle`
+can read.
 """
 
 import json
@@ -19,11 +19,11 @@ PREFIXES = ("text-", "user/", "mime/", "protobuf/")
 PICKLE_PROTOCOL = 5
 
 _MAIN = b"__main__"
-"""In a pickle: something of the program itself, which is another one for its reader."""
+"""In a pickle: a reference to the main module, which is a different one for the reader."""
 
 
 def check_content_type(name: str | None) -> None:
-    """ValueError unless the name is a content type."""
+    """Raises ValueError if the name is not a content type."""
     if name is None or name in NAMES:
         return
     if not name.startswith(PREFIXES):
@@ -35,7 +35,7 @@ def check_content_type(name: str | None) -> None:
 
 
 def merge_content_types(a: str | None, b: str | None) -> str | None:
-    """The narrower of two content types that describe the same data."""
+    """Returns the narrower of two content types that describe the same data."""
     if a is None or b is None:
         return b if a is None else a
     if b.startswith(a):
@@ -44,14 +44,14 @@ def merge_content_types(a: str | None, b: str | None) -> str | None:
         return a
     if {a, b} == {"pickle", "cloudpickle"}:
         return "cloudpickle"
-    raise RainException(f"The content types {a!r} and {b!r} do not go together")
+    raise RainException(f"The content types {a!r} and {b!r} are not compatible")
 
 
 merge = merge_content_types
 
 
 def is_type_instance(name: str | None, expected: str | None) -> bool:
-    """Whether data of the one type can be used where the other is expected."""
+    """Whether data of one type can be used where the other type is expected."""
     if expected is None:
         return True
     if name is None:
@@ -60,8 +60,8 @@ def is_type_instance(name: str | None, expected: str | None) -> bool:
 
 
 def _library(module: str, content_type: str) -> Any:
-    """A library that only one content type needs."""
-    from importlib import import_module  # noqa: PLC0415 # most programs never come here
+    """Imports a library that only one content type needs."""
+    from importlib import import_module  # noqa: PLC0415 # most programs never need it
 
     try:
         return import_module(module)
@@ -74,14 +74,14 @@ def _library(module: str, content_type: str) -> Any:
 
 
 def _encode_pickle(value: Any) -> list[Part]:
-    """A pickle, with what others cannot import in it as a whole: as cloudpickle writes it."""
+    """Pickles a value; uses cloudpickle for objects that a reader cannot import."""
     if type(value) in WITHOUT_BUFFERS:
         return [pickle.dumps(value, PICKLE_PROTOCOL)]
     if _sent_by_value():
         return _encode_cloudpickle(value)
     try:
         parts = dump_parts(pickle.dumps, value, PICKLE_PROTOCOL)
-    except (pickle.PicklingError, AttributeError, TypeError):  # which is all that pickle may say
+    except (pickle.PicklingError, AttributeError, TypeError):  # all that pickle may raise
         return _encode_cloudpickle(value)
     if any(_MAIN in part for part in parts if isinstance(part, bytes)):
         return _encode_cloudpickle(value)
@@ -89,7 +89,7 @@ def _encode_pickle(value: Any) -> list[Part]:
 
 
 def _sent_by_value() -> bool:
-    """Whether there are modules that only cloudpickle can send."""
+    """Whether some modules are registered to be pickled by value."""
     library: Any = sys.modules.get("cloudpickle")
     return library is not None and bool(library.list_registry_pickle_by_value())
 
@@ -116,7 +116,7 @@ def _decode_cbor(data: Part) -> Any:
 
 
 def _encode_arrow(value: Any) -> list[Part]:
-    from rain.common import arrow  # noqa: PLC0415 # as the library, only where it is used
+    from rain.common import arrow  # noqa: PLC0415 # like the library, only if it is used
 
     return [arrow.encode(_library("pyarrow", "arrow"), value)]
 
@@ -127,7 +127,7 @@ def _decode_arrow(data: Part) -> Any:
     return arrow.decode(_library("pyarrow", "arrow"), data)
 
 
-# Unpickling needs no cloudpickle: what it wrote is a pickle that names the library itself.
+# Unpickling needs no cloudpickle here: its pickles import the library themselves.
 _ENCODERS: dict[str, Callable[[Any], list[Part]]] = {
     "pickle": _encode_pickle,
     "cloudpickle": _encode_cloudpickle,
@@ -145,7 +145,7 @@ _DECODERS: dict[str, Callable[[Part], Any]] = {
 
 
 def _text_encoding(content_type: str) -> str | None:
-    """The encoding that a text type names; None for other types."""
+    """The encoding of a text type; None for other types."""
     if content_type == "text":
         return "utf-8"
     if content_type.startswith("text-"):
@@ -158,13 +158,13 @@ def _no_encoding(encoding: str, content_type: str) -> RainException:
 
 
 def encode_value(value: Any, content_type: str | None) -> bytes:
-    """The bytes of a value; RainException when the type cannot hold it."""
+    """Encodes a value; raises RainException if the content type cannot represent it."""
     parts = encode_parts(value, content_type)
     return parts[0] if len(parts) == 1 and isinstance(parts[0], bytes) else b"".join(parts)
 
 
 def encode_parts(value: Any, content_type: str | None) -> list[Part]:
-    """The same bytes in parts, of which large ones are not copied from the value."""
+    """Encodes a value as a list of parts; large parts are not copied from the value."""
     if not content_type:
         raise RainException("A value cannot be encoded without a content type")
     encoder = _ENCODERS.get(content_type)
@@ -182,7 +182,7 @@ def encode_parts(value: Any, content_type: str | None) -> list[Part]:
 
 
 def decode_value(data: Part, content_type: str | None) -> Any:
-    """The value that the bytes hold; RainException when the type cannot be read."""
+    """Decodes a value; raises RainException if the content type cannot be decoded."""
     if not isinstance(data, bytes | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
         raise RainException(f"Only bytes can be decoded, not {type(data)!r}")
     if not content_type:

@@ -1,7 +1,7 @@
-"""The data of a finished object, as programs and tasks read it.
+"""The data of a finished object for programs and tasks.
 
-The data is in memory or under a path of the governor's storage; the latter may only be read. A
-directory in memory is a tar archive.
+The data is in memory or in a read-only file or folder of the governor's store. A directory in
+memory is a tar archive.
 """
 
 from collections.abc import Callable
@@ -23,10 +23,10 @@ Description: TypeAlias = "tuple[ObjectSpec, ObjectInfo | None]"
 
 
 class DataInstance:
-    """Finished data: its bytes, its value, or a file or directory that holds it.
+    """Finished data: its bytes, its value, or its file or directory.
 
-    What describes it may be a function that is called when somebody wants to know: most look only
-    at the data.
+    The description may be a function, which is called only if spec or info is read: most users
+    read only the data.
     """
 
     __slots__ = (
@@ -67,25 +67,25 @@ class DataInstance:
 
     @property
     def spec(self) -> "ObjectSpec | None":
-        """What was asked for, when this is the data of a data object."""
+        """The spec, if this is the data of a data object."""
         self._look()
         return self._spec
 
     @property
     def info(self) -> "ObjectInfo | None":
-        """What is known of the data, when this is the data of a data object."""
+        """The info, if this is the data of a data object."""
         self._look()
         return self._info
 
     @property
     def object_id(self) -> ID | None:
-        """The data object that this is, None for data that a task has just made."""
+        """The id of the data object; None for data that a task has just made."""
         spec = self.spec
         return None if spec is None else spec.id
 
     @property
     def content_type(self) -> str | None:
-        """What was found when the data was made, else what was declared."""
+        """The content type that was detected when the data was made, else the declared one."""
         if self._describe is not None and self._content_type is not None:
             return self._content_type
         info, spec = self.info, self._spec
@@ -102,14 +102,14 @@ class DataInstance:
 
     @property
     def path(self) -> Path | None:
-        """Where storage holds the data, None when it is in memory."""
+        """The path of stored data; None if it is in memory."""
         return self._path
 
     def load(self, cache: bool = False) -> Any:
-        """The value that the bytes mean; it is the caller's own, and may be changed.
+        """Decodes the value; it belongs to the caller and may be changed.
 
-        With `cache` it is made once, for all callers. Large arrays in a pickle are not copied
-        before somebody writes to them.
+        With `cache` it is decoded once for all callers. Large arrays in a pickle are copied on
+        write only.
         """
         if self._value is not _UNLOADED:
             return self._value
@@ -130,7 +130,7 @@ class DataInstance:
     def get_bytes(self) -> bytes:
         """The bytes of a blob, or the tar archive of a directory."""
         if self._data is not None:
-            return bytes(self._data)  # which copies nothing if these are bytes already
+            return bytes(self._data)  # copies nothing if these are bytes already
         path = self._where()
         if self.data_type is DataType.DIRECTORY:
             from rain.common.fs import pack_directory  # noqa: PLC0415 # few tasks need archives
@@ -139,7 +139,7 @@ class DataInstance:
         return path.read_bytes()
 
     def get_view(self) -> memoryview:
-        """The bytes of a blob for reading, without a copy: where they are in a file, mapped."""
+        """The bytes of a blob for reading, without a copy; a file is mapped."""
         if self._data is None and self.data_type is DataType.BLOB:
             from rain.stream.mapping import map_file  # noqa: PLC0415 # as above
 
@@ -147,14 +147,14 @@ class DataInstance:
         return memoryview(self.get_bytes() if self._data is None else self._data).toreadonly()
 
     def get_str(self) -> str:
-        """The bytes as text, in the encoding of a text type, else UTF-8."""
+        """The bytes as text, in the encoding of a text type or else UTF-8."""
         name = self.content_type or ""
         return self.get_bytes().decode(
             name.removeprefix("text-") if name.startswith("text-") else "utf-8"
         )
 
     def write(self, path: Path | str) -> None:
-        """Writes a copy that may be changed."""
+        """Writes a copy to a path; the copy may be changed."""
         target = Path(path)
         if self.data_type is DataType.DIRECTORY or self._data is None:
             from rain.common.fs import copy_writable, unpack  # noqa: PLC0415 # as above
@@ -167,17 +167,17 @@ class DataInstance:
             target.write_bytes(self._data)
 
     def link(self, path: Path | str) -> None:
-        """Makes the data appear under a path, for reading; without a copy where possible."""
+        """Makes the data available at a path for reading, without a copy if possible."""
         if self._path is None:
             self.write(path)
         else:
             Path(path).symlink_to(self._path.absolute(), self.data_type is DataType.DIRECTORY)
 
     def remove(self) -> None:
-        """Deletes the stored data of an instance that owns it (a staged one that nobody took)."""
+        """Deletes the stored data of an instance that owns it (a staged one that was not used)."""
         if self._path is None:
             return
-        import shutil  # noqa: PLC0415 # loads compression libraries, and few tasks come here
+        import shutil  # noqa: PLC0415 # imports compression libraries, and few tasks need it
 
         if self._path.is_dir() and not self._path.is_symlink():
             shutil.rmtree(self._path)

@@ -1,11 +1,11 @@
-"""The exceptions that user programs meet.
+"""The exceptions for user programs.
 
 RainException
     SessionException            the session has failed
         TaskException           ... because one of its tasks failed
-    ConnectionException         no server there, or no longer
+    ConnectionException         no server, or it has gone
     TimeoutException            a wait took longer than its timeout
-RainWarning                     raised: something allowed that is surely not meant
+RainWarning                     raised: something allowed that is surely a mistake
 """
 
 from collections.abc import Mapping
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class RainException(Exception):
-    """Something that Rain refuses or that went wrong; the base of all the others."""
+    """Something that Rain refuses or that went wrong; the base class of the others."""
 
 
 class SessionException(RainException):
-    """The session has failed; nothing can be asked of it any more but to close it."""
+    """The session has failed; it can only be closed."""
 
 
 class TaskException(SessionException):
-    """A task failed, and its session with it; or, if it goes on, all that depends on the task."""
+    """A task has failed, and with it the session or, if that continues, all dependent tasks."""
 
     task_id: ID | None = None
-    error: str = ""  # what the task itself has said: its remote traceback, or its stderr
-    debug: str = ""  # the lines that it left
-    failed_tries: "list[FailedTry]"  # all of them, when there was more than one
-    governor: str = ""  # who ran it last
+    error: str = ""  # the error of the task itself: its remote traceback, or its stderr
+    debug: str = ""  # its debug lines
+    failed_tries: "list[FailedTry]"  # all tries, if there was more than one
+    governor: str = ""  # where it ran last
     start_time: str = ""
     duration: float | None = None  # seconds
 
@@ -46,7 +46,7 @@ class ConnectionException(RainException, ConnectionError):
 
 
 class TimeoutException(RainException, TimeoutError):
-    """What was waited for did not happen in time; it may still happen later."""
+    """A wait took longer than its timeout; the event may still happen later."""
 
 
 class RainWarning(Warning):

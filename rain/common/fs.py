@@ -1,7 +1,7 @@
-"""Directories as tar archives, and writable copies of what storage keeps read-only.
+"""Directories as tar archives, and writable copies of read-only stored data.
 
-An archive has the root entry ".", its entries in the order of their names and no times or owners,
-so that equal directories give equal bytes.
+An archive has the root entry ".", its entries are sorted by name, and times and owners are left
+out, so that equal directories give equal bytes.
 """
 
 import io
@@ -24,7 +24,7 @@ _ANY_EXECUTE = 0o111
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    """An entry without what differs from machine to machine."""
+    """Removes from an entry what differs between machines."""
     if not (info.isfile() or info.isdir() or info.issym() or info.islnk()):
         raise RainException(
             f"The directory cannot be packed: {info.name!r} is neither a file nor a directory"
@@ -48,15 +48,15 @@ def _archive(fill: Callable[[tarfile.TarFile], None]) -> bytes:
 
 
 def pack_directory(path: Path) -> bytes:
-    """The archive of a local directory."""
+    """Packs a local directory."""
     if not path.is_dir():
         raise RainException(f"There is no directory {str(path)!r}")
-    # tarfile walks a folder in the order of its names.
+    # tarfile walks a folder sorted by name.
     return _archive(lambda archive: archive.add(path, arcname=".", filter=_plain))
 
 
 def pack_tree(tree: Tree) -> bytes:
-    """The archive of a directory that exists only as a mapping; names may be paths."""
+    """Packs a directory given as a mapping; names may be paths."""
     files: dict[PurePosixPath, bytes] = {}
     folders: set[PurePosixPath] = set()
     _flatten(tree, PurePosixPath(), files, folders)
@@ -101,15 +101,15 @@ def _flatten(
 
 
 def unpack(data: bytes, path: Path) -> None:
-    """Writes what an archive holds into a directory, which is made when it is not there.
+    """Unpacks an archive into a directory, which is created if needed.
 
-    Links stay links, wherever they lead. RainException says why it does not work.
+    Links stay links, with any target. Raises RainException if it fails.
     """
     _unpack(io.BytesIO(data), path)
 
 
 def unpack_file(source: Path, path: Path) -> None:
-    """The same for an archive that is a file; it need not fit into memory."""
+    """Like `unpack` for an archive in a file, which need not fit into memory."""
     with source.open("rb") as archive:
         _unpack(archive, path)
 
@@ -124,7 +124,7 @@ def _unpack(source: IO[bytes], path: Path) -> None:
 
 
 def copy_writable(source: Path, target: Path) -> None:
-    """A copy that may be changed: contents, links and the right to execute, nothing else."""
+    """Makes a writable copy: contents, links and execute permission only."""
     if not source.is_dir():
         _copy_file(source, target)
         return
@@ -143,7 +143,7 @@ def _copy_file(source: Path, target: Path) -> None:
 
 
 def remove_dir_content(path: Path) -> None:
-    """Empties a directory, and keeps it."""
+    """Removes the contents of a directory."""
     for entry in path.iterdir():
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)

@@ -1,4 +1,4 @@
-"""The id of a task or a data object as users see it."""
+"""The id of a task or a data object in the form for users."""
 
 from rain.base.ids import ID
 

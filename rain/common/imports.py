@@ -1,6 +1,7 @@
-"""Where the modules are that a program imports from its own folders, told with each function.
+"""The folders from which a program imports its own modules; sent with each function.
 
-It follows behind the end of the function's pickle, where no unpickler looks:
+They are appended after the end of the function's pickle, where no unpickler reads:
+
 
     pickle | key, folders | length of the last | "rainpath"
 """
@@ -20,20 +21,20 @@ _FOOTER = Struct("<I8s")
 
 
 class Imports(NamedTuple):
-    """The folders of one program, and a key that is another one when a module may be another."""
+    """The import folders of one program, and a key that changes if a module may have changed."""
 
     key: str
     folders: tuple[str, ...]
 
 
 def with_imports(pickled: bytes, imports: Imports) -> bytes:
-    """The pickle, and behind it from where its modules are imported."""
+    """Appends the import folders to a pickle."""
     told: bytes = msgpack.packb([imports.key, imports.folders])
     return b"".join((pickled, told, _FOOTER.pack(len(told), _MAGIC)))
 
 
 def imports_of(data: bytes | mmap) -> Imports | None:
-    """What was told behind a pickle; None for one that tells nothing."""
+    """Reads the import folders behind a pickle; None if there are none."""
     end = len(data) - _FOOTER.size
     if end < 0:
         return None

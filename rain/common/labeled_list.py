@@ -1,4 +1,4 @@
-"""A list some of whose items have a name: the inputs and outputs of a task."""
+"""A list whose items may have labels: the inputs and outputs of a task."""
 
 from collections.abc import Hashable, Iterable, Iterator, MutableSequence
 from typing import Any, Generic, TypeGuard, TypeVar, overload
@@ -9,7 +9,7 @@ T = TypeVar("T")
 class LabeledList(MutableSequence[T], Generic[T]):  # noqa: PLW1641 # mutable: has no hash
     """A mutable sequence with optional labels; a label names at most one item.
 
-    `in` asks for a label, not for a value. An item that is assigned by its index loses its label.
+    `in` tests for a label, not for a value. An item that is assigned by index loses its label.
     """
 
     __slots__ = ("_index", "data", "labels")
@@ -23,7 +23,7 @@ class LabeledList(MutableSequence[T], Generic[T]):  # noqa: PLW1641 # mutable: h
     ) -> None:
         if pairs is not None:
             if items is not None or labels is not None:
-                raise ValueError("pairs hold labels and items; give nothing beside them")
+                raise ValueError("pairs contain labels and items; pass no other argument")
             both = list(pairs)
             items = [value for _, value in both]
             labels = [label for label, _ in both]
@@ -42,7 +42,7 @@ class LabeledList(MutableSequence[T], Generic[T]):  # noqa: PLW1641 # mutable: h
                 self._index[label] = i
 
     def _check_label(self, label: Hashable | None, at: int | None = None) -> None:
-        """A label may be used once, and may not be mistaken for an index."""
+        """Checks that a label is unique and is not an index."""
         if isinstance(label, int | slice):
             raise TypeError(f"a label cannot be a number or a slice: {label!r}")
         if label is not None and self._index.get(label, at) != at:
@@ -130,7 +130,7 @@ class LabeledList(MutableSequence[T], Generic[T]):  # noqa: PLW1641 # mutable: h
         self._reindex()
 
     def set(self, index: int | Hashable, value: T, label: Hashable | None = None) -> None:
-        """Puts a value and its label in the place of an item."""
+        """Replaces an item and its label."""
         position = self._position(index)
         self._check_label(label, position)
         self.data[position] = value
@@ -147,7 +147,7 @@ class LabeledList(MutableSequence[T], Generic[T]):  # noqa: PLW1641 # mutable: h
         self._reindex()
 
     def items(self) -> Iterator[tuple[Hashable | None, T]]:
-        """Labels (or None) and values, in order."""
+        """Pairs of label (or None) and value, in order."""
         return iter(zip(self.labels, self.data, strict=True))
 
     def reverse(self) -> None:

@@ -1,11 +1,12 @@
-"""Pickles that need not be read to be loaded: their large buffers stay where they are.
+"""Pickles whose large buffers can be memory-mapped instead of read.
 
-A value with large buffers (numpy arrays, above all) becomes an ordinary pickle that anybody can
-load, in which every large buffer lies in one piece at an aligned place. Behind its end, where no
-unpickler looks, follows the same pickle once more without the buffers, and where in the file these
-are. `load` reads only that where the data is a mapped file, and gives the value views of the
-buffers. What is loaded belongs to its reader, whatever its size: a page of the file is copied when
-it is written to, and nobody else sees that.
+A value with large buffers (mostly numpy arrays) becomes an ordinary pickle that any unpickler can
+load, in which each large buffer is contiguous and aligned. After its end, where no unpickler reads,
+follows the same pickle without the buffers, and the positions of the buffers in the file. If the
+data is a mapped file, `load` reads only this second pickle, and the value refers to views of the
+buffers. The loaded value belongs to its reader: pages are copied on write, so nobody else sees
+changes.
+
 
     pickle | the pickle without its buffers | offset and length of each buffer | footer
 """
@@ -18,25 +19,25 @@ from struct import Struct
 from typing import Any, TypeAlias
 
 LARGE = 256 * 1024
-"""Buffers from this size on stay where they are; smaller values are loaded as ever."""
+"""Buffers of at least this size are mapped; smaller values are loaded as usual."""
 
 ALIGNMENT = 64
 MAGIC = b"rainview"
 
 Part: TypeAlias = bytes | memoryview
 Dump = Callable[..., bytes]
-"""`pickle.dumps`, or cloudpickle's."""
+"""`pickle.dumps` or `cloudpickle.dumps`."""
 
 WITHOUT_BUFFERS = frozenset({int, float, bool, str, bytes, type(None)})
-"""Types whose values are always one part."""
+"""Types whose pickles always have one part."""
 
 _PLACE = Struct("<QQ")
-_FOOTER = Struct("<QQQ8s")  # where the second pickle is, its length, the number of buffers
+_FOOTER = Struct("<QQQ8s")  # position and length of the second pickle, number of buffers
 _LENGTH = Struct("<Q")
 _MOST_TO_SCAN = 1024 * 1024
 _MOST_PADDING = 255
 
-# Operations of pickles (see pickletools).
+# Pickle opcodes (see pickletools).
 _FRAME = "FRAME"
 _BUFFER = "NEXT_BUFFER"
 _READ_ONLY = "READONLY_BUFFER"
@@ -47,9 +48,9 @@ _POP = b"0"
 
 
 def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
-    """The pickle of a value, as parts that belong one behind the other; large ones are no copies.
+    """Pickles a value as a list of consecutive parts; large parts are not copies.
 
-    Whoever writes them must do so before the value changes.
+    The caller must write them before the value changes.
     """
     if type(value) in WITHOUT_BUFFERS:
         return [dump(value, protocol)]
@@ -58,7 +59,7 @@ def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
     def stays_inside(buffer: pickle.PickleBuffer) -> bool:
         try:
             raw = buffer.raw()
-        except BufferError:  # it is not in one piece
+        except BufferError:  # it is not contiguous
             return True
         if raw.nbytes < LARGE:
             return True
@@ -68,15 +69,15 @@ def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
     outside: bytes = dump(value, protocol, buffer_callback=stays_inside)
     if not buffers:
         return [outside]
-    if len(outside) > _MOST_TO_SCAN:  # to find the buffers in it would cost more than it saves
+    if len(outside) > _MOST_TO_SCAN:  # searching it for buffers would cost more than it saves
         return [dump(value, protocol)]
     return _laid_out(outside, buffers)
 
 
 def load(data: Part) -> Any:
-    """The value of any pickle; the reader may change it, and nobody else sees that.
+    """Loads any pickle; the reader may change the value, and nobody else sees that.
 
-    Large buffers of a mapped file are not copied before somebody writes to them.
+    Large buffers of a mapped file are copied on write only.
     """
     if len(data) < LARGE or isinstance(data, bytes):
         return pickle.loads(data)
@@ -91,7 +92,7 @@ def load(data: Part) -> Any:
 
 
 def _places(view: memoryview) -> tuple[int, int, list[memoryview]] | None:
-    """Where the pickle without buffers is, and these; None for a pickle like any other."""
+    """Finds the pickle without buffers, and the buffers; None for an ordinary pickle."""
     end = len(view) - _FOOTER.size
     if end < LARGE or bytes(view[-len(MAGIC) :]) != MAGIC:
         return None
@@ -113,7 +114,7 @@ def _laid_out(outside: bytes, buffers: list[memoryview]) -> list[Part]:
             places.append((end, len(piece)))
         else:
             operation, length = piece[-1 - _LENGTH.size :][:1], len(piece)
-            if operation in {_BYTEARRAY, _BYTES}:  # a buffer is next
+            if operation in {_BYTEARRAY, _BYTES}:  # a buffer follows
                 padding = _padding(end + length)
                 parts.append(padding)
                 end += len(padding)
@@ -125,7 +126,7 @@ def _laid_out(outside: bytes, buffers: list[memoryview]) -> list[Part]:
 
 
 def _padding(position: int) -> bytes:
-    """Operations that do nothing, so that what would begin at the position is aligned behind."""
+    """No-op opcodes that pad a position to the alignment."""
     short = len(_SHORT_BYTES) + 1 + len(_POP)
     size = -position % ALIGNMENT
     if not size:
@@ -135,11 +136,11 @@ def _padding(position: int) -> bytes:
 
 
 def _with_buffers(outside: bytes, buffers: list[memoryview]) -> Iterator[Part]:
-    """The pieces of the ordinary pickle; before each buffer a piece that is its header alone."""
+    """Yields the pieces of the ordinary pickle; each buffer follows a piece with its header."""
     from pickletools import genops  # noqa: PLC0415 # only large values need it
 
     waiting = iter(buffers)
-    copied = 0  # up to here the pickle was given
+    copied = 0  # the pickle was yielded up to here
     buffer: memoryview | None = None
     for operation, _, position in genops(outside):
         if position is None:
@@ -151,7 +152,7 @@ def _with_buffers(outside: bytes, buffers: list[memoryview]) -> Iterator[Part]:
             buffer = None
             if is_read_only:
                 copied = position + 1
-        if operation.name == _FRAME:  # frames tell lengths that are no longer right
+        if operation.name == _FRAME:  # the lengths of frames are no longer right
             yield outside[copied:position]
             copied = position + 1 + _LENGTH.size
         elif operation.name == _BUFFER:

@@ -1,17 +1,17 @@
-"""What a task has printed, as users see it: bounded, and as one text."""
+"""The printed output of a task for users: bounded, and as one text."""
 
 import os
 
 HEAD = 32 * 1024
 TAIL = 32 * 1024
-"""Bytes of a file that are kept from its start and from its end."""
+"""Bytes that are kept of the start and of the end of a file."""
 
 SHOWN = 4096
-"""Letters of each stream that a message about a failure shows."""
+"""Characters of each stream that are shown in an error."""
 
 
 def excerpt(descriptor: int, size: int) -> str:
-    """What stands in a file of `size` bytes; of a large one how it begins and how it ends."""
+    """Reads a file of `size` bytes; of a large one only the start and the end."""
     if size <= HEAD + TAIL:
         data = os.pread(descriptor, size, 0)
     else:
@@ -22,7 +22,7 @@ def excerpt(descriptor: int, size: int) -> str:
 
 
 def excerpt_of(path: str) -> str:
-    """The same for the file at a path; "" when there is none."""
+    """Like `excerpt` for the file at a path; "" if there is none."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 # pathlib starts slowly
             return excerpt(file.fileno(), os.fstat(file.fileno()).st_size)
@@ -31,7 +31,7 @@ def excerpt_of(path: str) -> str:
 
 
 def as_logs(out: str, err: str) -> str:
-    """Both streams as one text."""
+    """Joins both streams to one text."""
     if not err:
         return out
     between = "\n" if out and not out.endswith("\n") else ""
@@ -39,7 +39,7 @@ def as_logs(out: str, err: str) -> str:
 
 
 def last_words(out: str, err: str) -> str:
-    """How both end, for a message about a failure."""
+    """The end of both streams, for an error."""
     named = (("stdout", out), ("stderr", err))
     return "".join([f"\nIts {name}:\n{_end(text)}" for name, text in named if text.strip()])
 

@@ -13,7 +13,7 @@ VARIABLE = "RAIN_SECRET_FILE"
 
 
 def read_secret(path: Path) -> Secret:
-    """The secret in a file; StartError when there is none, or when others can read it."""
+    """Reads the secret in a file; StartError if there is none, or if others can read it."""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -26,13 +26,13 @@ def read_secret(path: Path) -> Secret:
 
 
 def secret_from_environment(environment: Mapping[str, str]) -> Secret | None:
-    """The secret in the file that RAIN_SECRET_FILE names, if it does."""
+    """Reads the secret in the file of RAIN_SECRET_FILE, if it is set."""
     name = environment.get(VARIABLE, "")
     return read_secret(Path(name)) if name else None
 
 
 def read_secret_from(descriptor: int) -> Secret:
-    """The secret that somebody hands over through a descriptor."""
+    """Reads a secret from a descriptor."""
     try:
         with os.fdopen(descriptor, "rb") as handed:
             content = handed.read()
@@ -44,16 +44,16 @@ def read_secret_from(descriptor: int) -> Secret:
 
 
 def make_secret_file(path: Path) -> Secret:
-    """A new secret in a new file."""
+    """Creates a new secret in a new file."""
     secret = Secret.of(secrets.token_hex(32))
     keep_secret(path, secret)
     return secret
 
 
 def keep_secret(path: Path, secret: Secret) -> None:
-    """Writes a secret into a new file of its owner alone."""
+    """Writes a secret to a new file that only its owner can read."""
     try:
-        path.unlink(missing_ok=True)  # one of an earlier cluster, perhaps open to others
+        path.unlink(missing_ok=True)  # it may be of an earlier cluster and readable by others
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(secret.key + b"\n")

@@ -1,15 +1,15 @@
-"""The tries of a task that have failed, as its info and its exception tell them."""
+"""The failed tries of a task, for its info and its exception."""
 
 from attrs import asdict, define
 
 
 @define
 class FailedTry:
-    """One try of a task that has failed.
+    """One failed try of a task.
 
-    `cause` is "task" for what it has done itself, "executor" when the process that ran it has ended
-    under it, "governor" when its governor was lost, which costs it no try, and "not started" when
-    no governor had room to start it.
+    `cause` is "task" for an error of the task itself, "executor" if its process died, "governor" if
+    its governor was lost, which does not count as a try, and "not started" if no governor had the
+    resources to start it.
     """
 
     cause: str
@@ -18,5 +18,5 @@ class FailedTry:
     debug: str = ""
 
     def to_json(self) -> dict[str, str]:
-        """A dictionary of its texts; what is empty is left out."""
+        """Converts to a dictionary of texts, without empty ones."""
         return {name: text for name, text in asdict(self).items() if text}

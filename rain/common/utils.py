@@ -1,10 +1,10 @@
-"""Small helpers for texts that people read."""
+"""Small helpers to format texts for people."""
 
 KIBI = 1024
 
 
 def short_str(value: object, limit: int = 60) -> str:
-    """The text of a value, its middle left out when it is too long."""
+    """The text of a value, shortened in the middle if it is too long."""
     text = str(value)
     if len(text) <= limit:
         return text
@@ -14,7 +14,7 @@ def short_str(value: object, limit: int = 60) -> str:
 
 
 def format_size(size: int) -> str:
-    """A number of bytes as people say it."""
+    """Formats a number of bytes."""
     if size < KIBI:
         return f"{size} B"
     amount = float(size)

@@ -1,1 +1,1 @@
-"""What the server and the governor do alike as programs: folders, logs, readiness, their end."""
+"""Code that both daemons, server and governor, share: folders, logs, readiness, shutdown."""

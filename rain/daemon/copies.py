@@ -1,9 +1,9 @@
-"""A process that becomes several daemons: it has imported all that they need, and forks.
+"""A process that becomes several daemons: it imports everything that they need, then forks.
 
-Whoever starts daemons together (`rain.daemon.template`) sends an order for each on a socket, with
-the descriptors that the daemon is to have. The process makes a copy of itself for each order and
-ends when no more can come. It must have no thread, no loop and no open connection when it begins:
-a copy is to be the same as a process of its own that was started with that command line.
+The program that starts the daemons (`rain.daemon.template`) sends an order for each on a socket,
+with the descriptors for that daemon. The process forks for each order and ends at the end of the
+socket. It must have no thread, no loop and no open connection before: a copy must behave like a
+separate process that was started with that command line.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MOST_DESCRIPTORS = 16
 
 @frozen
 class Order:
-    """One copy: what it is told, and how it lives."""
+    """An order for one copy: its arguments and its process settings."""
 
     number: int
     name: str
     arguments: tuple[str, ...]
-    new_session: bool  # or else only a process group of its own
-    options: tuple[str, ...] = ()  # each gets the number of one more descriptor as its value
+    new_session: bool  # else only its own process group
+    options: tuple[str, ...] = ()  # the value of each is the number of one more descriptor
 
 
 def spell_order(order: Order) -> bytes:
@@ -57,7 +57,7 @@ def parse_birth(text: bytes) -> tuple[int, int]:
 
 
 def become(orders: socket.socket) -> list[str] | None:
-    """Returns in each copy, with its arguments, and at last in this process, with None."""
+    """Returns in each copy with its arguments, and finally in this process with None."""
     while True:
         text, descriptors, _, _ = socket.recv_fds(orders, LONGEST, MOST_DESCRIPTORS)
         if not text:
@@ -68,7 +68,7 @@ def become(orders: socket.socket) -> list[str] | None:
 
 
 def _begin(orders: socket.socket, order: Order, descriptors: list[int]) -> list[str]:
-    """What makes a copy a process of its own."""
+    """Makes a copy an independent process."""
     if order.new_session:
         os.setsid()
     else:
@@ -81,7 +81,7 @@ def _begin(orders: socket.socket, order: Order, descriptors: list[int]) -> list[
     _show(order.name)
     orders.send(spell_birth(order.number, os.getpid()))
     orders.close()
-    # Nothing begins before it is known, so that whoever asked for it can always end it again.
+    # A copy waits until its pid is known, so that its parent can always end it.
     if not os.read(release, 1):
         sys.exit(f"{order.name} was not wanted any more")
     os.close(release)
@@ -91,7 +91,7 @@ def _begin(orders: socket.socket, order: Order, descriptors: list[int]) -> list[
 
 
 def _show(name: str) -> None:
-    """All copies have one command line; this is the name that `top` and `ps -e` show."""
+    """Sets the name that `top` and `ps -e` show, because all copies share one command line."""
     if sys.platform == "linux":
         Path("/proc/self/comm").write_text(name, encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Which addresses only this machine reaches, and why others need a secret."""
+"""Which addresses only this machine can reach, and why others need a secret."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def is_loopback(host: str) -> bool:
 
 
 def check_exposure(host: str, secret: Secret | None, *, insecure: bool, risk: str) -> None:
-    """Refuses an address that others reach, unless they need a secret or the user insists."""
+    """Refuses an address that other machines reach without a secret, unless the user insists."""
     if secret is None and not insecure and not is_loopback(host):
         raise StartError(
-            f"whoever reaches {host} could {risk}: name a --secret-file, or say --insecure if"
-            " everybody who reaches it may"
+            f"anyone who reaches {host} could {risk}: use --secret-file, or --insecure to"
+            " allow this"
         )
 
 
 def or_user_key(secret: Secret | None, *hosts: str, insecure: bool = False) -> Secret | None:
-    """The secret that was named, or the key of this user if only this machine is spoken to."""
+    """The given secret, or the key of this user if all addresses are on loopback."""
     if secret is None and not insecure and all(is_loopback(host) for host in hosts):
         return user_key()[0]
     return secret

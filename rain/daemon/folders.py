@@ -11,24 +11,24 @@ from rain.daemon.private import ONLY_OWNER, private_folder, temporary_folder
 
 
 def default_log_folder(program: str) -> Path:
-    """A folder of its own for this process, below the user's temporary one."""
+    """A separate log folder for this process, below the user's temporary folder."""
     name = f"{program}-{socket.gethostname()}-{os.getpid()}"
     return private_folder(temporary_folder() / "logs") / name
 
 
 def default_work_folder(program: str) -> Path:
-    """The same for what is removed at the end, and new: numbers of processes come again."""
+    """A new work folder for this process with a unique name, because pids are reused."""
     name = f"{program}-{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
     return private_folder(temporary_folder() / "work") / name
 
 
 def make_work_folder(path: Path) -> Path:
-    """A new folder of this user alone; everything in it is removed at the end."""
+    """Creates a folder that only this user can access; everything in it is removed at the end."""
     try:
-        # Links count as there, too, wherever they lead.
+        # A link counts as existing even if it is broken.
         if os.path.lexists(path):
             raise StartError(
-                f"the work folder {path} exists already; choose a new one, since it is"
+                f"the work folder {path} exists already; choose a new one, because it is"
                 " removed at the end"
             )
         path.mkdir(mode=ONLY_OWNER, parents=True)
@@ -40,7 +40,7 @@ def make_work_folder(path: Path) -> Path:
 
 
 def make_folder(path: Path, what: str) -> Path:
-    """The folder, certainly writable; a new one is this user's alone."""
+    """Makes sure that the folder is writable; only this user can access a new one."""
     try:
         path.mkdir(mode=ONLY_OWNER, parents=True, exist_ok=True)
         probe = path / f".writable-{os.getpid()}"

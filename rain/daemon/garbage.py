@@ -1,9 +1,9 @@
-"""The garbage collector in a daemon: seldom, and not over what stays.
+"""Tunes Python's garbage collector in a daemon: it runs seldom and skips long-lived objects.
 
-A graph of a million tasks is millions of objects that are all alive. Python's collector would walk
-through them again and again while the graph grows, in vain: it cost a third of all time that the
-server spent on a task. The server and the governor take their circles apart themselves when a
-session ends, so hardly anything is left for the collector to find: a connection that was closed.
+A graph of a million tasks consists of millions of live objects. The collector would scan them again
+and again while the graph grows and find nothing: this took a third of the server's time per task.
+The server and the governor break their reference cycles themselves when a session ends, so the
+collector finds almost nothing but closed connections.
 """
 
 from __future__ import annotations
@@ -11,43 +11,44 @@ from __future__ import annotations
 import gc
 
 YOUNG = 100_000
-"""New containers until the youngest are looked through; Python's own choice is 700."""
+"""New containers before the youngest generation is collected; Python's default is 700."""
 
 FEW = 20_000
-"""With so many nodes and no more it takes a few hundredths of a second to look through all,"""
+"""Up to this many nodes, a full collection takes a few hundredths of a second."""
 
 PAUSE = 600.0
-"""which happens no more often than in so many seconds."""
+"""The least number of seconds between two full collections."""
 
 
 def pause() -> None:
-    """Not at all while a daemon starts: hardly anything of what it imports is garbage."""
+    """Turns the collector off while a daemon starts: imports create almost no garbage."""
     gc.disable()
 
 
 def seldom() -> None:
-    """What is there now is never looked at again, and the rest seldom."""
+    """Excludes all present objects from collection; new ones are collected seldom."""
     gc.freeze()
     gc.enable()
     gc.set_threshold(YOUNG, 50, 100)
 
 
 class LargeSubmissions:
-    """Spares the collector what large submissions bring. All of it is alive, and goes by itself.
+    """Excludes the objects of large submissions from collection.
 
-    What is garbage meanwhile, such as a connection that was closed, would be spared with it for
-    ever. So all is looked through now and then, when that does not take long.
+    They are all alive and are freed by reference counts. But garbage that exists at that time,
+    such as a closed connection, would be excluded forever too. So there is a full collection
+    from time to time, when it does not take long.
     """
 
     def __init__(self) -> None:
         self._growing = False
-        self._spared = False  # something was, since all was looked through
+        self._spared = False  # whether objects were excluded since the last full collection
         self._due = float("-inf")
 
     def after_turn(self, now: float, *, growing: bool, nodes: int) -> None:
-        """`growing` says whether more is to come of a submission of which a part was read."""
+        """Called after each turn; `growing` says whether a submission was read only in part."""
         if growing or self._growing:
-            gc.freeze()  # which does not take longer when there is much
+            gc.freeze()  # takes constant time
             self._growing, self._spared = growing, True
         elif self._spared and nodes <= FEW and now >= self._due:
             gc.unfreeze()

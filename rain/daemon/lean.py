@@ -1,4 +1,4 @@
-"""A daemon starts with as little as possible: twenty governors may start on one machine at once."""
+"""Keeps the start of a daemon cheap: twenty governors may start on one machine at once."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from rain.daemon import garbage
 
 
 def begin() -> None:
-    """Comes before a daemon loads anything else."""
+    """Must be called before a daemon imports anything else."""
     garbage.pause()
     _load_logs()
 
 
 def _load_logs() -> None:
-    """Loads structlog without rich, which it wants for tracebacks and does without.
+    """Imports structlog without rich, which it uses for tracebacks only if it is installed.
 
-    Rich takes a seventh of a governor's start. A module of None cannot be imported.
+    Importing rich takes a seventh of a governor's start time. A module set to None in
+    sys.modules cannot be imported.
     """
     if "rich" in sys.modules:
         return

@@ -1,4 +1,4 @@
-"""When a daemon ends: it is told to by a signal, or whoever started it is gone."""
+"""When a daemon ends: on a signal, or when the process that started it has ended."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rain.base.errors import StartError
 
 
 async def end(parent_fd: int | None, asked: Awaitable[str] | None = None) -> str:
-    """Waits for SIGTERM, SIGINT, or the end of the pipe from the parent; returns which it was.
+    """Waits for SIGTERM, SIGINT, or the end of the pipe from the parent; returns the cause.
 
-    `asked` is one more reason to end: it returns when there is one.
+    `asked` can be another cause: the daemon ends when it returns.
     """
     causes: list[str] = []
 

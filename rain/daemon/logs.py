@@ -1,7 +1,7 @@
-"""Logs of the daemons: for people on standard error, and one JSON object a line in the log folder.
+"""Logs of the daemons: readable text on standard error, and JSON lines in the log folder.
 
-Ids travel as fields and never inside the text, so that a log can be searched. Nothing is logged per
-task below the level "debug".
+Ids are fields, never part of the text, so that a log can be searched. Messages for single tasks
+have the level "debug".
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 class LogFile(logging.FileHandler):
-    """A file that may be on a full disk: what it does not take is lost, which is said once."""
+    """A log file that may be on a full disk: lost messages are reported once."""
 
     _told = False
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 # as logging has it
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 # the name in logging
         error = sys.exc_info()[1]
         if isinstance(error, OSError):
             self._tell(error)
@@ -31,7 +31,7 @@ class LogFile(logging.FileHandler):
     def close(self) -> None:
         try:
             super().close()
-        except OSError as error:  # what was left could not be written
+        except OSError as error:  # the rest could not be written
             self._tell(error)
 
     def _tell(self, error: OSError) -> None:

@@ -1,8 +1,8 @@
-"""Memory that is not needed any more goes back to the system.
+"""Makes glibc return freed memory to the system.
 
-glibc learns from the first large block that is let go to take such blocks from its heap, which
-shrinks from its end only. A server to which a few peers have sent long messages at the same time
-would then keep most of these messages' memory for ever, though nothing is in it.
+When the first large block is freed, glibc raises its mmap threshold and takes such blocks from its
+heap, which shrinks only from its end. A server that has received long messages from several peers
+at once would then keep most of that memory forever, although it is free.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 
 LARGE = 1024 * 1024
-"""Blocks from this size on are the system's own, and go back to it at once."""
+"""Blocks of at least this size are mapped separately and returned to the system at once."""
 
 _M_MMAP_THRESHOLD = -3
 
 
 def give_back_large_blocks() -> None:
-    """From now on, in this process. Other systems than glibc's have rules of their own."""
+    """Fixes the threshold for this process. Does nothing without glibc."""
     system = ctypes.CDLL(None)
     if hasattr(system, "mallopt"):
         system.mallopt(_M_MMAP_THRESHOLD, LARGE)

@@ -1,8 +1,8 @@
-"""Folders that belong to one user of the machine, and that nobody else can look into.
+"""Folders that only one user of the machine can access.
 
-The temporary folder is everybody's: a name in it belongs to the user who came first. So whatever
-Rain keeps there by default is in a folder that carries the number of its user, and that folder is
-believed only after a look at its owner, its mode and the folders above it.
+All users share the temporary folder: a name in it belongs to the user who creates it first. So
+Rain keeps its default folders there in a folder named after the user's number, and trusts that
+folder only after it has checked its owner, its mode and the folders above it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ONLY_OWNER = 0o700
 
 
 class Found(Protocol):
-    """What is looked at of an `os.stat_result`."""
+    """The checked fields of an `os.stat_result`."""
 
     @property
     def st_mode(self) -> int: ...
@@ -29,7 +29,7 @@ class Found(Protocol):
 
 
 def objection(found: Found, user: int) -> str:
-    """Why a folder cannot be the private one of a user; "" if it can. Pure."""
+    """Why a folder cannot be the private folder of a user; "" if it can. No I/O."""
     if stat.S_ISLNK(found.st_mode):
         return "is a symbolic link"
     if not stat.S_ISDIR(found.st_mode):
@@ -40,10 +40,10 @@ def objection(found: Found, user: int) -> str:
 
 
 def objection_above(found: Found, trusted: frozenset[int]) -> str:
-    """Why a folder above a private one makes that one worthless; "" if it does not. Pure.
+    """Why a folder above makes a private folder unsafe; "" if it does not. No I/O.
 
-    A user who may rename what is in it could put a folder of their own in the place of ours. The
-    sticky bit prevents that, but for the owner.
+    Another user who may rename its entries could replace our folder with another one. The sticky
+    bit prevents that for all users but the owner.
     """
     if found.st_uid not in trusted:
         return f"belongs to another user (number {found.st_uid})"
@@ -53,7 +53,7 @@ def objection_above(found: Found, trusted: frozenset[int]) -> str:
 
 
 def objection_to_file(found: Found, user: int) -> str:
-    """Why a file is not the private one of a user; "" if it is. Pure."""
+    """Why a file is not a private file of a user; "" if it is. No I/O."""
     if not stat.S_ISREG(found.st_mode):
         return "is not a file"
     if found.st_uid != user:
@@ -64,7 +64,7 @@ def objection_to_file(found: Found, user: int) -> str:
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made if need be, of this user alone; StartError if it is somebody else's."""
+    """Returns a folder that only this user can access; creates it if needed, else StartError."""
     try:
         path.mkdir(mode=ONLY_OWNER, exist_ok=True)
         found = path.lstat()
@@ -76,20 +76,20 @@ def private_folder(path: Path) -> Path:
     except OSError as error:
         reason = f"cannot be made: {error.strerror}"
     if reason:
-        raise StartError(f"{path} is to be a folder of yours alone, but it {reason}")
+        raise StartError(f"{path} must be a private folder of yours, but it {reason}")
     return path
 
 
 def temporary_folder() -> Path:
     """The private folder of this user below the temporary folder."""
     base = Path(tempfile.gettempdir()).resolve()
-    # In some containers the owner of everything that the system brings has another number.
+    # In some containers the owner of the system's files is not user 0.
     trusted = frozenset({0, os.geteuid(), Path("/").stat().st_uid})
-    advice = "let TMPDIR name a folder of yours"
+    advice = "set TMPDIR to a folder of yours"
     for above in (base, *base.parents):
         reason = objection_above(above.stat(), trusted)
         if reason:
-            raise StartError(f"{above} is no place for a folder of yours: it {reason}; {advice}")
+            raise StartError(f"{above} is not safe for a folder of yours: it {reason}; {advice}")
     try:
         return private_folder(base / f"rain-{os.geteuid()}")
     except StartError as error:

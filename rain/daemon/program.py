@@ -1,4 +1,4 @@
-"""Running a daemon: one trio loop, in which a failure of ours ends the program as itself."""
+"""Runs a daemon: one trio loop; an error ends the program with its original exception."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import trio
 
 
 def run(main: Callable[[], Awaitable[int]]) -> int:
-    """Runs a daemon and gives its exit status, or raises what ended it.
+    """Runs a daemon and returns its exit status, or raises the error that ended it.
 
-    The tasks of a daemon fail inside of nurseries, which wrap each failure in a group. The first
-    failure is the one to tell: the others came of it.
+    The tasks of a daemon fail inside nurseries, which wrap each error in a group. Only the first
+    error is raised: it has caused the others.
     """
     try:
         return trio.run(main, restrict_keyboard_interrupt_to_checkpoints=True)

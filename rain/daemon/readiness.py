@@ -1,4 +1,4 @@
-"""Telling whoever started a daemon that it is ready, and where it listens."""
+"""Tells the program that started a daemon that it is ready and where it listens."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rain.base.errors import StartError
 
 @frozen
 class Readiness:
-    """Where to tell it: a file that then holds "ready", a pipe that gets "ready ADDRESS"."""
+    """Where to report readiness: a file that gets "ready", a pipe that gets "ready ADDRESS"."""
 
     file: Path | None = None
     fd: int | None = None
 
     def announce(self, address: str) -> None:
-        """The daemon is ready."""
+        """Reports that the daemon is ready."""
         if self.file is not None:
             try:
-                # Renamed into its place, so that nobody sees an empty file.
+                # Renamed into place, so that no reader sees an empty file.
                 draft = self.file.with_name(f".{self.file.name}.{os.getpid()}")
                 draft.write_text("ready\n", encoding="utf-8")
                 draft.replace(self.file)

@@ -1,10 +1,9 @@
-"""Where a process spends its time, when somebody wants to know: `RAIN_PROFILE=FOLDER`.
+"""A sampling profiler for a process, enabled by `RAIN_PROFILE=FOLDER`.
 
-A timer of the kernel counts the CPU time of the process and interrupts it from time to time; each
-time the stack of the main thread becomes one line of a file in the folder, outermost function
-first, with semicolons between: the form that programs which draw flame graphs read. A line is
-written at once, so that nothing is lost when an executor is killed. Without the variable nothing
-happens.
+A kernel timer on the CPU time of the process interrupts it periodically. Each time, the stack of
+the main thread is written as one line to a file in the folder, outermost function first, separated
+by semicolons: the input format of flame graph tools. Lines are written at once, so that nothing is
+lost when an executor is killed. Without the variable nothing happens.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ VARIABLE = "RAIN_PROFILE"
 
 
 def start_if_asked(role: str) -> None:
-    """Samples this process from now on, if the environment says so."""
+    """Starts to sample this process if the environment asks for it."""
     folder = os.environ.get(VARIABLE)
     if folder:
         _start(f"{folder}/{role}-{os.getpid()}.stacks")
@@ -35,19 +34,19 @@ def _start(path: str) -> None:
         os.write(file, (stack_of(frame) + "\n").encode())
 
     signal.signal(signal.SIGPROF, sample)
-    signal.siginterrupt(signal.SIGPROF, False)  # what waits in the kernel goes on waiting
+    signal.siginterrupt(signal.SIGPROF, False)  # restart interrupted system calls
     signal.setitimer(signal.ITIMER_PROF, EVERY, EVERY)
     atexit.register(_stop)
 
 
 def _stop() -> None:
-    # Python lets go of our handler before it ends, and the signal itself would kill the process.
+    # Python removes our handler before it exits, and the signal would then kill the process.
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.signal(signal.SIGPROF, signal.SIG_IGN)
 
 
 def stack_of(frame: FrameType | None) -> str:
-    """The names of the functions of a stack, outermost first."""
+    """The function names of a stack, outermost first."""
     names: list[str] = []
     while frame is not None:
         names.append(f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_qualname}")

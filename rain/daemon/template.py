@@ -1,12 +1,12 @@
-"""Starts daemons together on this machine: copies of one process that has imported all they need.
+"""Starts several daemons on this machine as forks of one process that has imported their code.
 
-`Template` begins that process, and gives it an order for each copy (`rain.daemon.copies`). A copy
-reports its process number and waits. Once all are known, `release` lets all of them go on; the
-template then ends, and leaves them to this process as its children: whatever can be done to a
-process that `subprocess` has started can be done to a `Copy`.
+`Template` starts that process and sends it an order for each copy (`rain.daemon.copies`). A copy
+reports its pid and waits. When all pids are known, `release` lets the copies continue; the template
+then ends, and they become children of this process: a `Copy` can do everything that a process of
+`subprocess` can do.
 
-That is the kernel's doing. Orphans go to their nearest ancestor that has asked for them, and this
-process asks for the orphans below it as long as a template runs.
+This works because the kernel gives orphans to their nearest subreaper ancestor, and this process is
+a subreaper while a template runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from attrs import define
 from rain.daemon.copies import Order, parse_birth, spell_order
 
 COMMAND = "template"
-"""The command of `rain` that becomes what it is asked for (`rain.cli.template_command`)."""
+"""The command of `rain` that runs the template (`rain.cli.template_command`)."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
@@ -35,7 +35,7 @@ _PR_GET_CHILD_SUBREAPER = 37
 
 @define(eq=False)
 class Copy:
-    """A child of this process that it has not started itself; like a `subprocess.Popen`."""
+    """A child that this process did not start itself; it works like a `subprocess.Popen`."""
 
     pid: int
     returncode: int | None = None
@@ -59,7 +59,7 @@ class Copy:
         try:
             pid, status = os.waitpid(self.pid, options)
         except ChildProcessError:
-            pid, status = self.pid, 0  # another part of the program has asked; Popen says 0, too
+            pid, status = self.pid, 0  # another part of the program has reaped it; Popen says 0 too
         if pid:
             self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode or 0
@@ -78,7 +78,7 @@ class Copy:
 
 
 class Template:
-    """The process that is copied. Its descriptor can be read when there is something to `hear`."""
+    """The process that is copied. Its descriptor becomes readable when `hear` should be called."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Template:
         self._asked = 0
         self._released = False
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._gate, self._release = os.pipe()  # the copies read the one, one byte each
+        self._gate, self._release = os.pipe()  # each copy reads one byte
         _orphans.want()
         try:
             self.process = subprocess.Popen(
@@ -135,15 +135,15 @@ class Template:
         options: dict[str, int],
         held: Sequence[int] = (),
     ) -> None:
-        """Asks for a copy; it gets the descriptors of the options, and holds some more open."""
+        """Orders a copy; it gets the descriptors of the options and keeps some others open."""
         order = Order(self._asked, name, tuple(arguments), self.new_session, tuple(options))
         self._asked += 1
         descriptors = [output.fileno(), errors.fileno(), self._gate, *options.values(), *held]
-        with suppress(BrokenPipeError):  # it has ended, which is heard below
+        with suppress(BrokenPipeError):  # it has ended, which `hear` reports
             socket.send_fds(self._socket, [spell_order(order)], descriptors)
 
     def hear(self) -> bool:
-        """Takes in that a copy lives; False when the template has ended before all did."""
+        """Reads the pid of a copy; False if the template has ended before all copies ran."""
         try:
             text = self._socket.recv(64)
         except ConnectionResetError:
@@ -155,15 +155,15 @@ class Template:
 
     @property
     def complete(self) -> bool:
-        """Whether all copies that were asked for live, and are known."""
+        """Whether the pids of all ordered copies are known."""
         return len(self._pids) == self._asked
 
     def copies(self) -> list[Copy]:
-        """In the order in which they were asked for."""
+        """The copies in the order in which they were ordered."""
         return [Copy(self._pids[number]) for number in range(self._asked)]
 
     def release(self) -> None:
-        """Lets all copies begin. They are children of this process when this returns."""
+        """Lets all copies continue. They are children of this process when this returns."""
         self._released = True
         os.write(self._release, bytes(self._asked))
         self._socket.shutdown(socket.SHUT_WR)
@@ -171,10 +171,10 @@ class Template:
         self._close()
 
     def abandon(self) -> None:
-        """Ends the template, and the copies that live and were not released."""
+        """Ends the template and the copies that were not released."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        while self.hear():  # until no copy is left that could say something
+        while self.hear():  # until no copy is left that could report
             pass
         self.process.wait()
         self._close()
@@ -189,12 +189,12 @@ class Template:
 
 
 class _Orphans:
-    """Whether the orphans below this process come to it: as long as somebody wants them."""
+    """Makes this process a subreaper while at least one caller needs it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._wanted = 0
-        self._before = False  # when nobody here wanted them
+        self._before = False  # the setting to restore
 
     def want(self) -> None:
         with self._lock:
@@ -214,13 +214,13 @@ _orphans = _Orphans()
 
 
 def _reap_orphans(wanted: bool) -> None:
-    import ctypes  # noqa: PLC0415 # two milliseconds of all who import the client
+    import ctypes  # noqa: PLC0415 # would cost each import of the client two milliseconds
 
     _prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(wanted))
 
 
 def reaps_orphans() -> bool:
-    """Whether orphans below this process come to it."""
+    """Whether this process is a subreaper."""
     import ctypes  # noqa: PLC0415
 
     found = ctypes.c_int()

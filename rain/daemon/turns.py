@@ -1,7 +1,7 @@
-"""When a daemon takes its turns: as soon as something has arrived, or when its time has come.
+"""Schedules the turns of a daemon: as soon as a message has arrived, or at a set time.
 
-The tasks of sockets put what they have heard into an inbox, and ring. Whatever they hear before the
-turn begins belongs to that turn. A turn is a plain function, so nothing else runs meanwhile.
+The tasks that read sockets put messages into an inbox and ring. All messages that arrive before the
+turn starts belong to that turn. A turn is a plain function, so nothing else runs meanwhile.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import trio
 
 
 class Turns:
-    """The task in which a reactor takes its turns. All of it belongs to the thread of trio."""
+    """The trio task in which a reactor runs its turns. Use it only from the thread of trio."""
 
     def __init__(
         self,
@@ -21,37 +21,37 @@ class Turns:
         settle: Callable[[], float],
         now: Callable[[], float],
     ) -> None:
-        """`settle` does what can wait until the messages of a turn have left.
+        """`settle` does work that can wait until the messages of a turn were sent.
 
-        It gives the time of the next turn, if no ring comes before.
+        It returns the time of the next turn if nothing rings before.
         """
         self._turn = turn
         self._settle = settle
         self._now = now
         self._rung = trio.Event()
         self._due = inf
-        self._wakes = inf  # when the task that waits for times does
+        self._wakes = inf  # when the timer task wakes up
         self._moved = trio.Event()
         self._stopped = False
 
     def ring(self) -> None:
-        """Asks for a turn."""
+        """Requests a turn."""
         self._rung.set()
 
     def ring_at(self, time: float) -> None:
-        """Asks for a turn at this time, unless there is one before."""
+        """Requests a turn at this time, unless there is an earlier one."""
         if time < self._due:
             self._due = time
             if time < self._wakes:
                 self._moved.set()
 
     def stop(self) -> None:
-        """Takes no more turns."""
+        """Stops the turns."""
         self._stopped = True
         self._rung.set()
 
     async def run(self) -> None:
-        """Takes turns until it is stopped."""
+        """Runs turns until it is stopped."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._wait_for_times)
             await self._rung.wait()
@@ -65,8 +65,8 @@ class Turns:
     async def _wait_for_times(self) -> None:
         """Rings when a turn is due.
 
-        Each turn moves that, nearly always to later. So this sleeps until the time that it has
-        heard of first, and then looks what is due by now.
+        Each turn changes the due time, nearly always to a later one. So this sleeps until the time
+        that was set first, and then checks what is due.
         """
         while True:
             self._wakes, self._moved = self._due, trio.Event()

@@ -1,10 +1,10 @@
-"""The key of a user: the secret of all clusters that only this machine reaches.
+"""The key of a user: the secret of all clusters that only this machine can reach.
 
-It is used where nobody names a secret and loopback is all that is listened on or called. It is in
-the user's state folder, or, where that cannot be written, in the user's temporary one; programs of
-the same user find it by themselves, and no other user can read it. Proofs that are made with it are
-good for one address (`rain.base.admission`): who listens where a server of the user does not, can
-neither learn it nor pass a proof on to another server.
+It is used if no secret is given and all addresses are on loopback. It is in the user's state
+folder or, if that is not writable, in the user's temporary folder; other programs of the same user
+find it there, and no other user can read it. A proof made with it is valid for one address
+(`rain.base.admission`): a foreign program that listens where no server of the user does can neither
+learn the key nor pass a proof on to another server.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE = "key"
 
 
 def user_key(environment: Mapping[str, str] = os.environ) -> tuple[Secret, Path]:
-    """The key and its file, made if this user has none yet; StartError when there is no place."""
+    """Returns the key and its file; creates them if needed, or raises StartError."""
     state = state_folder(environment)
     try:
         state.parent.mkdir(parents=True, exist_ok=True)
@@ -36,13 +36,13 @@ def user_key(environment: Mapping[str, str] = os.environ) -> tuple[Secret, Path]
         return _key_in(temporary_folder())
     except (OSError, StartError) as error:
         raise StartError(
-            f"there is no place for the key of this user: {reason}; {error}; let XDG_STATE_HOME"
-            " name a folder of yours, or name a --secret-file"
+            f"the key of this user cannot be stored: {reason}; {error}; set XDG_STATE_HOME"
+            " to a folder of yours, or use --secret-file"
         ) from None
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
-    """Where the programs of this user keep what they must remember."""
+    """The folder for the persistent state of this user's programs."""
     state = environment.get("XDG_STATE_HOME", "")
     if Path(state).is_absolute():
         return Path(state) / "rain"
@@ -50,13 +50,13 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     if not home:
         try:
             home = pwd.getpwuid(os.geteuid()).pw_dir
-        except KeyError:  # a user without a name, in a container
+        except KeyError:  # a user without a name, as in some containers
             home = "/"
     return Path(home) / ".local" / "state" / "rain"
 
 
 def _key_in(folder: Path) -> tuple[Secret, Path]:
-    """The key in a folder; OSError when it can be neither read nor made there."""
+    """Returns the key in a folder; raises OSError if it can be neither read nor created."""
     path = private_folder(folder) / FILE
     if not path.exists():
         _make(path)
@@ -72,11 +72,11 @@ def _key_in(folder: Path) -> tuple[Secret, Path]:
         if not reason and secret.of_user:
             return secret, path
     reason = reason or "is damaged"
-    raise StartError(f"the key {path} {reason}: remove it, and Rain makes another one")
+    raise StartError(f"the key {path} {reason}: remove it, and Rain creates a new one")
 
 
 def _make(path: Path) -> None:
-    """Several programs may do so at once: the first key stays, and is never seen half-written."""
+    """Creates the key atomically; if several programs do so at once, the first key stays."""
     draft = path.with_name(f".{FILE}-{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:

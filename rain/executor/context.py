@@ -1,4 +1,4 @@
-"""What a Python task gets as its first argument."""
+"""The context: the first argument of a Python task."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """The task that runs, and what it can do beyond returning values.
+    """The running task, and what it can do besides returning values.
 
-    `function` is the function itself, the same object in all calls of an executor as long as it
-    is remembered. Everything else is made when it is asked for.
+    `function` is the function itself, the same object in all calls of an executor while it is
+    cached. Everything else is created on demand.
     """
 
     __slots__ = (
@@ -42,23 +42,23 @@ class Context:
         self._info: TaskInfo | None = None
         self._debug: list[str] | None = None
         self.function: Any = None
-        self.staged: list[DataInstance] | None = None  # what is in the stage folder for this task
-        self.spoke = False  # there may be words
+        self.staged: list[DataInstance] | None = None  # instances in the stage folder for this task
+        self.spoke = False  # whether there may be debug lines or notes
 
-    # What the task is.
+    # The task.
 
     @property
     def spec(self) -> TaskSpec:
-        """What was asked for: id, inputs, outputs, resources, name and the user's notes."""
+        """The spec of the task: id, inputs, outputs, resources, name and the user's notes."""
         if self._spec is None:
-            from rain.executor.specs import task_spec  # noqa: PLC0415 # few tasks look at it
+            from rain.executor.specs import task_spec  # noqa: PLC0415 # few tasks read it
 
             self._spec = task_spec(self._memory, self._call)
         return self._spec
 
     @property
     def info(self) -> TaskInfo:
-        """What is found out about the task; `info.user` may be written."""
+        """The info of the task; `info.user` may be changed."""
         if self._info is None:
             from rain.common.attributes import TaskInfo  # noqa: PLC0415 # as above
 
@@ -68,7 +68,7 @@ class Context:
 
     @property
     def gpus(self) -> tuple[str, ...]:
-        """The gpus that are the task's own while it runs, as CUDA names them."""
+        """The gpus that the task has while it runs, as named by CUDA."""
         return self._memory.gpus or ()
 
     # Data.
@@ -76,22 +76,22 @@ class Context:
     def blob(
         self, value: Any, content_type: str | None = None, encode: str | None = None
     ) -> DataInstance:
-        """Data in memory: bytes as they are, text as UTF-8, any value with `encode`."""
+        """Makes data in memory: from bytes, from text as UTF-8, or from any value with `encode`."""
         instance = blob(value, content_type, encode, self._stage_folder)
         if instance.path is not None:
             self._note_staged(instance)
         return instance
 
     def pickled(self, value: Any, content_type: str = "pickle") -> DataInstance:
-        """Data in memory that holds a pickled value."""
+        """Makes data in memory from a pickled value."""
         return self.blob(value, encode=content_type)
 
     def stage_file(self, path: str, content_type: str | None = None) -> DataInstance:
-        """Moves a file out of the task's folder, to be returned as an output."""
+        """Moves a file out of the task's folder, to return it as an output."""
         return self._stage(path, content_type, is_folder=False)
 
     def stage_directory(self, path: str) -> DataInstance:
-        """Moves a directory out of the task's folder, to be returned as an output."""
+        """Moves a directory out of the task's folder, to return it as an output."""
         return self._stage(path, None, is_folder=True)
 
     def _stage(self, path: str, content_type: str | None, *, is_folder: bool) -> DataInstance:
@@ -102,15 +102,15 @@ class Context:
         return instance
 
     def _note_staged(self, instance: DataInstance) -> None:
-        """What is not returned is removed after the task."""
+        """Notes an instance, which is removed after the task if it is not returned."""
         if self.staged is None:
             self.staged = []
         self.staged.append(instance)
 
-    # Words.
+    # Debug lines and notes.
 
     def debug(self, message: str, *args: object, **kwargs: object) -> None:
-        """Adds a line (`message.format(...)`) that is told with the end of the task."""
+        """Adds a debug line (`message.format(...)`), which is sent at the end of the task."""
         if not isinstance(message, str):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
             raise TypeError(f"debug: the message is a format string, not {type(message)!r}")
         if self._debug is None:
@@ -119,7 +119,7 @@ class Context:
         self._debug.append(message.format(*args, **kwargs))
 
     def words(self) -> list[str]:
-        """Debug lines and the user's notes, as the answer tells them; empty for none."""
+        """Debug lines and the user's notes for the answer; empty if there are none."""
         user = None if self._info is None else self._info.user
         if user:
             import json  # noqa: PLC0415 # as above
@@ -135,7 +135,7 @@ class Context:
     # For nested data objects, and for the results.
 
     def input(self, index: int, label: str, content_type: str | None) -> DataInstance:
-        """One of the inputs, the function being number 0, read as the content type if given."""
+        """One of the inputs (number 0 is the function), read as the content type if given."""
         from rain.executor.specs import input_instance  # noqa: PLC0415 # as above
 
         return input_instance(
@@ -143,7 +143,7 @@ class Context:
         )
 
     def load_input(self, index: int, label: str, content_type: str | None) -> Any:
-        """The value of one of the inputs; small ones that are read as they are need no instance."""
+        """The value of one of the inputs; small ones without a content type need no instance."""
         row = self._memory.row(self._call.inputs[index])
         content = row.content
         if content_type is None and type(content) is bytes:

@@ -1,8 +1,8 @@
-"""The executor's desk: calls come in, answers go out (see rain/base/executor_protocol.py).
+"""The executor's desk: receives calls and sends answers (see rain/base/executor_protocol.py).
 
-A call is taken by its token, if it has one. The answer is written before the next call is taken, so
-whatever happens to this process, the governor knows which calls were started and which were
-answered.
+A call is claimed with its token, if it has one. The answer is written before the next call is
+claimed, so the governor always knows which calls were started and which were answered, even after
+the death of this process.
 """
 
 import os
@@ -39,21 +39,21 @@ class Desk:
         on_frame: Callable[[list[Any]], object],
     ) -> None:
         self._socket = connected
-        # Not connected.makefile: every read of that calls several functions of Python.
+        # Not connected.makefile: each read from it calls several Python functions.
         self._frames = open(connected.fileno(), "rb", 256 * 1024, closefd=False)  # noqa: SIM115 # as long as the process
         self._tokens = tokens
         self._answers = answers
         self._on_frame = on_frame
-        self._queue: deque[tuple[bytes, list[Any]]] = deque()  # calls with their tokens
-        self._alone = False  # the call that was taken last has none, and is answered in a frame
+        self._queue: deque[tuple[bytes, list[Any]]] = deque()  # calls with tokens
+        self._alone = False  # the last claimed call has no token, and is answered in a frame
         self._pack = msgpack.Packer(autoreset=True).pack
-        self._looked = 0.0  # when the governor was last asked to look
-        self._unseen = False  # it was not asked since the last answer
+        self._looked = 0.0  # time of the last LOOK
+        self._unseen = False  # no LOOK since the last answer
         os.set_blocking(tokens, False)
         os.set_blocking(answers, False)
 
     def register(self, number: int) -> None:
-        """The first thing that is said."""
+        """Sends the registration, the first message."""
         self._say([protocol.REGISTER, protocol.PROTOCOL, number])
 
     def _say(self, message: list[Any]) -> None:
@@ -61,7 +61,7 @@ class Desk:
         self._socket.sendall(len(packed).to_bytes(_HEADER, "little") + packed)
 
     def next_call(self) -> protocol.Call | None:
-        """The next call that is to be run; None when the governor has gone."""
+        """Returns the next call to run; None if the governor has ended."""
         queue = self._queue
         while True:
             if not queue:
@@ -77,7 +77,7 @@ class Desk:
             try:
                 token = os.read(self._tokens, protocol.TOKEN)
             except BlockingIOError:
-                # All that is in the queue was taken back.
+                # All calls in the queue were taken back.
                 queue.clear()
                 continue
             its_token, call = queue.popleft()
@@ -86,7 +86,7 @@ class Desk:
             return self._call_of(token) if token else None
 
     def _call_of(self, token: bytes) -> protocol.Call | None:
-        """The call that a token stands for; those of other epochs before it were taken back."""
+        """Returns the call of a token; earlier calls of other epochs were taken back."""
         queue = self._queue
         while True:
             while queue:
@@ -97,7 +97,7 @@ class Desk:
                 return None
 
     def answer(self, row: list[Any], now: float) -> None:
-        """The answer to the call that was taken last; `now` is the time (perf_counter)."""
+        """Answers the last claimed call; `now` is the time (perf_counter)."""
         if self._alone:
             self._alone = False
             self._say(row)
@@ -115,7 +115,7 @@ class Desk:
             self._unseen = True
 
     def _answer_slowly(self, rest: memoryview) -> None:
-        """The pipe is full: the governor has to read while we write."""
+        """Writes an answer to a full pipe: asks the governor to read meanwhile."""
         poll = select.poll()
         poll.register(self._answers, select.POLLOUT)
         while rest:
@@ -132,7 +132,7 @@ class Desk:
         self._unseen = False
 
     def _receive(self) -> list[Any] | None:
-        """Reads and applies one frame; None when the governor has gone."""
+        """Reads and applies one frame; returns None if the governor has ended."""
         frames = self._frames
         try:
             header = frames.read(_HEADER)

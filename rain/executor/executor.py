@@ -1,7 +1,7 @@
 """Runs the calls of one executor process, one after the other.
 
-`unpickle_input_object` is named inside the pickles that clients make: this module's name is part of
-the interface.
+The pickles of clients refer to `unpickle_input_object`, so the name of this module is part of the
+interface.
 """
 
 import os
@@ -50,9 +50,9 @@ Answer: TypeAlias = tuple[Any, list[Any] | None]
 def unpickle_input_object(
     label: str, input_index: int, load: bool, content_type: str | None
 ) -> "DataInstance | Any":
-    """Stands in the pickle of an argument where the client had a data object."""
+    """Called by the pickle of an argument in place of the client's data object."""
     if _current is None:
-        raise RuntimeError("data objects can only be unpickled for a task that runs")
+        raise RuntimeError("data objects can only be unpickled inside a running task")
     if load:
         return _current.load_input(input_index, label, content_type)
     return _current.input(input_index, label, content_type)
@@ -78,17 +78,17 @@ class Executor:
         self.interrupts = interrupts
         self.memory = memory
         self.stage_folder = f"{folder}/stage"
-        os.mkdir(self.stage_folder)  # noqa: PTH102 # a string is wanted
+        os.mkdir(self.stage_folder)  # noqa: PTH102 # a string is needed
         self.task_folder = TaskFolder(f"{folder}/task")
         self.threads = Threads()
         self._place_file = f"{folder}/{protocol.PLACE_FILE}"
-        self._mark: Mark | None = None  # since the first unit
-        self._unit: Unit | None = None  # while one runs
+        self._mark: Mark | None = None  # created for the first unit
+        self._unit: Unit | None = None  # the running unit
         self._origin = os.environ.get(protocol.ORIGIN, "")
 
     @staticmethod
     def from_environment() -> "Executor":
-        """The executor that the governor describes in the environment; the folder is the cwd."""
+        """Creates the executor from its environment variables; its folder is the cwd."""
         take = os.environ.pop
         die_with_parent(int(take(protocol.GOVERNOR_PID)))
         connected = socket.socket(fileno=int(take(protocol.SOCKET_FD)))
@@ -102,7 +102,7 @@ class Executor:
         return Executor(number, desk, Interrupts(stops), memory, os.getcwd())  # noqa: PTH109 # pathlib starts slowly
 
     def run(self) -> None:
-        """Answers calls until the governor has gone."""
+        """Runs and answers calls until the governor has ended."""
         desk, memory, folder, threads = self.desk, self.memory, self.task_folder, self.threads
         self.interrupts.listen()
         desk.register(self.number)
@@ -140,7 +140,7 @@ class Executor:
                 result, words = with_printed(result, words, said)
             row = [call.task, ended - started, result]
             desk.answer(row + words if words else row, ended)
-            # What follows is done while the answer travels.
+            # The rest runs after the answer was sent.
             if type(result) is not str:
                 made.keep(call.outputs, result)
             folder.clean()
@@ -148,12 +148,12 @@ class Executor:
             interrupts.restore()
 
     def _mark_session(self, session: int) -> None:
-        """Lets the governor find what tasks leave behind, when their session is over."""
+        """Marks child processes with the session, so that the governor finds them after its end."""
         token = self._origin.rpartition(" ")[2].partition("/")[0]
         os.environ[protocol.ORIGIN] = f"{self._origin} {token}/s{session}"
 
     def work_apart(self, call: protocol.Call) -> Answer:
-        """The same for what is not as nearly all calls are: it sees gpus, or is a unit."""
+        """Runs an unusual call: one with gpus, or a unit."""
         memory = self.memory
         with nullcontext() if memory.gpus is None else visible_gpus(memory.gpus):
             if call.kind in memory.units:
@@ -161,7 +161,7 @@ class Executor:
             return self._work(memory, Context(memory, self.stage_folder, call), call)
 
     def _work_unit(self, call: protocol.Call) -> Answer:
-        """The calls of a unit, each as if it were alone, up to the first that fails."""
+        """Runs the calls of a unit, each like a single call, up to the first failure."""
         from rain.executor.unit import Mark, Unit  # noqa: PLC0415 # most executors never see one
 
         mark = self._mark = self._mark or Mark(self._place_file)
@@ -174,21 +174,21 @@ class Executor:
                 self.task_folder.clean()
                 self.task_folder.enter()
         except (LookupError, TypeError, ValueError, msgpack.UnpackException) as error:
-            # What the functions raise is a result; this is a config that no client of ours makes.
-            return f"this is no unit: {type(error).__name__}: {error}", None
+            # Errors of the functions are results; this is a config that our clients never send.
+            return f"this is not a unit: {type(error).__name__}: {error}", None
         finally:
             self._unit = None
             mark.note(0)
         return unit.answer(result)
 
     def _work(self, memory: Memory, context: Context, call: protocol.Call) -> Answer:
-        """Outputs or error text, and the words of the task."""
-        global _current  # noqa: PLW0603 # unpickling has no other way to find its task
+        """Runs one call; returns its outputs or error text, and its debug lines and notes."""
+        global _current  # noqa: PLW0603 # unpickling cannot find its task otherwise
         _current = context
         try:
             told = self._call_function(memory, context, call)
             return told, context.words() if context.spoke else None
-        # Whatever the user's code raises, sys.exit included, is the result of that task only.
+        # Anything that user code raises, including sys.exit, affects only its own task.
         except BaseException as error:  # noqa: BLE001
             self.interrupts.open = False
             throw_away(context.staged or (), frozenset())
@@ -234,9 +234,9 @@ class Executor:
 
 
 def _told(error: BaseException) -> str:
-    """The whole traceback, beginning in the function that the user wrote.
+    """The traceback from the user's function on.
 
-    What Rain itself finds wrong with its result needs none.
+    An error of Rain about the result needs no traceback.
     """
     from traceback import format_exception  # noqa: PLC0415 # most executors never need it
 

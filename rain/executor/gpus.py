@@ -1,4 +1,4 @@
-"""The gpus of a call, in the environment where CUDA looks for them."""
+"""Sets the gpus of a call in the environment for CUDA."""
 
 import os
 from collections.abc import Generator, Sequence
@@ -9,7 +9,7 @@ _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 @contextmanager
 def visible_gpus(gpus: Sequence[str]) -> Generator[None, None, None]:
-    """While it lasts, CUDA finds these gpus and no others; then it is as it was before."""
+    """Makes only these gpus visible to CUDA in its scope, and restores the environment."""
     before = os.environ.get(_VISIBLE)
     os.environ[_VISIBLE] = ",".join(gpus)
     try:

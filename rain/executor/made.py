@@ -1,4 +1,4 @@
-"""What an executor has made lately: inputs of calls that were sent behind those that make them."""
+"""A cache of recent outputs: inputs of calls that are queued behind the calls that make them."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ _CONTENT = protocol.ObjectRow._fields.index("content")
 
 
 class Made:
-    """The latest outputs that were answered with their bytes; the oldest go first."""
+    """The latest outputs that were answered inline; the oldest are dropped first."""
 
     def __init__(self) -> None:
-        # Content type, user's notes, bytes. A plain dict would look for its first entry among all
-        # the places of those that went before.
+        # Content type, user's notes, bytes. A plain dict would search for its first entry among
+        # all slots of deleted entries.
         self._rows: OrderedDict[int, tuple[str, str, bytes]] = OrderedDict()
         self._bytes = 0
 
     def complete(self, inputs: list[int | protocol.ObjectRow]) -> bool:
-        """Puts the content into inputs that came without; False when one is not here any more."""
+        """Adds the content to inputs that came without; False if one is not cached any more."""
         for index, given in enumerate(inputs):
             if isinstance(given, int) or given[_CONTENT] is not None:
                 continue
@@ -36,7 +36,7 @@ class Made:
         return True
 
     def keep(self, outputs: Sequence[int], told: Sequence[Any]) -> None:
-        """Keeps what an answer tells with its bytes."""
+        """Caches the inline outputs of an answer."""
         rows = self._rows
         for output, content in zip(outputs, told, strict=True):
             if type(content) is bytes:
@@ -51,13 +51,13 @@ class Made:
             self._bytes -= len(data)
 
     def forget(self, outputs: Sequence[int]) -> None:
-        """They are about to be made anew; what they were before must not be read meanwhile."""
+        """Drops outputs that will be made again, so that no call reads the old ones."""
         for output in outputs:
             if output in self._rows:
                 self._drop(output)
 
     def forget_session(self, session: int) -> None:
-        """Nobody asks for outputs of this session any more."""
+        """Drops the outputs of a session."""
         for output in [output for output in self._rows if output >> NUMBER_BITS == session]:
             self._drop(output)
 

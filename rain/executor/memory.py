@@ -1,4 +1,4 @@
-"""What an executor remembers between calls: kinds, and the functions that it was given."""
+"""What an executor caches between calls: kinds and functions."""
 
 import mmap
 import pickle
@@ -16,35 +16,35 @@ Row = TypeVar("Row")
 
 
 class Remembered:
-    """An object that was told once; unpickled when it is first called."""
+    """A cached function, which is unpickled for its first call."""
 
     def __init__(self, row: protocol.ObjectRow) -> None:
         self.row = row
         self.function: Any = None
-        self.space: Space | None = None  # where its modules are, since it was first called
+        self.space: Space | None = None  # the space of its modules, since its first call
 
 
 class Memory:
-    """Kinds by their ids, remembered objects by theirs."""
+    """Kinds and cached objects by id."""
 
     def __init__(self, data_folder: str) -> None:
         self._data_folder = data_folder
         self.task_kinds: dict[int, protocol.TaskKindRow] = {}
         self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
-        # By the kind of task: its outputs, and whether these are a single pickle.
+        # By task kind: its outputs, and whether these are a single pickle.
         self.outputs_of: dict[int, tuple[list[protocol.ObjectKindRow], bool]] = {}
-        self.cpus_of: dict[int, int] = {}  # by the kind of task
-        self.units: set[int] = set()  # the kinds of task that are units
+        self.cpus_of: dict[int, int] = {}  # by task kind
+        self.units: set[int] = set()  # the task kinds that are units
         self.objects: dict[int, Remembered] = {}
         self.made = Made()
         self.spaces = Spaces()
-        # What the calls of the last frame may use. No frame is read before all calls of the one
-        # before it were started or taken back.
+        # The gpus for the calls of the last frame. No frame is read before all calls of the
+        # previous one were started or taken back.
         self.gpus: tuple[str, ...] | None = None
         self.cpus = 1
 
     def hear(self, frame: list[Any]) -> None:
-        """Applies what a frame says apart from its calls."""
+        """Applies everything in a frame but its calls."""
         if frame[0] == protocol.CALLS:
             for row in frame[3]:
                 self.object_kinds[row[0]] = protocol.ObjectKindRow._make(row)
@@ -80,7 +80,7 @@ class Memory:
         object_kinds: dict[int, protocol.ObjectKindRow],
         task_kinds: Iterable[protocol.TaskKindRow],
     ) -> Self:
-        """The same memory with other kinds: what the calls inside of a unit see."""
+        """The same memory with other kinds, for the calls of a unit."""
         inner = object.__new__(type(self))
         inner.__dict__.update(self.__dict__)
         inner.task_kinds, inner.outputs_of, inner.object_kinds = {}, {}, object_kinds
@@ -90,7 +90,7 @@ class Memory:
         return inner
 
     def function(self, given: int | protocol.ObjectRow) -> Any:
-        """The function that input 0 of a call is; the same object as long as it is remembered."""
+        """Returns the function of input 0; the same object while it is cached."""
         spaces = self.spaces
         if isinstance(given, int):
             remembered = self.objects[given]
@@ -102,27 +102,27 @@ class Memory:
         return self._function(protocol.ObjectRow._make(given))[0]
 
     def _function(self, row: protocol.ObjectRow) -> tuple[Any, Space]:
-        """A function, whose space is the current one then."""
+        """Unpickles a function and makes its space the current one."""
         data = self.bytes_of(row)
         space = self.spaces.space_of(data)
         self.spaces.enter(space)
         return pickle.loads(data), space
 
     def row(self, given: int | protocol.ObjectRow) -> protocol.ObjectRow:
-        """All that is known of an input, which has come as a list."""
+        """Returns the full row of an input, which has come as a list."""
         if isinstance(given, int):
             return self.objects[given].row
         return protocol.ObjectRow._make(given)
 
     def path(self, file: int) -> str:
-        """Where the governor stores a file or folder."""
+        """The path of a file or folder in the governor's store."""
         return f"{self._data_folder}/{file}"
 
     def bytes_of(self, row: protocol.ObjectRow) -> bytes | mmap.mmap:
-        """The bytes of a blob, without a copy when it is stored."""
+        """The bytes of a blob; a stored blob is mapped, not copied."""
         if isinstance(row.content, bytes):
             return row.content
-        assert row.content is not None  # what calls have made was put in before the call began
+        assert row.content is not None  # outputs of earlier calls were filled in before
         with open(self.path(row.content), "rb") as file:  # noqa: PTH123 # pathlib starts slowly
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 

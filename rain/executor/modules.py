@@ -1,8 +1,8 @@
-"""Modules of the user's own folders, apart for each program whose functions an executor runs.
+"""Keeps the modules of different user programs apart in one executor.
 
-Two programs may have different modules of the same name, and a program that is started again may
-have changed one. So each has a space: the folders that it imports from, and the modules that came
-from there. While a function runs, the modules of its space are those of the process.
+Two programs may have different modules of the same name, and a restarted program may have changed
+one. So each has a space: the folders that it imports from, and the modules imported from there.
+While a function runs, the modules of its space are in `sys.modules`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Space:
-    """The modules of one program, put aside while functions of another one run."""
+    """The modules of one program, which are put aside while functions of another one run."""
 
     def __init__(self, folders: tuple[str, ...]) -> None:
         self.folders = folders
@@ -29,17 +29,17 @@ class Space:
 
 
 class Spaces:
-    """Which space is the current one. The first is empty: what the process has by itself."""
+    """All spaces, one of which is current. The first is empty: only the process's own modules."""
 
     def __init__(self) -> None:
         self.current = self.first = Space(())
         self._path = sys.path[:]
         self._known: WeakValueDictionary[Imports, Space] = WeakValueDictionary()
-        self._others: dict[str, ModuleType] = {}  # modules that are known to be in no space
+        self._others: dict[str, ModuleType] = {}  # modules that belong to no space
 
     def space_of(self, data: bytes | mmap) -> Space:
-        """The space of a function, by its pickle."""
-        from rain.common.imports import imports_of  # noqa: PLC0415 # an executor starts often
+        """Returns the space of a pickled function."""
+        from rain.common.imports import imports_of  # noqa: PLC0415 # executors start often
 
         imports = imports_of(data)
         if imports is None:
@@ -51,7 +51,7 @@ class Spaces:
         return space
 
     def enter(self, space: Space) -> None:
-        """Makes it the current one."""
+        """Makes a space the current one."""
         left = self.current
         if space is left:
             return
@@ -60,7 +60,7 @@ class Spaces:
         sys.path[:] = [*space.folders, *self._path]
         sys.modules.update(space.modules)
         if not space.modules:
-            importlib.invalidate_caches()  # files may have come since somebody looked
+            importlib.invalidate_caches()  # files may have been added since the last import
 
     def _put_aside(self, left: Space) -> None:
         others = self._others
@@ -76,7 +76,7 @@ class Spaces:
 
 
 def _folder_of(module: ModuleType) -> str | None:
-    """The entry of the path that a module, or the package around it, was found in."""
+    """The sys.path entry where a module, or its top-level package, was found."""
     place = _place_of(module)
     if place is None:
         return None
@@ -88,13 +88,13 @@ def _place_of(module: ModuleType) -> str | None:
     file = getattr(module, "__file__", None)
     if isinstance(file, str):
         return file
-    # A package without a file of its own has only folders.
+    # A namespace package has only folders.
     folders = getattr(module, "__path__", None)
     return next((str(folder) for folder in folders or ()), None)
 
 
 def explained(error: BaseException, space: Space) -> str:
-    """A line that says what to do about a module that is missing here; empty for other errors."""
+    """Advice about a module that is missing here; empty for other errors."""
     if not isinstance(error, ModuleNotFoundError) or not error.name or not space.folders:
         return ""
     module, host = error.name.partition(".")[0], os.uname().nodename
@@ -102,8 +102,8 @@ def explained(error: BaseException, space: Space) -> str:
     if missing:
         return (
             f"The client's folder {missing[0]} is not on the machine {host!r}: install the"
-            f" module {module!r} there, put it into a folder that all machines see under the same"
-            " path, or send it with the functions by"
+            f" module {module!r} there, put it into a folder with the same path on all machines,"
+            " or send it with the functions by"
             f" cloudpickle.register_pickle_by_value({module})"
         )
     return (

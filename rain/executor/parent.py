@@ -1,7 +1,7 @@
-"""An executor dies with its governor, however that one dies.
+"""Ends an executor when its governor ends for any reason.
 
-On Linux the kernel is asked to kill this process when its parent ends. A governor that ended before
-that request is found by its process id. Elsewhere the end of the socket has to do.
+On Linux the kernel is asked to kill this process when its parent ends. A check of the parent's pid
+detects a governor that ended before that. On other systems only the end of the socket is used.
 """
 
 import os
@@ -12,9 +12,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """Arranges it; `parent` is the process that started this one."""
+    """Requests the parent-death signal; `parent` is the pid of the governor."""
     if sys.platform == "linux":
-        import ctypes  # noqa: PLC0415 # two milliseconds that other systems need not spend
+        import ctypes  # noqa: PLC0415 # takes two milliseconds, which other systems save
 
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0):

@@ -1,8 +1,8 @@
-"""What a task prints: whatever comes to descriptors 1 and 2 while its call runs.
+"""Captures the printed output of a task: everything written to descriptors 1 and 2 during its call.
 
-Both are files, so what Python, libraries in C and child processes print is there alike. A task that
-prints nothing costs two questions for the length of a file. What was taken is cut off, so that a
-file has only what the running task has printed. If that ends its process, the governor reads it.
+Both are files, so they get the output of Python, C libraries and child processes. A task that
+prints nothing costs two fstat calls. The files are truncated when they are read, so that they
+contain only the output of the running task. If the process dies, the governor reads it.
 """
 
 import os
@@ -14,11 +14,11 @@ from rain.common.printed import as_logs, excerpt, last_words
 STDOUT, STDERR = 1, 2
 
 Said = tuple[str, str]
-"""What came to stdout, and to stderr."""
+"""The texts of stdout and of stderr."""
 
 
 def take_printed() -> Said | None:
-    """What was printed since the last time; None for nothing."""
+    """Takes the output since the last call; None if there is none."""
     if "ctypes" in sys.modules:
         _flush_what_c_holds_back()
     out_end = os.lseek(STDOUT, 0, os.SEEK_END)
@@ -42,18 +42,18 @@ def with_printed(result: Any, words: list[Any] | None, said: Said) -> tuple[Any,
 
 
 def _flush_what_c_holds_back() -> None:
-    """What is printed in C waits in a buffer. Libraries that do so come with ctypes, by numpy."""
-    import ctypes  # noqa: PLC0415 # it is here already
+    """Flushes the buffer of C's stdio. C libraries that print are used with ctypes or numpy."""
+    import ctypes  # noqa: PLC0415 # already imported
 
     ctypes.pythonapi.fflush(None)
 
 
 def _warn_again() -> None:
-    """Python shows a warning once in a process; each task shall show its own.
+    """Lets each task show its own warnings; Python shows a warning only once per process.
 
-    Any change of the filters makes it forget what it has shown. This one changes nothing: what no
-    other filter matches is shown by default.
+    Any change of the filters clears the record of shown warnings. The filter added here has no
+    other effect: it equals the default for unmatched warnings.
     """
-    import warnings  # noqa: PLC0415 # it is used already, or something else was printed
+    import warnings  # noqa: PLC0415 # usually imported already
 
     warnings.simplefilter("default", append=True)

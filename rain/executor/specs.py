@@ -1,4 +1,4 @@
-"""Specs, infos and data instances, made from the rows that the governor sent."""
+"""Makes specs, infos and data instances from the rows of the governor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rain.executor.memory import Memory
 
 
 def task_spec(memory: Memory, call: protocol.Call) -> TaskSpec:
-    """What the user asked for."""
+    """Makes the spec of a task."""
     kind = memory.task_kinds[call.kind]
     labels = kind.input_labels or [""] * len(call.inputs)
     inputs = [
@@ -37,7 +37,7 @@ def task_spec(memory: Memory, call: protocol.Call) -> TaskSpec:
 
 
 def _config(packed: bytes) -> dict[str, Any]:
-    """The config with the names and forms that Rain 0.4 shows."""
+    """Converts the config to the names and forms of Rain 0.4."""
     config: dict[str, Any] = msgpack.unpackb(packed)
     return {
         "args": [base64.b64encode(arg).decode() for arg in config["args"]],
@@ -53,9 +53,9 @@ def input_instance(
     content_type: str | None,
     staged: str | None = None,
 ) -> DataInstance:
-    """An input as tasks read it; a content type that the reader expects must fit what it is.
+    """Makes the data instance of an input; an expected content type must match the real one.
 
-    What is not stored, but still in the stage folder, is at the path `staged`.
+    Data that is still in the stage folder is at the path `staged`.
     """
     kind = memory.object_kinds[row.kind]
     found = row.content_type or None
@@ -68,7 +68,7 @@ def input_instance(
     content = row.content
     path = staged
     if path is None and not isinstance(content, bytes):
-        assert content is not None  # what calls have made was put in before the call began
+        assert content is not None  # outputs of earlier calls were filled in before
         path = memory.path(content)
     return DataInstance(
         data=content if isinstance(content, bytes) else None,

@@ -1,4 +1,4 @@
-"""Files and directories that a task has made and wants to return."""
+"""Staging: files and directories that a task has made and wants to return."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _numbers = itertools.count(1)
 
 
 def new_path(stage_folder: str) -> str:
-    """A path where no task has put anything yet."""
+    """Returns an unused path in the stage folder."""
     return f"{stage_folder}/{next(_numbers)}"
 
 
 def stage_parts(stage_folder: str, parts: Sequence[bytes | memoryview]) -> str:
-    """A file with these bytes, each of which is written once, from where it is."""
+    """Writes these parts to a file without joining them in memory first."""
     path = new_path(stage_folder)
     try:
         with open(path, "wb") as file:  # noqa: PTH123 # pathlib starts slowly
@@ -34,7 +34,7 @@ def stage_parts(stage_folder: str, parts: Sequence[bytes | memoryview]) -> str:
 
 
 def stage(stage_folder: str, path: str, content_type: str | None, is_folder: bool) -> DataInstance:
-    """Moves what the path names (relative to the task's folder) where no later task finds it."""
+    """Moves a path (relative to the task's folder) to the stage folder."""
     from pathlib import Path, PurePath  # noqa: PLC0415 # see the package
 
     from rain.common.content_type import check_content_type  # noqa: PLC0415
@@ -55,7 +55,7 @@ def stage(stage_folder: str, path: str, content_type: str | None, is_folder: boo
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        import shutil  # noqa: PLC0415 # few tasks stage what lies on another filesystem
+        import shutil  # noqa: PLC0415 # few tasks stage from another filesystem
 
         shutil.move(source, target)
     data_type = DataType.DIRECTORY if is_folder else DataType.BLOB
@@ -63,7 +63,7 @@ def stage(stage_folder: str, path: str, content_type: str | None, is_folder: boo
 
 
 def throw_away(staged: Iterable[DataInstance], taken: AbstractSet[str]) -> None:
-    """Removes what was staged and is not returned."""
+    """Removes staged data that was not returned."""
     for instance in staged:
         if str(instance.path) not in taken:
             instance.remove()

@@ -1,21 +1,21 @@
-"""The folder that a task works in, empty for each.
+"""The working folder of a task, which is empty for each task.
 
-To list a folder takes five system calls and as long as all else that an executor does for a small
-task. So the system is asked for one number instead: when the folder was last changed. Clocks of
-file systems advance in steps, of milliseconds or of two seconds, and within one step two changes
-look like one: only what is still empty a step after its last change need not be looked into. That
-the clock has advanced is seen by what is changed then, the folder around it.
+Listing a folder takes five system calls and as long as everything else that an executor does for a
+small task. So only the time of the last change of the folder is read. File system clocks advance in
+steps of milliseconds or even two seconds, and two changes within one step have the same time. So
+the folder need not be listed only if it was empty one step after its last change. To see that the
+clock has advanced, the parent folder is changed.
 """
 
 import os
 import time
 
 STEP = 0.05
-"""Seconds between two looks at the clock of the file system; few have a coarser one."""
+"""Seconds between two reads of the file system clock; few clocks are coarser."""
 
 
 class TaskFolder:
-    """Made once, and made again when a task has removed it."""
+    """The folder; it is created again if a task has removed it."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -23,14 +23,14 @@ class TaskFolder:
         self._make()
 
     def _make(self) -> None:
-        os.mkdir(self.path)  # noqa: PTH102 # a string is wanted
+        os.mkdir(self.path)  # noqa: PTH102 # a string is needed
         self._descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        self._empty = -1  # when it was changed last, as seen when it was last found empty
-        self._seen = 0.0  # when that was seen first
-        self._settled = -1  # the same, if it was found empty a step later, too
+        self._empty = -1  # time of its last change when it was last found empty
+        self._seen = 0.0  # when that time was first seen
+        self._settled = -1  # the same time, if it was also found empty a step later
 
     def enter(self) -> None:
-        """Makes it the current folder."""
+        """Makes it the working directory."""
         os.fchdir(self._descriptor)
 
     def clean(self) -> None:
@@ -40,7 +40,7 @@ class TaskFolder:
         if changed == self._settled and status.st_nlink:
             return
         try:
-            names = os.listdir(self.path)  # noqa: PTH208 # a list of names is wanted
+            names = os.listdir(self.path)  # noqa: PTH208 # a list of names is needed
         except FileNotFoundError:
             os.close(self._descriptor)
             self._make()
@@ -56,12 +56,12 @@ class TaskFolder:
                 self._seen = time.perf_counter()
 
     def _clock(self) -> int:
-        """What time it is for the file system."""
+        """The current time of the file system clock."""
         os.utime(self._around)
         return os.stat(self._around).st_ctime_ns  # noqa: PTH116 # as above
 
     def close(self) -> None:
-        """Lets go of it; for those that outlive it."""
+        """Closes it; for processes that outlive it."""
         os.close(self._descriptor)
 
 

@@ -1,8 +1,8 @@
-"""A unit of calls, each of which reads what the one before it has made (see rain/base/units.py).
+"""A unit: a chain of calls, each of which reads the previous one's output (rain/base/units.py).
 
-Every call is run as any other is, with a context of its own. What it makes for the next one stays
-in this process: no file, and no copy. A value that would have been pickled is handed over as it is,
-and is let go when the next call is done.
+Every call runs like a single call, with its own context. Its output for the next call stays in this
+process, without a file or a copy. A value that would have been pickled is passed on directly, and
+is released after the next call.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
     from rain.executor.memory import Memory
 
 _PICKLES = frozenset({"pickle", "cloudpickle"})
-"""What gives an equal value back; with other encodings tuples come back as lists, and so on."""
+"""Encodings that preserve the value; others turn tuples into lists, and so on."""
 
 
 class Mark:
-    """Where this process says which call of a unit it runs: the governor looks when it is dead."""
+    """A file with the running call of a unit, which the governor reads if this process dies."""
 
     def __init__(self, path: str) -> None:
         self._place: mmap | None = None
         with suppress(OSError), open(path, "x+b") as file:  # noqa: PTH123 # pathlib starts slowly
-            file.write(bytes(protocol.PLACE))  # a map of what the disk has no room for would kill
+            file.write(bytes(protocol.PLACE))  # writing to a map beyond a full disk would kill us
             file.flush()
             self._place = mmap(file.fileno(), protocol.PLACE)
 
     def note(self, place: int) -> None:
-        """The call at this place runs, or none with 0."""
+        """Notes that the call at this place runs, or none for 0."""
         if self._place is not None:
             self._place[:] = place.to_bytes(protocol.PLACE, "little")
 
 
 class Unit:
-    """The calls of one unit in their turn, and all that they say."""
+    """Runs the calls of one unit in order and collects their answers."""
 
     def __init__(self, memory: Memory, stage_folder: str, call: protocol.Call, mark: Mark) -> None:
         config: dict[str, Any] = msgpack.unpackb(call.config)
@@ -61,7 +61,7 @@ class Unit:
         self._mark = mark
         self._configs: list[bytes] = config["configs"]
         self._calls = calls
-        # The kinds inside are told by their places; those of inputs have large numbers.
+        # Kinds in the unit are numbered by index; those of inputs have large numbers.
         kinds = {
             place: protocol.ObjectKindRow(place, *row)
             for place, row in enumerate(config["objects"])
@@ -70,7 +70,7 @@ class Unit:
             kind = memory.row(given).kind
             kinds[kind] = memory.object_kinds[kind]
         self.memory = memory.inside(kinds, _task_kinds(config["kinds"]))
-        self._place = 0  # of the call that runs or was run last, from 1
+        self._place = 0  # of the running or last call, from 1
         self._before: Handover | None = None
         self._made: Handover | None = None
         self._lines: list[str] = []
@@ -81,7 +81,7 @@ class Unit:
     # The calls.
 
     def calls(self) -> Iterator[tuple[Context, protocol.Call]]:
-        """One after the other, until one has failed."""
+        """Yields the calls one after the other, until one has failed."""
         for inner in self._calls:
             self._place += 1
             self._mark.note(self._place)
@@ -96,18 +96,18 @@ class Unit:
         if place != BEFORE:
             return self._given[place]
         if self._before is None:
-            raise LookupError("the first call reads what the one before has made")
+            raise LookupError("the first call reads the output of a previous call")
         return self._before.row
 
     @property
     def hands_over(self) -> bool:
-        """Whether what the running call makes is for another one of this unit."""
+        """Whether the output of the running call is for another call of this unit."""
         return self._place < len(self._calls)
 
     def hand_over(
         self, context: Context, result: Any, encode: str | None, kind: protocol.ObjectKindRow
     ) -> None:
-        """The running call has returned what the next one reads."""
+        """Passes the result of the running call on to the next call."""
         object_id = self._calls[self._place - 1].outputs[0]
         row = protocol.ObjectRow(object_id, kind.id, "", "", 0, None)
         if _stays_value(result, encode, kind):
@@ -122,7 +122,7 @@ class Unit:
             throw_away(context.staged, taken)
 
     def _told(self, row: protocol.ObjectRow, told: Any) -> Handover:
-        """An output as answers tell it."""
+        """Makes a handover from an output in the form of answers."""
         if isinstance(told, bytes):
             return Handover(row._replace(size=len(told), content=told))
         what, content, content_type, user = told
@@ -140,7 +140,7 @@ class Unit:
         return Handover(row, origin=self._origin(content))
 
     def _row(self, object_id: int) -> protocol.ObjectRow:
-        """What is known of an input of the running call that it has passed on."""
+        """The row of an input that the running call has passed on."""
         before = self._before
         if before is not None and before.row.id == object_id:
             return before.row
@@ -148,13 +148,13 @@ class Unit:
         return next(row for row in rows if row.id == object_id)
 
     def _origin(self, object_id: int) -> int:
-        """Which input of the unit an object is that was passed on."""
+        """The input of the unit that an object is, if it was passed on."""
         before = self._before
         if before is not None and before.row.id == object_id and before.origin is not None:
             return before.origin
         return object_id
 
-    # What they say.
+    # Answers.
 
     def called(self, result: Any, words: list[Any] | None) -> None:
         """The running call is done, with its outputs or an error text."""
@@ -190,16 +190,16 @@ class Unit:
         return result, words if self._lines or self._notes else None
 
     def _name_origins(self, outputs: list[Any]) -> None:
-        """An output that is what the call before has passed on is an input of the unit."""
+        """Names the unit's input for an output that the previous call has passed on."""
         for told in outputs:
             if not isinstance(told, bytes) and told[0] == protocol.INPUT:
                 told[1] = self._origin(told[1])
 
 
 class Handover:
-    """What one call has made for the next one.
+    """The output of one call for the next one.
 
-    A value that was to be pickled, or what answers tell of an output: its bytes, a path in the
+    It is a value that was to be pickled, or an output in the form of answers: bytes, a path in the
     stage folder, or an input of the unit that was passed on.
     """
 
@@ -221,7 +221,7 @@ class Handover:
         self.origin = origin
 
     def instance(self, memory: Memory, label: str, content_type: str | None) -> DataInstance:
-        """The data as a reader gets it that does not want the value."""
+        """The data instance for a reader that does not take the value."""
         from rain.executor.specs import input_instance  # noqa: PLC0415 # as in contexts
 
         row = self.row
@@ -234,7 +234,7 @@ class Handover:
 
 
 class InnerContext(Context):
-    """The context of a call inside of a unit."""
+    """The context of a call of a unit."""
 
     __slots__ = ("_before",)
 
@@ -262,7 +262,7 @@ class InnerContext(Context):
         return super().load_input(index, label, content_type)
 
     def is_input(self, object_id: ID) -> bool:
-        """Whether the governor knows the object as an input of the unit."""
+        """Whether the object is an input of the unit."""
         before = self._before
         if before is not None and before.origin is None and unpack(before.row.id) == object_id:
             return False
@@ -270,7 +270,7 @@ class InnerContext(Context):
 
 
 def _stays_value(result: object, encode: str | None, kind: protocol.ObjectKindRow) -> bool:
-    """Whether the value itself is handed over, since to pickle it would only make an equal one."""
+    """Whether the value itself is passed on, because pickling would only create an equal one."""
     return (
         encode in _PICKLES
         and kind.content_type == encode
@@ -280,14 +280,14 @@ def _stays_value(result: object, encode: str | None, kind: protocol.ObjectKindRo
 
 
 def _files(result: Any) -> set[str]:
-    """The files of an answer."""
+    """The files in an answer."""
     if isinstance(result, str):
         return set()
     return {told[1] for told in result if not isinstance(told, bytes) and told[0] == protocol.FILE}
 
 
 def _size(staged: str) -> int:
-    """The size as a governor would tell it: of a directory that of its archive."""
+    """The size that a governor would report; for a directory, that of its archive."""
     if not os.path.isdir(staged):  # noqa: PTH112 # pathlib starts slowly
         return os.stat(staged).st_size  # noqa: PTH116 # as above
     from pathlib import Path  # noqa: PLC0415 # few calls make directories
@@ -298,8 +298,8 @@ def _size(staged: str) -> int:
 
 
 def _remove(staged: str, files: set[str]) -> None:
-    """Removes what one call has left for the next, unless it is a file of the answer."""
-    from rain.common.data_instance import DataInstance  # noqa: PLC0415 # it is loaded by now
+    """Removes the file that one call has left for the next, unless it is in the answer."""
+    from rain.common.data_instance import DataInstance  # noqa: PLC0415 # already imported
 
     throw_away([DataInstance(path=staged)], files)
 

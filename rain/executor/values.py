@@ -1,7 +1,7 @@
-"""What a task returns, as outputs of its answer.
+"""Converts the result of a task to the outputs of its answer.
 
-No output: None or (). One: the value. More: a dictionary by label, or a sequence. Each value is a
-data instance, is encoded as the output says, or is bytes or text.
+No output: None or (). One: the value. Several: a dictionary by label, or a sequence. Each value is
+a data instance, a value with an encoding for the output, or bytes or text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PICKLE = "pickle"
 
 
 def is_instance(value: object) -> TypeGuard[DataInstance]:
-    """Whether the value is a data instance. Nothing is, before that module was loaded."""
+    """Whether the value is a data instance; always False before that module is imported."""
     module = sys.modules.get(_DATA_INSTANCE)
     return module is not None and isinstance(value, module.DataInstance)
 
@@ -41,7 +41,7 @@ def is_instance(value: object) -> TypeGuard[DataInstance]:
 def blob(
     value: Any, content_type: str | None, encode: str | None, stage_folder: str
 ) -> DataInstance:
-    """Data that a task makes: in memory, or in a file where that saves a copy."""
+    """Makes a data instance: in memory, or in a file if that saves a copy."""
     from rain.common.data_instance import DataInstance  # noqa: PLC0415 # few tasks need it
 
     if encode is not None:
@@ -56,11 +56,11 @@ def blob(
     if isinstance(value, str):
         text_type = content_type or "text"
         return DataInstance(data=encode_value(value, text_type), content_type=text_type)
-    raise RainException(f"blob: bytes or str are expected, not {type(value)!r}; or use encode")
+    raise RainException(f"blob: expected bytes or str, not {type(value)!r}; or use encode")
 
 
 def split(result: Any, kinds: Sequence[protocol.ObjectKindRow]) -> Sequence[Any]:
-    """The values of the outputs, in their order."""
+    """Splits a result into the values of the outputs, in order."""
     if len(kinds) == 1:
         return (result,)
     what = type(result)
@@ -88,7 +88,7 @@ def _is_mapping(result: object) -> TypeGuard[Mapping[Any, Any]]:
 
 
 def _is_sequence(result: object) -> TypeGuard[Sequence[Any]]:
-    """Whether its items can be the outputs; a text is one value."""
+    """Whether its items can be outputs; a text is one value."""
     return isinstance(result, Sequence) and not isinstance(result, str | bytes)
 
 
@@ -108,9 +108,9 @@ def is_one_pickle(kinds: Sequence[protocol.ObjectKindRow]) -> bool:
 
 
 def small_pickle(result: object, encoding: str | None) -> bytes | None:
-    """The commonest answer by the shortest way: one small plain value where a pickle is declared.
+    """The fast path for the most common answer: one small plain value that is pickled.
 
-    None for all others, which `split` and `Outputs` take.
+    Returns None for all others, which `split` and `Outputs` handle.
     """
     if type(result) not in WITHOUT_BUFFERS or encoding != _PICKLE:
         return None
@@ -119,7 +119,7 @@ def small_pickle(result: object, encoding: str | None) -> bytes | None:
 
 
 class Outputs:
-    """Makes the outputs of one answer; files that two of them name are copied."""
+    """Makes the outputs of one answer; a file in two outputs is copied."""
 
     def __init__(
         self,
@@ -129,11 +129,11 @@ class Outputs:
     ) -> None:
         self._is_input = is_input
         self._stage_folder = stage_folder
-        self._inline = inline  # what is larger is told as a file
+        self._inline = inline  # larger outputs become files
         self.taken: set[str] = set()  # the files of this answer
 
     def output(self, value: Any, encode: str | None, kind: protocol.ObjectKindRow) -> Any:
-        """One output as the answer tells it."""
+        """Makes one output in the form of answers."""
         if is_instance(value):
             return self._instance(value, kind)
         content_type = ""
@@ -165,7 +165,7 @@ class Outputs:
         return self._told([value.get_bytes()], content_type, user, kind)
 
     def _own(self, value: DataInstance) -> str:
-        """A path in the stage folder that no other output has."""
+        """Returns a path in the stage folder that no other output uses."""
         path = str(value.path)
         if path in self.taken:
             path = new_path(self._stage_folder)
@@ -180,7 +180,7 @@ class Outputs:
         user: str,
         kind: protocol.ObjectKindRow,
     ) -> Any:
-        """Bytes, by themselves where they are few and nothing else is to be said."""
+        """The output of bytes; only the bytes if they are few and there is nothing to add."""
         content_type = _found(content_type, kind)
         if sum(map(len, parts)) > self._inline and kind.data_type == _BLOB:
             path = stage_parts(self._stage_folder, parts)
@@ -191,7 +191,7 @@ class Outputs:
 
 
 def _found(content_type: str, kind: protocol.ObjectKindRow) -> str:
-    """What is to be said about the content type: "" when it is what everybody expects."""
+    """The content type to report: "" if it is the declared one."""
     declared = kind.content_type
     if content_type in {"", declared}:
         return ""

@@ -1,4 +1,4 @@
-"""What `rain lab` was asked for, and how it answers: runs, tables, files."""
+"""Carries out a command line of `rain lab`: runs, tables, files."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from rain.server.plugins import make_scheduler
 CLUSTER = "8x4"
 BANDWIDTH = 128.0  # MiB per second
 DRAWN = 12
-"""So many runs fit into one drawing."""
+"""The most runs in one drawing."""
 
 
 @frozen
 class Question:
-    """The command line. What is None, or empty, was not said."""
+    """The command line. A value that is None or empty was not given."""
 
     graphs: tuple[str, ...]
     schedulers: tuple[str, ...]
@@ -54,7 +54,7 @@ class Question:
 
 
 def answer(question: Question, console: Console) -> None:
-    """Does what was asked for."""
+    """Carries out the command line."""
     if question.listed:
         for name in FAMILIES:
             console.print(describe(name), highlight=False, markup=False)
@@ -67,7 +67,7 @@ def answer(question: Question, console: Console) -> None:
         export(question, graphs, question.export)
         return
     for name in question.schedulers:
-        make_scheduler(name)  # a missing one is told before anything runs
+        make_scheduler(name)  # report a missing one before anything runs
     asked = entries(question, graphs)
     if question.gantt is not None and len(asked) > DRAWN:
         raise LabError(f"--gantt draws {DRAWN} runs at most, and these are {len(asked)}")
@@ -84,13 +84,13 @@ def answer(question: Question, console: Console) -> None:
 
 
 def _told(failures: list[Failure], failed: Iterable[str]) -> str:
-    """Which schedulers are not in the tables, and the first reason of each."""
+    """Says which schedulers are not in the tables, with the first reason for each."""
     reasons = {failure.entry.scheduler: failure.why for failure in reversed(failures)}
     return "; ".join(reasons[name] for name in failed)
 
 
 def write_results(question: Question, results: list[Result], console: Console) -> None:
-    """The tables, and the files that were asked for."""
+    """Prints the tables and writes the requested files."""
     print_results(results, console)
     if question.json is not None:
         write_json(question.json, report(results))
@@ -112,9 +112,9 @@ def _chart(result: Result) -> Chart:
 
 
 def what_if(question: Question, path: Path, console: Console) -> None:
-    """A recorded run under what was asked for."""
+    """Simulates a recorded run with the requested schedulers and clusters."""
     if question.graphs:
-        raise LabError("--recording brings its own graph: name no other one")
+        raise LabError("--recording has its own graph: name no other graph")
     for name in question.schedulers:
         make_scheduler(name)
     run, scheduler = open_run(path)
@@ -144,7 +144,7 @@ def what_if(question: Question, path: Path, console: Console) -> None:
 
 
 def graphs_of(question: Question) -> list[str]:
-    """The graphs that were named, sets taken apart."""
+    """The requested graphs, with sets expanded."""
     graphs = [found for name in question.graphs for found in SETS.get(name, (name,))]
     if not graphs:
         raise LabError("name a graph or a file; --list shows the graphs that the lab can make")
@@ -152,7 +152,7 @@ def graphs_of(question: Question) -> list[str]:
 
 
 def entries(question: Question, graphs: list[str]) -> list[Entry]:
-    """Everything that is to run, one instance after the other."""
+    """All entries to run, one instance after the other."""
     instances = [
         Instance(graph, seed, cluster, Estimates(estimates))
         for graph in graphs
@@ -167,7 +167,7 @@ def entries(question: Question, graphs: list[str]) -> list[Entry]:
 
 
 def clusters_of(question: Question, graph: str) -> list[Cluster]:
-    """The clusters of the command line, or the one of the graph's file."""
+    """The clusters of the command line, or the cluster of the graph file."""
     own = read_file(graph).cluster if is_file(graph) else None
     speeds = question.bandwidths
     if own is None or question.clusters:
@@ -190,7 +190,7 @@ def clusters_of(question: Question, graph: str) -> list[Cluster]:
 
 
 def export(question: Question, graphs: list[str], path: Path) -> None:
-    """Writes one graph as a file, with its cluster when one was named."""
+    """Writes one graph to a file, with its cluster if one was given."""
     clusters = clusters_of(question, graphs[0])
     if len(graphs) != 1 or len(question.seeds) != 1 or len(clusters) != 1:
         raise LabError("--export writes one graph, of one seed and with one cluster")

@@ -1,4 +1,4 @@
-"""What no scheduler can beat: the longest chain of tasks, and the work shared by all cpus.
+"""Lower bounds of the makespan: the longest chain of tasks, and the work divided by all cpus.
 
 Both ignore the network, so they hold for any bandwidth.
 """
@@ -12,14 +12,14 @@ from rain.lab.workload import Cluster, LabError, Workload
 
 @frozen
 class Bounds:
-    """Seconds."""
+    """Lower bounds in seconds."""
 
     critical_path: float
     work: float  # of all tasks by their cpus, divided by all cpus
 
     @property
     def best(self) -> float:
-        """The greater one: no run can be shorter."""
+        """The greater bound: no run can be shorter."""
         return max(self.critical_path, self.work)
 
 
@@ -30,7 +30,7 @@ def bounds(workload: Workload, cluster: Cluster) -> Bounds:
 
 
 def critical_path(workload: Workload) -> float:
-    """The longest chain: even with cpus without end, each of its tasks waits for the one before."""
+    """The longest chain: even with unlimited cpus, each task waits for the one before."""
     ends: list[float] = [0.0] * len(workload.tasks)
     for number in inputs_first(workload):
         task = workload.tasks[number]
@@ -44,14 +44,14 @@ def critical_path(workload: Workload) -> float:
 
 
 def inputs_first(workload: Workload) -> list[int]:
-    """The tasks so that each comes after the producers of its inputs; refuses cycles."""
+    """Sorts the tasks topologically; refuses cycles."""
     readers = workload.readers()
     missing: list[int] = []
     for task in workload.tasks:
         inputs = dict.fromkeys(task.inputs)
         missing.append(sum(workload.objects[i].producer is not None for i in inputs))
     order = [number for number, count in enumerate(missing) if not count]
-    for number in order:  # grows while it is walked
+    for number in order:  # grows during the loop
         for made in workload.tasks[number].outputs:
             for reader in readers[made]:
                 missing[reader] -= 1

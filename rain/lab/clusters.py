@@ -1,6 +1,6 @@
-"""Clusters as they are written on the command line: `8x4` is 8 governors with 4 cpus each.
+"""Parses clusters of the command line: `8x4` means 8 governors with 4 cpus each.
 
-`8x4+2x16` has governors of two sorts, and `4x8:gpus=2:memory=4GiB` gives each more than cpus.
+`8x4+2x16` has two kinds of governors, and `4x8:gpus=2:memory=4GiB` gives each more resources.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a scheduler is told beforehand of durations and sizes.
+"""The estimates of durations and sizes that a scheduler gets before a run.
 
-* exact: the truth, as if somebody had measured this very graph before;
-* user: what the graph says that its user expects;
-* learned: the means of all tasks of the same name, as a server knows them that has run such tasks;
+* exact: the true values, as if this graph had been measured before;
+* user: the expectations of the user, as given in the graph;
+* learned: the means over all tasks of the same name, as a server knows them after such tasks;
 * mean: the mean of all tasks and of all objects;
 * none: nothing.
 """
@@ -18,7 +18,7 @@ from rain.lab.workload import Workload
 
 
 class Estimates(StrEnum):
-    """How much a scheduler knows."""
+    """The kind of estimates."""
 
     EXACT = "exact"
     USER = "user"
@@ -29,14 +29,14 @@ class Estimates(StrEnum):
 
 @frozen
 class Expected:
-    """One entry per task and per object; 0 says nothing."""
+    """One entry per task and per object; 0 means unknown."""
 
     durations: list[float]
     sizes: list[int]
 
 
 def expect(workload: Workload, how: Estimates) -> Expected:
-    """What there is to tell of a graph."""
+    """The estimates for a graph."""
     tasks, objects = workload.tasks, workload.objects
     match how:
         case Estimates.EXACT:
@@ -64,7 +64,7 @@ def _learned(workload: Workload) -> Expected:
             by_output.setdefault((task.name, position), []).append(objects[made].size)
     seconds = {name: _mean(durations) for name, durations in by_name.items()}
     bytes_of = {output: round(_mean(sizes)) for output, sizes in by_output.items()}
-    sizes = [data_object.size for data_object in objects]  # what comes from outside is there
+    sizes = [data_object.size for data_object in objects]  # those from outside are known
     for task in tasks:
         for position, made in enumerate(task.outputs):
             sizes[made] = bytes_of[task.name, position]

@@ -11,12 +11,12 @@ from rain.lab.workload import LabError
 
 
 def is_file(graph: str) -> bool:
-    """Whether a word of the command line means a file rather than a graph by its name."""
+    """Whether an argument names a file and not a graph family."""
     return graph.endswith(".json") or "/" in graph
 
 
 def read_file(path: str) -> GraphFile:
-    """The graph in a file; complaints begin with its path."""
+    """Reads the graph of a file; errors begin with its path."""
     try:
         return read_graph(_parse(path), Path(path).stem)
     except LabError as error:
@@ -39,22 +39,22 @@ def _parse(path: str) -> object:
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A table in which a key stands twice would lose one of them silently."""
+    """Refuses duplicate keys, of which JSON would silently drop one."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise LabError(f"the key {twice!r} stands twice in one table")
+        raise LabError(f"the key {twice!r} is in one table twice")
     return found
 
 
 def write_json(path: Path, values: object) -> None:
-    """Writes values for other programs."""
+    """Writes values as JSON."""
     write_text(path, json.dumps(values, indent=1) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file whole."""
+    """Writes a whole file."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

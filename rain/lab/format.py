@@ -1,7 +1,7 @@
-"""Graph files: the lab's JSON format, read with care and written.
+"""Reads and writes graph files in the lab's JSON format.
 
-Whatever is wrong with a file is said in one line with its place, such as `tasks[3].inputs[0]`. The
-format is described in docs/guide/lab.md.
+An error in a file is reported in one line with its place, such as `tasks[3].inputs[0]`. The format
+is described in docs/guide/lab.md.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _GOVERNORS = {"count", "cpus", "resources"}
 
 @frozen
 class GraphFile:
-    """What a file holds."""
+    """The content of a graph file."""
 
     workload: Workload
-    cluster: Cluster | None  # None when the file speaks of none
+    cluster: Cluster | None  # None if the file has none
 
 
 def read_graph(values: object, name: str) -> GraphFile:
-    """The graph of a file that was parsed; `name` is for a file that has none."""
+    """Builds the graph of a parsed file; `name` is used if the file has no name."""
     place = Place("", values)
     top = place.table(_GRAPH)
     said = top.text("format")
@@ -56,14 +56,14 @@ def read_graph(values: object, name: str) -> GraphFile:
 
 @define
 class _Reading:
-    """A workload that is being read, and what its names stand for."""
+    """A workload that is being read, and its names so far."""
 
     workload: Workload
     _tasks: dict[str, int] = Factory(dict)
     _objects: dict[str, int] = Factory(dict)
 
     def outside(self, place: Place) -> None:
-        """An object that no task makes."""
+        """Reads an object that no task makes."""
         self._object(place, None)
 
     def _object(self, place: Place, producer: int | None) -> None:
@@ -80,7 +80,7 @@ class _Reading:
         )
 
     def task(self, place: Place) -> None:
-        """A task and its outputs; its inputs may come later in the file."""
+        """Reads a task and its outputs; its inputs may come later in the file."""
         entry = place.table(_TASK)
         name = entry.text("id")
         if name in self._tasks:
@@ -101,7 +101,7 @@ class _Reading:
             self._object(output, number)
 
     def inputs(self, number: int, place: Place) -> None:
-        """What a task reads."""
+        """Reads the inputs of a task."""
         for entry in place.items("inputs", optional=True):
             name = entry.as_text()
             if name not in self._objects:
@@ -109,7 +109,7 @@ class _Reading:
             self.workload.tasks[number].inputs.append(self._objects[name])
 
     def batches(self, top: Place) -> None:
-        """In how many submits the tasks come."""
+        """Reads the batches in which the tasks are submitted."""
         entries = top.items("batches", optional=True)
         if entries:
             self.workload.batches = [self._batch(entry) for entry in entries]
@@ -132,7 +132,7 @@ class _Reading:
         return Batch(entry.number("delay", 0.0) or 0.0, tuple(after))
 
     def _check_order(self, number: int, place: Place) -> None:
-        """Nobody reads what is only submitted later."""
+        """Checks that no task reads an object of a later batch."""
         tasks = self.workload.tasks
         for position, made in enumerate(tasks[number].inputs):
             producer = self.workload.objects[made].producer
@@ -176,7 +176,7 @@ def _cluster(place: Place) -> Cluster:
 
 
 def write_graph(workload: Workload, cluster: Cluster | None = None) -> dict[str, Any]:
-    """The values of a graph file."""
+    """Returns the values of a graph file."""
     objects = workload.objects
     values: dict[str, Any] = {"format": FORMAT, "name": workload.name}
     if cluster is not None:

@@ -1,4 +1,4 @@
-"""The governors of one run: their turns, the tasks that they run, and what they keep."""
+"""The governors of one run: their turns, their running tasks, and their stores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Governors:
         ledger: Ledger,
         tell: Callable[[GovernorUpdated], None],
     ) -> None:
-        """`tell` is given each update when it has come to the server."""
+        """`tell` gets each update when it arrives at the server."""
         self._setup = setup
         self._submitting = submitting
         self._timeline = timeline
@@ -63,22 +63,22 @@ class Governors:
 
     @property
     def are_stirred(self) -> bool:
-        """Whether one of them has something to do now."""
+        """Whether any governor has something to do now."""
         return bool(self._stirred)
 
     def stir(self, governor: Governor) -> None:
-        """It has something to do now."""
+        """Marks a governor that has something to do now."""
         self._stirred[governor] = None
 
     def turns(self) -> None:
-        """Everybody who has something to do does it."""
+        """Runs a turn of each marked governor."""
         if self._stirred:
             stirred, self._stirred = self._stirred, {}
             for governor in stirred:
                 self._turn(governor)
 
     def ordered(self, told: Sequence[tuple[int, Orders]]) -> None:
-        """The server's orders arrive, by the numbers of the governors."""
+        """Delivers orders of the server, by governor number."""
         now = self._timeline.now
         for number, orders in told:
             governor = self.members[number]
@@ -121,7 +121,7 @@ class Governors:
         self._timeline.at(end, self._ran, (governor, run))
 
     def _wake_later(self, governor: Governor) -> None:
-        """What lingers in a store goes by itself after a while."""
+        """Schedules the turn in which lingering objects expire."""
         lingering = governor.reactor.state.objects.lingering.times
         if lingering:
             time = next(iter(lingering.values()))
@@ -138,7 +138,7 @@ class Governors:
         governor, number = subject
         run = governor.runs.pop(number, None)
         if run is None:
-            return  # it was stopped before
+            return  # it was stopped already
         position = self._submitting.task_number(run.task)
         workload = self._setup.workload
         task = workload.tasks[position]

@@ -1,7 +1,7 @@
-"""Who is best: the instances that are run, their results, and the table of the schedulers.
+"""Compares schedulers: the instances, their results, and the table of standings.
 
 The score of a scheduler is the geometric mean, over all instances, of its makespan divided by the
-best that any of the compared schedulers has reached there with the same estimates.
+best makespan of all compared schedulers on that instance with the same estimates.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rain.lab.workload import NO_OVERHEADS, Cluster, Overheads
 
 @frozen
 class Instance:
-    """One graph on one cluster, and how much is known of it."""
+    """One graph on one cluster, with one kind of estimates."""
 
     graph: str  # the name of a family, or the path of a file
     seed: int
@@ -29,24 +29,24 @@ class Instance:
 
     @property
     def name(self) -> str:
-        """How people tell it from the others."""
+        """A readable name."""
         return f"{self.graph} {self.cluster.name}"
 
 
 @frozen
 class Entry:
-    """An instance under a scheduler."""
+    """An instance with a scheduler."""
 
     instance: Instance
     scheduler: str
     overheads: Overheads = NO_OVERHEADS
-    placed: bool = False  # whether to keep who ran what and when
-    limit: float = PATIENT.scheduler_limit  # seconds of real time that one run of it may take
+    placed: bool = False  # whether to record where and when each task ran
+    limit: float = PATIENT.scheduler_limit  # real seconds that one of its runs may take
 
 
 @define
 class Result:
-    """An entry that has run."""
+    """The result of an entry."""
 
     entry: Entry
     graph: str  # the name of the graph
@@ -57,7 +57,7 @@ class Result:
 
 @frozen
 class Failure:
-    """An entry that has not come to its end, and why."""
+    """An entry that has failed, and why."""
 
     entry: Entry
     why: str
@@ -73,7 +73,7 @@ class Standing:
     worst: float
     worst_at: str  # the instance
     to_bound: float  # geometric mean of makespan / bound
-    makespan: float  # seconds, of all instances together
+    makespan: float  # seconds, sum over all instances
     moved: int
     peak_stored: int  # the largest
     turns: int
@@ -82,7 +82,7 @@ class Standing:
 
 
 def ratios(results: Sequence[Result]) -> list[float]:
-    """For each result, how many times longer than the best of its instance it took."""
+    """The ratio of each result to the best result of its instance."""
     best: dict[Instance, float] = {}
     for result in results:
         instance, makespan = result.entry.instance, result.outcome.makespan
@@ -126,5 +126,5 @@ def _ratio(seconds: float, least: float) -> float:
 
 
 def geometric_mean(numbers: Sequence[float]) -> float:
-    """The mean for ratios: twice as long here and half as long there is the same."""
+    """The right mean for ratios: one factor of 2 and one of 1/2 cancel out."""
     return exp(sum(map(log, numbers)) / len(numbers))

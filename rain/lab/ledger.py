@@ -1,4 +1,4 @@
-"""The ledger of a run: what has moved, what is stored, who ran when, and the digest of it all."""
+"""The ledger of a run: moved and stored bytes, placements of tasks, and a digest of all events."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rain.lab.outcome import Outcome, Placement
 _ENTRY = Struct("<dqqq")
 
 ORDERED, STARTED, ENDED, PULLED, ARRIVED = range(5)
-"""What an entry of the digest is about."""
+"""The kinds of entries in the digest."""
 
 
 @define(eq=False)
 class Ledger:
-    """Counts while the lab runs."""
+    """Counts during a run."""
 
     begin: float = 0.0  # when the first submit arrived
     moved: int = 0
@@ -27,11 +27,11 @@ class Ledger:
     peak_governor: int = 0
     placements: list[Placement] = field(factory=list)
     _stored: int = 0
-    _counted: dict[int, int] = field(factory=dict)  # bytes by governor, as they are in the sum
+    _counted: dict[int, int] = field(factory=dict)  # bytes by governor that are included in the sum
     _digest: blake2b = field(factory=lambda: blake2b(digest_size=16))
 
     def note(self, now: float, what: int, where: int, which: int) -> None:
-        """One event, in its order."""
+        """Adds one event to the digest."""
         self._digest.update(_ENTRY.pack(now, what, where, which))
 
     def count_stored(self, governor: Governor) -> None:
@@ -48,11 +48,11 @@ class Ledger:
         self.transfers += 1
 
     def ran(self, task: int, governor: int, start: float, end: float) -> None:
-        """A task has come to its end."""
+        """A task has ended."""
         self.placements.append(Placement(task, governor, start - self.begin, end - self.begin))
 
     def outcome(self, now: float) -> Outcome:
-        """What there is to say at the end."""
+        """Returns the outcome at the end."""
         return Outcome(
             makespan=now - self.begin,
             moved=self.moved,

@@ -1,8 +1,8 @@
-"""A simulated governor: the real state machine, with stand-ins for executors and for the store.
+"""A simulated governor: the real state machine with fake executors and a fake store.
 
-The machine decides what runs when, what is fetched and what is told to the server, just as it does
-in production. The lab carries its effects out: a task takes its time, a fetch goes through the
-simulated network, and a file is only a number with a size.
+The state machine decides what runs when, what is fetched and what is reported to the server, as in
+production. The lab carries out its effects: a task takes virtual time, a fetch uses the simulated
+network, and a file is only a number with a size.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Governor:
     checking: bool = False
     events: list[Event] = field(init=False, factory=list)  # since its last turn
     runs: dict[int, Run] = field(init=False, factory=dict)
-    fetches: dict[int, Fetch] = field(init=False, factory=dict)  # waiting or under way
+    fetches: dict[int, Fetch] = field(init=False, factory=dict)  # waiting or in progress
     queue: list[int] = field(init=False, factory=list)  # fetches beyond the limit, oldest first
     pulling: int = field(init=False, default=0)
     files: dict[int, int] = field(init=False, factory=dict)  # sizes
     stored: int = field(init=False, default=0)  # bytes in files
-    ready_at: float = field(init=False, default=-1.0)  # when its executors work; -1 for never yet
+    ready_at: float = field(init=False, default=-1.0)  # when its executors are ready; -1 at first
     wakes_at: float = field(init=False, default=float("inf"))
     reactor: Reactor = field(init=False)
     _file_count: int = field(init=False, default=0)
@@ -57,7 +57,7 @@ class Governor:
         )
 
     def content(self, size: int) -> bytes | Stored:
-        """New data of so many bytes: small ones are bytes, others a file."""
+        """New data of `size` bytes: bytes if small, else a file."""
         if size <= INLINE_LIMIT:
             return _zeros(size)
         self._file_count += 1
@@ -66,7 +66,7 @@ class Governor:
         return Stored(self._file_count, size)
 
     def delete(self, files: list[int]) -> None:
-        """Nobody needs these files any more."""
+        """Deletes these files."""
         for file in files:
             self.stored -= self.files.pop(file)
 
@@ -83,7 +83,7 @@ _ZEROS: dict[int, bytes] = {}
 
 
 def _zeros(size: int) -> bytes:
-    """Small contents, each length made once."""
+    """Small contents, cached by length."""
     found = _ZEROS.get(size)
     if found is None:
         found = _ZEROS[size] = bytes(size)

@@ -1,15 +1,15 @@
-"""The network: every governor has an upload and a download, and transfers share them fairly.
+"""The network: every governor has an upload and a download link, which transfers share fairly.
 
-Fair means max-min: nobody can get more without somebody who has less, or as little, getting less
-still. A transfer is held up by one of its two links; that link is full, and nobody has more of it.
-So each link has a *level*: what it gives to every transfer that its other link does not hold up
-before. A transfer has the lower of its two levels.
+Fair means max-min fair: no transfer can get more without taking from one that has the same or less.
+Each transfer has a bottleneck, one of its two links; that link is full, and no other transfer gets
+more of it. So each link has a *level*: the rate of every transfer whose bottleneck it is. The rate
+of a transfer is the lower of the levels of its two links.
 
-A transfer that starts or ends changes the levels of its links, these may change those of links that
-share transfers with them, and so on: mostly this ends after a few. Should it not end soon,
-progressive filling makes the levels anew for all that hangs together: the link with the lowest
-share fixes the rates of its transfers, and what they leave is shared by the others. Changes of one
-instant are settled together.
+A transfer that starts or ends changes the levels of its links. This may change the levels of links
+that share transfers with them, and so on; usually this ends after a few steps. If it does not,
+progressive filling computes the levels of the whole connected component: the link with the lowest
+share fixes the rates of its transfers, and the others share the rest. All changes of one instant
+are settled together.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from heapq import heapify, heappop, heappush, heapreplace
 from attrs import Factory, define
 
 CLOSE = 1e-12
-"""Levels that differ by less, as a part of themselves, are the same."""
+"""Levels with a smaller relative difference count as equal."""
 
 PATIENCE = 8
-"""So often may the levels of all links that hang together change, on average, one by one."""
+"""How often, on average, each level of a component may change before progressive filling."""
 
 FULL = float("inf")
-"""The level of a link that holds nobody up."""
+"""The level of a link that is no bottleneck."""
 
 
 @define(eq=False)
 class Transfer:
-    """Bytes on their way between two governors."""
+    """A transfer between two governors."""
 
     number: int
     source: int
     target: int
-    left: float  # bytes, when its rate was last changed
+    left: float  # bytes left when its rate last changed
     rate: float = 0.0  # bytes per second
     since: float = 0.0  # when its rate was last changed
-    version: int = 0  # counts the changes; outdated entries of the heap are known by it
+    version: int = 0  # counts changes, to recognise outdated heap entries
     done: bool = False
 
 
 @define(eq=False)
 class Link:
-    """An upload or a download, and who uses it."""
+    """An upload or a download link with its transfers."""
 
     number: int
     capacity: float
@@ -55,7 +55,7 @@ class Link:
 
 
 class Network:
-    """All transfers, and when each of them will be complete."""
+    """All transfers, and when each will be complete."""
 
     def __init__(self, uploads: Iterable[float], downloads: Iterable[float]) -> None:
         self._up = [Link(2 * i, capacity) for i, capacity in enumerate(uploads)]
@@ -67,7 +67,7 @@ class Network:
         self.active = 0
 
     def start(self, source: int, target: int, size: float, now: float) -> Transfer:
-        """A new transfer; how fast it is comes out with the next `settle`."""
+        """Starts a transfer; the next `settle` sets its rate."""
         self._count += 1
         self.active += 1
         transfer = Transfer(self._count, source, target, float(size), since=now)
@@ -78,7 +78,7 @@ class Network:
         return transfer
 
     def stop(self, transfer: Transfer) -> None:
-        """Nobody wants it any more."""
+        """Stops a transfer that is no longer needed."""
         if not transfer.done:
             self._remove(transfer)
 
@@ -90,7 +90,7 @@ class Network:
             self._changed[link] = None
 
     def settle(self, now: float) -> None:
-        """Shares the links anew, after all starts and ends of this instant."""
+        """Recomputes the rates after all starts and ends of this instant."""
         if not self._changed:
             return
         concerned = self._mend()
@@ -107,13 +107,13 @@ class Network:
                 self._set_rate(transfer, rate, now)
 
     def _mend(self) -> dict[Transfer, None] | None:
-        """Corrects levels one by one until they fit each other; the transfers of those links.
+        """Corrects levels one by one until they are consistent; returns the affected transfers.
 
-        None when that takes too long.
+        Returns None if that takes too long.
         """
         up, down = self._up, self._down
         queue = deque(self._changed)
-        queued = set(queue)  # only asked, never iterated
+        queued = set(queue)  # never iterated
         seen: set[Link] = set()
         concerned: dict[Transfer, None] = {}
         steps = 0
@@ -136,7 +136,7 @@ class Network:
             link.level = level
             concerned.update(link.transfers)
             for other in others:
-                # Who gives less than this link, before and now, does not feel the difference.
+                # A link that gives less than this one, before and now, is not affected.
                 if lower < other.level and other not in queued:
                     queued.add(other)
                     queue.append(other)
@@ -162,15 +162,15 @@ class Network:
         return ended
 
     def transfers(self) -> list[Transfer]:
-        """All that are under way."""
+        """All transfers in progress."""
         return [transfer for link in self._up for transfer in link.transfers]
 
     def _connected(self) -> list[Link]:
-        """The changed links, and all that hang together with them."""
+        """The changed links and all links connected to them."""
         found = dict.fromkeys(self._changed)
         links = list(found)
         up, down = self._up, self._down
-        for link in links:  # grows while it is walked
+        for link in links:  # grows during the loop
             outgoing = not link.number & 1
             for transfer in link.transfers:
                 other = down[transfer.target] if outgoing else up[transfer.source]
@@ -201,7 +201,7 @@ def _level(capacity: float, others: list[float]) -> float:
 
 
 def _fill_levels(up: list[Link], down: list[Link], links: list[Link]) -> None:
-    """Progressive filling of links that hang together with no others."""
+    """Progressive filling of a connected component of links."""
     room: dict[int, float] = {}
     unfixed: dict[int, int] = {}
     heap: list[tuple[float, int, Link]] = []
@@ -213,8 +213,8 @@ def _fill_levels(up: list[Link], down: list[Link], links: list[Link]) -> None:
             unfixed[link.number] = count
             heap.append((link.capacity / count, link.number, link))
     heapify(heap)
-    fixed: set[Transfer] = set()  # only asked, never iterated
-    floor = 0.0  # shares only grow, but for the rounding
+    fixed: set[Transfer] = set()  # never iterated
+    floor = 0.0  # shares only grow, except for rounding
     while heap:
         noted, number, link = heap[0]
         count = unfixed[number]

@@ -1,4 +1,4 @@
-"""What came out of a run in the lab."""
+"""The outcome of a run in the lab."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from attrs import define, field, frozen
 
 @frozen
 class Placement:
-    """Where and when a task has run; seconds count from the first submit."""
+    """Where and when a task ran, in seconds since the first submit."""
 
     task: int
     governor: int
@@ -17,7 +17,7 @@ class Placement:
 
 @define
 class Outcome:
-    """One graph on one cluster under one scheduler."""
+    """The outcome of one graph on one cluster with one scheduler."""
 
     makespan: float = 0.0  # seconds from the first submit until the server knows that all is done
     moved: int = 0  # bytes that governors have fetched
@@ -26,6 +26,6 @@ class Outcome:
     peak_governor: int = 0  # bytes in the store of one governor, at most
     turns: int = 0  # of the server
     scheduler_runs: int = 0
-    scheduler_seconds: float = 0.0  # really spent in the plugin, not in virtual time
-    digest: str = ""  # of every event in its order: two runs are the same or not
+    scheduler_seconds: float = 0.0  # real time spent in the plugin, not virtual time
+    digest: str = ""  # of all events in order; tells whether two runs are equal
     placements: list[Placement] = field(factory=list)

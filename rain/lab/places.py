@@ -1,4 +1,4 @@
-"""Values of a JSON file, each with its place, so that a complaint can name it."""
+"""Values of a JSON file with their places, for error messages."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _NO_TEXT = ""
 
 @frozen
 class Place:
-    """A value and where it stands, for instance `tasks[3].duration`."""
+    """A value and its place, for instance `tasks[3].duration`."""
 
     path: str
     value: Any
 
     def wrong(self, why: str) -> LabError:
-        """The complaint about this place."""
+        """Makes an error about this place."""
         return LabError(f"{self.path}: {why}" if self.path else why)
 
     def at(self, key: str) -> Place:
-        """The entry of a table; None when it is missing."""
+        """The entry of a table; its value is None if it is missing."""
         return Place(f"{self.path}.{key}" if self.path else key, self.value.get(key))
 
     def one(self, number: int) -> Place:
@@ -40,14 +40,14 @@ class Place:
         return self.value
 
     def table(self, known: AbstractSet[str]) -> Place:
-        """This place, if it is a table with nothing but what is known."""
+        """Checks that this is a table with known keys only."""
         for key in self.mapping():
             if key not in known:
-                raise self.at(key).wrong(f"unknown; known are {', '.join(sorted(known))}")
+                raise self.at(key).wrong(f"unknown; known: {', '.join(sorted(known))}")
         return self
 
     def items(self, key: str, *, optional: bool = False) -> list[Place]:
-        """The items of the list that an entry is."""
+        """The items of an entry that is a list."""
         entry = self.at(key)
         if entry.value is None and optional:
             return []
@@ -56,7 +56,7 @@ class Place:
         return [Place(f"{entry.path}[{i}]", value) for i, value in enumerate(entry.value)]
 
     def as_text(self) -> str:
-        """The value, which must be a text that says something."""
+        """The value, which must be a non-empty text."""
         if not isinstance(self.value, str) or not self.value:
             raise self.wrong(f"this is {_kind(self.value)}, and should be a text")
         return self.value
@@ -93,7 +93,7 @@ class Place:
         return value
 
     def flag(self, key: str) -> bool:
-        """An entry that is true or false; false when it is missing."""
+        """An entry that is true or false; false if it is missing."""
         entry = self.at(key)
         if entry.value is not None and not isinstance(entry.value, bool):
             raise entry.wrong(f"this is {_kind(entry.value)}, and should be true or false")

@@ -1,4 +1,4 @@
-"""The plots of the lab: who ran what and when, and how schedulers compare."""
+"""The plots of the lab: Gantt charts and comparisons of schedulers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rain.lab.svg import FONT, INK, LETTER, Drawing, colours_of, ticks
 
 WIDTH = 960
 LEGEND = 10
-"""With more names of tasks than this, the rest share a colour."""
+"""The most task names with a colour of their own; all others share one."""
 
 
 @frozen
 class Chart:
-    """One run to be drawn."""
+    """One run to draw."""
 
     title: str
     outcome: Outcome
@@ -27,7 +27,7 @@ class Chart:
 
 
 def gantt(charts: Sequence[Chart]) -> str:
-    """Who ran what and when: a band per governor, and in it a row per task at a time."""
+    """Draws a Gantt chart: a band per governor with a row per concurrent task."""
     drawing = Drawing(WIDTH)
     names = _by_time(charts)
     colours = colours_of(names[:LEGEND])
@@ -41,7 +41,7 @@ def gantt(charts: Sequence[Chart]) -> str:
 
 
 def _by_time(charts: Sequence[Chart]) -> list[str]:
-    """The names of tasks, those first that took most of the time."""
+    """The task names, sorted by total time, the longest first."""
     spent: dict[str, float] = {}
     for chart in charts:
         for placed in chart.outcome.placements:
@@ -85,7 +85,7 @@ def _one_gantt(
 
 
 def _rows(placements: list[Placement]) -> tuple[list[int], int]:
-    """Tasks that overlap are drawn below each other: the row of each, and how many there are."""
+    """Assigns rows so that no tasks overlap; returns the row of each and the number of rows."""
     order = sorted(range(len(placements)), key=lambda i: (placements[i].start, i))
     rows = [0] * len(placements)
     busy: list[tuple[float, int]] = []
@@ -103,7 +103,7 @@ def _rows(placements: list[Placement]) -> tuple[list[int], int]:
 
 
 def bars(results: Sequence[Result]) -> str:
-    """How much longer than the best each scheduler took, on each graph and over all."""
+    """Draws how much longer than the best each scheduler took, per graph and overall."""
     several = len({result.entry.instance.estimates for result in results}) > 1
     schedulers = list(dict.fromkeys(_row_name(result, several=several) for result in results))
     colours = colours_of(schedulers)
@@ -136,6 +136,6 @@ def bars(results: Sequence[Result]) -> str:
 
 
 def _row_name(result: Result, *, several: bool) -> str:
-    """The scheduler, with its estimates when there are several."""
+    """The scheduler, with its estimates if there are several kinds."""
     name = result.entry.scheduler
     return f"{name}, {result.entry.instance.estimates}" if several else name

@@ -1,8 +1,8 @@
-"""The graph and the cluster of a real run, and what the system itself took in it.
+"""Reconstructs the graph, the cluster and the overheads of a real run.
 
-Durations are those that executors measured, sizes those that were made. The rest is read from the
-server's times: the latency of messages, what a task takes beyond its duration, how long executors
-took to start, and how fast data went.
+Durations were measured by executors, and sizes are those of the real outputs. The rest is derived
+from the server's times: the latency of messages, the overhead per task, the start time of
+executors, and the bandwidth.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from rain.lab.workload import Batch, Cluster, LabError, Overheads, Workload
 from rain.server.messages import TurnInput
 
 SHORT = 0.01
-"""Shorter tasks wait for each other inside their executor: their times say nothing of one task."""
+"""Shorter tasks queue inside their executor, so their times tell nothing about a single task."""
 
 FAST = 1e12
-"""Bytes per second of a network over which nothing was sent."""
+"""Bytes per second, if nothing was sent over the network."""
 
 
 @frozen
 class RecordedRun:
-    """What a recording tells."""
+    """The data of a recorded run."""
 
     workload: Workload
     cluster: Cluster
     overheads: Overheads
-    makespan: float  # seconds from the first submit to the last finished task, as it was
+    makespan: float  # measured seconds from the first submit to the last finished task
     transfers: int
-    left_out: int  # tasks that have not finished
+    left_out: int  # number of unfinished tasks
 
 
 def read_run(reader: Reader, turns: Iterator[TurnInput], name: str) -> RecordedRun:
-    """Follows a recording to its end and says what it tells."""
+    """Follows a recording to its end and returns its data."""
     reader.follow(turns)
     done = {task: seen for task, seen in reader.tasks.items() if seen.finished}
     if not done:
@@ -88,7 +88,7 @@ def _rebuild(reader: Reader, done: dict[TaskId, Seen], name: str, latency: float
                 size, number, name=spell(made), kept=made in reader.kept
             )
     for task_id, seen in done.items():
-        # What a task reads that has finished has been made, unless it was lost with a governor.
+        # The inputs of a finished task were made, unless they were lost with a governor.
         found = [objects[made] for made in seen.inputs if made in objects]
         workload.tasks[numbers[task_id]].inputs = found
     workload.batches = [
@@ -102,7 +102,7 @@ def _rebuild(reader: Reader, done: dict[TaskId, Seen], name: str, latency: float
 
 
 def latency_of(seen: Iterable[Seen]) -> float:
-    """Half of the time from an order to the news of a start, where nothing was in the way."""
+    """Half of the time from an order to the report of the start, for tasks that did not wait."""
     trips = [
         task.started - task.ordered
         for task in seen
@@ -112,7 +112,7 @@ def latency_of(seen: Iterable[Seen]) -> float:
 
 
 def start_of(seen: Iterable[Seen], latency: float) -> float:
-    """How much longer the first tasks of each governor waited: for executors to start."""
+    """How much longer the first tasks of each governor waited: the start time of executors."""
     waits = [
         task.started - task.ordered for task in seen if task.started and task.at_once and task.early
     ]
@@ -120,7 +120,7 @@ def start_of(seen: Iterable[Seen], latency: float) -> float:
 
 
 def per_task_of(seen: Iterable[Seen]) -> float:
-    """What a task took beyond its duration."""
+    """The overhead of a task beyond its duration."""
     beyond = [
         task.finished - task.started - task.duration
         for task in seen

@@ -1,8 +1,8 @@
-"""A recording, followed turn by turn: what was submitted, ordered, started, finished, and when.
+"""Follows a recording turn by turn: what was submitted, ordered, started, finished, and when.
 
-The turns are made again, so that it is known what governors were told. What they reported gives
-durations and sizes; what clients waited for says why a later submit came when it did.
-`rebuilding.py` makes a graph and a cluster of it.
+The turns are replayed to find the orders to governors. The reports of governors give durations and
+sizes; what clients waited for explains the time of later submits. `rebuilding.py` makes a graph
+and a cluster from it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rain.server.reactor import Reactor, TurnOutput
 
 @define(eq=False)
 class Seen:
-    """What happened to one task, in the server's time; 0 for what did not."""
+    """The events of one task, in the server's time; 0 for an event that did not happen."""
 
     kind: TaskKind
     inputs: list[ObjectId]
@@ -42,9 +42,9 @@ class Seen:
     batch: int
     governor: int = -1
     ordered: float = 0.0
-    at_once: bool = False  # ordered with all inputs there
-    early: bool = False  # among the first of its governor: an executor had to start
-    free: bool = False  # ordered while its governor had a cpu for it
+    at_once: bool = False  # ordered when all its inputs were there
+    early: bool = False  # among the first tasks of its governor: an executor had to start
+    free: bool = False  # ordered while its governor had a free cpu
     started: float = 0.0
     finished: float = 0.0
     duration: float = 0.0
@@ -52,7 +52,7 @@ class Seen:
 
 @define(eq=False)
 class Submit:
-    """A submit, and what its client had waited for since the one before."""
+    """A submit, and what its client had waited for since the previous one."""
 
     delay: float
     after: list[TaskId]
@@ -63,19 +63,19 @@ class Reader:
     """Follows a recording turn by turn."""
 
     reactor: Reactor
-    check: Callable[[TurnInput, TurnOutput], None]  # whether a turn is like the recorded one
+    check: Callable[[TurnInput, TurnOutput], None]  # checks a turn against the recorded one
     tasks: dict[TaskId, Seen] = Factory(dict)
     sizes: dict[ObjectId, int] = Factory(dict)
     constants: list[ObjectId] = Factory(list)
-    kept: set[ObjectId] = Factory(set)  # only asked
+    kept: set[ObjectId] = Factory(set)  # never iterated
     batches: list[Submit] = Factory(list)
     governors: list[Resources] = Factory(list)
-    pulled: int = 0  # copies that have arrived
+    pulled: int = 0  # number of copies that have arrived
     began: float = 0.0  # when the first submit came
     _kinds: dict[int, TaskKind] = Factory(dict)
     _numbers: dict[int, int] = Factory(dict)  # governors by incarnation
-    _busy: list[int] = Factory(list)  # tasks that each governor was told of
-    _told: list[int] = Factory(list)  # ever
+    _busy: list[int] = Factory(list)  # unfinished tasks of each governor
+    _told: list[int] = Factory(list)  # all tasks ordered so far, by governor
     _asked: dict[RequestId, list[TaskId]] = Factory(dict)
     _made_on: dict[ObjectId, int] = Factory(dict)
     _answered: list[TaskId] = Factory(list)  # since the last submit
@@ -83,7 +83,7 @@ class Reader:
     _submitted_at: float = 0.0
 
     def follow(self, turns: Iterator[TurnInput]) -> None:
-        """All turns of the recording."""
+        """Follows all turns of the recording."""
         for given in turns:
             output = self.reactor.turn(given)
             self.check(given, output)
@@ -104,7 +104,7 @@ class Reader:
             case GovernorUpdated(governor, update):
                 self._update(self._numbers[governor], update, now)
             case _:
-                pass  # a governor that leaves has been there all the same
+                pass  # a governor that leaves still belongs to the cluster
 
     def _ask(self, event: ClientEvent, now: float) -> None:
         match event:
@@ -131,7 +131,7 @@ class Reader:
                 pass
 
     def _answer(self, request: RequestId, told: list[TaskId], now: float) -> None:
-        """Who has asked for news waits for whatever is told; others have named their tasks."""
+        """Notes an answer: a request for news waits for any task, others for named tasks."""
         tasks = self._asked.pop(request, None)
         if tasks is not None:
             self._answered += tasks or told
@@ -172,7 +172,7 @@ class Reader:
         objects: tuple[ObjectId, ...],
         mode: str,
     ) -> list[TaskId]:
-        """The tasks that somebody waits for."""
+        """The tasks that a request waits for."""
         if mode == "session":
             return [task for task in self.tasks if task >> 32 == session]
         producers = {made: task for task, seen in self.tasks.items() for made in seen.outputs}
@@ -192,7 +192,7 @@ class Reader:
             self._busy[number] += 1
 
     def _is_there(self, made: ObjectId, number: int) -> bool:
-        """Whether a governor has an object: it has made it, or it comes with the order."""
+        """Whether a governor has an object: it has made it, or the object comes with the order."""
         size = self.sizes.get(made)
         return size is not None and (size <= INLINE_LIMIT or self._made_on.get(made) == number)
 

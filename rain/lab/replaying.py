@@ -1,4 +1,4 @@
-"""Recordings on the disk: opens them, and asks what if."""
+"""Opens recordings and simulates what-if questions on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rain.server.state import State
 
 
 def open_run(path: Path) -> tuple[RecordedRun, str]:
-    """The run of a recording, and the scheduler that it had."""
+    """Reads the run of a recording and the name of its scheduler."""
     try:
         with path.open("rb") as file:
             recording = Recording(file)
@@ -47,9 +47,9 @@ def ask(
     clusters: Sequence[Cluster],
     limit: float = PATIENT.scheduler_limit,
 ) -> WhatIf:
-    """The run as it was under `scheduler`, and under every other on every cluster.
+    """Simulates the run with its own scheduler, and with each scheduler on each cluster.
 
-    No schedulers, or no clusters, stand for those of the run.
+    An empty list of schedulers or clusters means those of the run.
     """
     same = simulate(run, scheduler, run.cluster, limit)
     others = [
@@ -64,7 +64,7 @@ def ask(
 def simulate(
     run: RecordedRun, scheduler: str, cluster: Cluster, limit: float = PATIENT.scheduler_limit
 ) -> Alternative:
-    """The recorded graph in the lab; the scheduler knows what it knew then."""
+    """Runs the recorded graph in the lab; the scheduler has the same estimates as then."""
     check_fits(run.workload, cluster)
     setup = Setup(run.workload, cluster, expect(run.workload, Estimates.USER), run.overheads)
     return Alternative(scheduler, cluster, run_guarded(setup, scheduler, limit))

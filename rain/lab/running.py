@@ -1,4 +1,4 @@
-"""Runs entries, one after the other or in several processes: the one place with a clock."""
+"""Runs entries in sequence or in several processes; the only module of the lab with a clock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rain.server.plugins import make_scheduler
 
 
 def load(graph: str, seed: int) -> Workload:
-    """The graph of a family, or that of a file."""
+    """Returns the graph of a family or of a file."""
     return read_file(graph).workload if is_file(graph) else make(graph, seed)
 
 
@@ -34,7 +34,7 @@ def run_entry(entry: Entry) -> Result:
     instance = entry.instance
     workload = load(instance.graph, instance.seed)
     check_fits(workload, instance.cluster)
-    least = bounds(workload, instance.cluster)  # and so a cycle is noticed
+    least = bounds(workload, instance.cluster)  # this also detects cycles
     setup = Setup(workload, instance.cluster, expect(workload, instance.estimates), entry.overheads)
     outcome = run_guarded(setup, entry.scheduler, entry.limit)
     if not entry.placed:
@@ -43,7 +43,7 @@ def run_entry(entry: Entry) -> Result:
 
 
 def run_guarded(setup: Setup, name: str, limit: float) -> Outcome:
-    """Runs one graph under a scheduler that may take so many seconds of real time for a run."""
+    """Runs one graph with a scheduler that may take `limit` seconds of real time per run."""
     setup = evolve(setup, settings=evolve(setup.settings, scheduler_limit=limit))
     scheduler = WatchedScheduler(make_scheduler(name), time.perf_counter, name)
     with guard_meanwhile(limit) as guard:
@@ -51,7 +51,7 @@ def run_guarded(setup: Setup, name: str, limit: float) -> Outcome:
 
 
 def check_fits(workload: Workload, cluster: Cluster) -> None:
-    """Every task must fit some governor, or it would never run."""
+    """Checks that every task fits some governor; else it would never run."""
     sorts = list(dict.fromkeys(cluster.governors))
     for number, task in enumerate(workload.tasks):
         if not any(task.resources.fits(sort) for sort in sorts):
@@ -63,7 +63,7 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
 
 
 def try_entry(entry: Entry) -> Result | Failure:
-    """Runs one entry; that its scheduler fails is no harm to the others."""
+    """Runs one entry; a failure of its scheduler does not affect the others."""
     try:
         return run_entry(entry)
     except RainError as error:
@@ -73,7 +73,7 @@ def try_entry(entry: Entry) -> Result | Failure:
 
 
 def run_all(entries: Sequence[Entry], jobs: int) -> Iterator[Result | Failure]:
-    """Runs all entries, in their order, with so many processes at once."""
+    """Runs all entries in order, in up to `jobs` processes."""
     if jobs < 2 or len(entries) < 2:
         yield from map(try_entry, entries)
         return

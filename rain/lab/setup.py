@@ -1,4 +1,4 @@
-"""What a run in virtual time depends on."""
+"""The setup of a run in virtual time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENT = ReactorSettings(governor_silence=FOREVER)
 
 @frozen
 class Setup:
-    """All that a run depends on, but the scheduler."""
+    """Everything that a run depends on except the scheduler."""
 
     workload: Workload
     cluster: Cluster

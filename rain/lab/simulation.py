@@ -1,8 +1,8 @@
 """A run in virtual time: the client, the server, its governors and the network between them.
 
-Everything that happens at one instant is gathered and then applied in a fixed order: what has
-arrived, the governors' turns, the server's turn, the network. Events of one instant keep the order
-in which they were made. So a run depends on nothing but what it was given.
+All events of one instant are collected and then applied in a fixed order: arrivals, the governors'
+turns, the server's turn, the network. Events of the same kind keep the order in which they were
+created. So a run is deterministic.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ from rain.server.reactor import Reactor
 from rain.server.scheduling import Guard, unguarded
 from rain.server.state import State
 
-BEGIN = 1.0  # the first submit: everybody has joined long before
+BEGIN = 1.0  # the first submit; all governors have joined before
 CLIENT = ClientId(1)
 SESSION = SessionId(1)
 PATIENCE = 50
-"""So many turns of the server in a row may pass for nothing when only it could go on."""
+"""The most turns of the server in a row without progress, if only the server could go on."""
 
 FRUITLESS = 2_000
-"""Turns that may pass without the end of a task, and five more for each task and object."""
+"""The most turns without the end of a task, plus five for each task and object."""
 
 EACH_SECOND = 60.0
-"""Seconds without any news in which the server takes a turn every second, as a real one does."""
+"""For this many seconds without news the server runs a turn every second, like a real one."""
 
 SELDOM = 0.05
-"""Later it takes one whenever the time without news has grown by this part."""
+"""After that it runs a turn whenever the time without news has grown by this fraction."""
 
 
 class Simulation:
@@ -68,9 +68,9 @@ class Simulation:
         record: Callable[[TurnInput], None] | None = None,
         guard: Guard = unguarded,
     ) -> None:
-        """`record` is given the input of every turn of the server, as that one would write it.
+        """`record` gets the input of every turn of the server, as a real server records it.
 
-        Nobody but `guard` knows how long a scheduler takes; one that it interrupts ends the run.
+        Only `guard` knows how long a scheduler takes; if it interrupts one, the run ends.
         """
         self.ledger = Ledger(BEGIN)
         self._setup = setup
@@ -83,11 +83,11 @@ class Simulation:
         settings = evolve(setup.settings, debug=setup.checking)
         self._reactor = Reactor(lambda: scheduler, State(settings), guard)
         self._inbox = TurnInput(0.0)
-        self._free_at = 0.0  # until then it is busy with its last turn
+        self._free_at = 0.0  # it is busy with its last turn until then
         self._due = FOREVER
         self._turns = self._vain = 0
         self._heard = 0.0  # when the last news came
-        self._fruitless = 0  # turns since a task has ended
+        self._fruitless = 0  # turns since the last end of a task
         self._left = 0  # unfinished tasks after the last turn
         workload = setup.workload
         self._patience = FRUITLESS + 5 * (len(workload.tasks) + len(workload.objects))
@@ -99,7 +99,7 @@ class Simulation:
         )
 
     def run(self) -> Outcome:
-        """From the first submit to the last task."""
+        """Runs from the first submit to the end of the last task."""
         self._inbox.from_governors += [
             GovernorJoined(governor.id, governor.address, governor.resources)
             for governor in self._governors.members
@@ -147,7 +147,7 @@ class Simulation:
         self._submit(0)
 
     def _submit(self, number: int) -> None:
-        """Submits a batch, and waits for what the next one needs, or for the end."""
+        """Submits a batch; then waits for the tasks that the next batch needs, or for the end."""
         self._batch = number
         inbox, batches = self._inbox.from_clients, self._setup.workload.batches
         submission = self._submitting.batch(number)
@@ -164,7 +164,7 @@ class Simulation:
             self._timeline.after(following.delay, self._submit, number + 1)
 
     def _answered(self) -> None:
-        """What the client has waited for is finished."""
+        """The tasks that the client waits for have finished."""
         number = self._batch + 1
         batches = self._setup.workload.batches
         if number == len(batches):
@@ -208,7 +208,7 @@ class Simulation:
         self._notice_standstill(bool(told))
 
     def _next_turn(self) -> float:
-        """When the reactor wants a turn; not every second of years in which nothing happens."""
+        """When the next turn of the reactor is due; seldom if nothing happens for years."""
         due, now = self._reactor.next_time(), self._timeline.now
         idle = now - self._heard
         return due if idle < EACH_SECOND else max(due, now + SELDOM * idle)
@@ -233,10 +233,10 @@ class Simulation:
             case Notice(_, text):
                 raise LabError(f"the graph {self._setup.workload.name!r} cannot run: {text}")
             case _:
-                pass  # answers that the client only takes note of
+                pass  # the client ignores other answers
 
     def _notice_standstill(self, told: bool) -> None:
-        """A scheduler that plans nothing, or the same for ever, would let the server turn on."""
+        """Detects a scheduler that plans nothing or repeats itself; the run would never end."""
         if self._over:
             return
         state = self._reactor.state
@@ -250,7 +250,7 @@ class Simulation:
                 f" {self._setup.workload.name!r}: no task has ended in {self._fruitless} turns"
             )
         happens = told or self._timeline or self._governors.transfers.network.active
-        # A large submission is read, and many nodes are let go, in several turns.
+        # A large submission is read, and many nodes are freed, over several turns.
         if happens or state.growing or state.graph.unneeded or state.graph.remains:
             self._vain = 0
             return

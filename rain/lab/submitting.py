@@ -1,4 +1,4 @@
-"""A workload as the client submits it: ids, kinds, and one `Submission` per batch."""
+"""Turns a workload into the client's messages: ids, kinds, and one `Submission` per batch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rain.lab.estimates import Expected
 from rain.lab.workload import LabTask, Workload
 
 TASK_TYPE = "buildin/lab"
-"""Runs inside the governor, so that no executor process stands between the lab and its time."""
+"""A task type that runs inside the governor, because the lab has no executor processes."""
 
 
 class Submitting:
-    """Counts ids as a client does, and tells every kind once."""
+    """Assigns ids like a client and sends every kind once."""
 
     def __init__(self, workload: Workload, expected: Expected, session: SessionId) -> None:
         self._workload = workload
@@ -26,21 +26,21 @@ class Submitting:
         self._task_kinds: dict[tuple[str, Resources, float, tuple[KindId, ...]], KindId] = {}
         self._object_kinds: dict[int, KindId] = {}
         self._kept = _kept(workload)
-        self._sent: set[int] = set()  # objects from outside; only asked, never iterated
+        self._sent: set[int] = set()  # objects from outside; never iterated
         self._batches: list[list[int]] = [[] for _ in workload.batches]
         for number, task in enumerate(workload.tasks):
             self._batches[task.batch].append(number)
 
     def task_id(self, number: int) -> TaskId:
-        """The id of a task."""
+        """The id of a task number."""
         return TaskId(self._first_task + number)
 
     def task_number(self, task_id: TaskId) -> int:
-        """The task of an id."""
+        """The task number of an id."""
         return task_id - self._first_task
 
     def batch(self, number: int) -> Submission:
-        """What one submit adds."""
+        """The submission of one batch."""
         submission = Submission(self._session)
         columns = submission.tasks
         for position in self._batches[number]:
@@ -69,7 +69,7 @@ class Submitting:
             constants.ids.append(self._object_id(number))
             constants.kinds.append(self._object_kind(0, submission))
             size = data_object.size
-            constants.data.append(bytes(size) if size <= INLINE_LIMIT else b"")  # or sent ahead
+            constants.data.append(bytes(size) if size <= INLINE_LIMIT else b"")  # or uploaded
             constants.sizes.append(size)
             if self._kept[number]:
                 submission.kept.append(self._object_id(number))
@@ -107,9 +107,9 @@ class Submitting:
 
 
 def _kept(workload: Workload) -> list[bool]:
-    """What stays until the end: results, and what a later submit reads."""
+    """Which objects stay until the end: results, and objects that a later batch reads."""
     kept = [data_object.kept for data_object in workload.objects]
-    read_in: list[set[int]] = [set() for _ in kept]  # only compared
+    read_in: list[set[int]] = [set() for _ in kept]  # never iterated
     for task in workload.tasks:
         for data_object in task.inputs:
             read_in[data_object].add(task.batch)

@@ -1,4 +1,4 @@
-"""Drawings as SVG: rectangles, lines and texts, and nothing else. Pure: the result is a text."""
+"""Draws SVG with rectangles, lines and texts only. No I/O: the result is a text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from attrs import Factory, define
 
-# Told apart by people who see colours differently, and in print.
+# Distinguishable by colour-blind people and in print.
 COLOURS = (
     "#4477aa",
     "#ee6677",
@@ -23,12 +23,12 @@ INK = "#222222"
 FAINT = "#dddddd"
 FONT = 12
 LETTER = 6.7
-"""About the width of a letter."""
+"""The approximate width of a letter."""
 
 
 @define
 class Drawing:
-    """Grows downwards; `height` is what is used so far."""
+    """A drawing that grows downwards; `height` is the height used so far."""
 
     width: int
     height: float = 0.0
@@ -37,7 +37,7 @@ class Drawing:
     def rectangle(
         self, x: float, y: float, width: float, height: float, colour: str, hint: str = ""
     ) -> None:
-        """A filled rectangle; the hint shows when one points at it."""
+        """Draws a filled rectangle with a tooltip."""
         title = f"<title>{escape(hint)}</title>" if hint else ""
         self._parts.append(
             f'<rect x="{x:.2f}" y="{y:.2f}" width="{max(width, 0.3):.2f}" height="{height:.2f}"'
@@ -46,7 +46,7 @@ class Drawing:
         self._reaches(y + height)
 
     def line(self, x: float, y: float, to_x: float, to_y: float, colour: str = FAINT) -> None:
-        """A thin line."""
+        """Draws a thin line."""
         self._parts.append(
             f'<line x1="{x:.2f}" y1="{y:.2f}" x2="{to_x:.2f}" y2="{to_y:.2f}" stroke="{colour}"/>'
         )
@@ -55,7 +55,7 @@ class Drawing:
     def text(
         self, x: float, y: float, words: str, *, anchor: str = "start", bold: bool = False
     ) -> None:
-        """A line of text on the base line `y`."""
+        """Draws a line of text on the base line `y`."""
         weight = ' font-weight="bold"' if bold else ""
         self._parts.append(
             f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="{anchor}"{weight}>{escape(words)}</text>'
@@ -63,7 +63,7 @@ class Drawing:
         self._reaches(y + FONT / 2)
 
     def legend(self, x: float, y: float, names: dict[str, str]) -> float:
-        """What the colours stand for, in as many rows as it takes; where it ends."""
+        """Draws a legend of the colours in as many rows as needed; returns its lower end."""
         at = x
         for name, colour in names.items():
             room = 26 + LETTER * len(name)
@@ -78,7 +78,7 @@ class Drawing:
         self.height = max(self.height, y)
 
     def finish(self, title: str) -> str:
-        """The whole file."""
+        """Returns the whole file."""
         height = round(self.height + FONT)
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{height}"'
@@ -90,7 +90,7 @@ class Drawing:
 
 
 def colours_of(names: list[str]) -> dict[str, str]:
-    """A colour for each name; they come again when there are more names than colours."""
+    """Assigns a colour to each name; colours repeat if there are too few."""
     return {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
 
 

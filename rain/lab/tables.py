@@ -14,11 +14,11 @@ from rain.lab.league import Instance, Result, standings
 from rain.lab.whatif import WhatIf, spell_time
 
 SHOWN = 60
-"""With more instances than this, only the standings are shown."""
+"""The most instances for which each makespan is shown; else only the standings are."""
 
 
 def print_results(results: Sequence[Result], console: Console) -> None:
-    """Makespans of every instance, if they are few, and then the schedulers."""
+    """Prints the makespans of all instances, if they are few, and the table of schedulers."""
     instances = list(dict.fromkeys(result.entry.instance for result in results))
     if len(instances) <= SHOWN:
         for table in _that_fit(instances, results, console):
@@ -33,7 +33,7 @@ def _table(title: str) -> Table:
 def _that_fit(
     instances: Sequence[Instance], results: Sequence[Result], console: Console
 ) -> Iterator[Table]:
-    """As many schedulers in a table as the console is wide, and the others below."""
+    """Splits the schedulers into tables that fit the width of the console."""
     left = list(dict.fromkeys(result.entry.scheduler for result in results))
     unbound = console.options.update(width=10_000)
     while left:
@@ -120,7 +120,7 @@ def _standings(results: Sequence[Result]) -> Table:
 
 
 def print_what_if(answer: WhatIf, console: Console) -> None:
-    """A recorded run, as it was and as it might have been."""
+    """Prints a recorded run as measured and its alternatives."""
     run = answer.run
     table = _table(f"{len(run.workload.tasks)} tasks of {run.workload.name}")
     table.add_column("scheduler", no_wrap=True)
@@ -147,5 +147,5 @@ def print_what_if(answer: WhatIf, console: Console) -> None:
 
 
 def spell_seconds(seconds: float) -> str:
-    """As many digits as tell results apart."""
+    """Spells seconds with enough digits to tell results apart."""
     return f"{seconds:.1f}" if seconds >= 10 else f"{seconds:.4g}"

@@ -1,4 +1,4 @@
-"""Virtual time: what is to be done, and when."""
+"""Virtual time: a queue of actions with their times."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FOREVER = float("inf")
 
 
 class Timeline:
-    """Actions by their time; those of one instant keep the order in which they were made."""
+    """Actions sorted by time; actions of the same instant keep the order of their creation."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -18,7 +18,7 @@ class Timeline:
         self._count = 0
 
     def __bool__(self) -> bool:
-        """Whether anything is to be done."""
+        """Whether any action is left."""
         return bool(self._heap)
 
     @property
@@ -27,16 +27,16 @@ class Timeline:
         return self._heap[0][0] if self._heap else FOREVER
 
     def at(self, time: float, action: Callable[[Any], None], subject: object) -> None:
-        """Does something with the subject at that time."""
+        """Schedules an action on the subject at that time."""
         self._count += 1
         heappush(self._heap, (time, self._count, action, subject))
 
     def after(self, delay: float, action: Callable[[Any], None], subject: object) -> None:
-        """Does something with the subject after so long."""
+        """Schedules an action on the subject after a delay."""
         self.at(self.now + delay, action, subject)
 
     def run_due(self) -> None:
-        """Does all that is due by now."""
+        """Runs all actions that are due."""
         now, heap = self.now, self._heap
         while heap and heap[0][0] <= now:
             _, _, action, subject = heappop(heap)

@@ -1,4 +1,4 @@
-"""What governors fetch from each other and from the server, through the simulated network."""
+"""Fetches of governors from each other and from the server through the simulated network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rain.lab.workload import Cluster
 
 
 class Transfers:
-    """All fetches of one run: those that wait for their turn, and those that are under way."""
+    """All fetches of one run, both waiting and in progress."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class Transfers:
         ledger: Ledger,
         stir: Callable[[Governor], None],
     ) -> None:
-        """`stir` is told of every governor that has news of its fetches."""
+        """`stir` is called with each governor that has news of its fetches."""
         self._cluster = cluster
         self._governors = governors
         self._by_source = {
@@ -46,7 +46,7 @@ class Transfers:
         self._pull_next(governor)
 
     def _pull_next(self, governor: Governor) -> None:
-        """Asks for what may come now; the answer begins after a round trip."""
+        """Starts the fetches that may start now; the data begins to arrive after a round trip."""
         while governor.queue and governor.pulling < self._cluster.downloads:
             fetch = governor.queue.pop(0)
             if fetch in governor.fetches:
@@ -57,7 +57,7 @@ class Transfers:
         governor, number = subject
         fetch = governor.fetches.get(number)
         if fetch is None:
-            governor.pulling -= 1  # it was stopped on the way
+            governor.pulling -= 1  # it was stopped meanwhile
             self._pull_next(governor)
             return
         self._ledger.note(self._timeline.now, kinds.PULLED, governor.number, fetch.object)
@@ -75,7 +75,7 @@ class Transfers:
         self._transfers[subject] = transfer
 
     def end_due(self) -> None:
-        """Hands over what has arrived by now."""
+        """Hands over the fetches that have completed."""
         for transfer in self.network.take_ended(self._timeline.now):
             self._pulled(transfer)
 
@@ -90,8 +90,8 @@ class Transfers:
     def stop(self, governor: Governor, number: int) -> None:
         transfer = self._transfers.get((governor, number))
         if transfer is None:
-            # It has not begun, and whoever wants to begin it finds it gone; or it has ended in this
-            # very instant, and the governor has not heard of that.
+            # It has not started, and will be found missing when it should; or it has ended at this
+            # instant, and the governor has not heard of that yet.
             governor.fetches.pop(number, None)
         else:
             self.network.stop(transfer)

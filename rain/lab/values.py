@@ -11,7 +11,7 @@ from rain.lab.whatif import Alternative, WhatIf
 
 
 def report(results: Sequence[Result]) -> dict[str, object]:
-    """The standings, and every run."""
+    """The standings and all runs."""
     return {
         "standings": [attrs.asdict(row) for row in standings(results)],
         "runs": [

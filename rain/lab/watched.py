@@ -1,4 +1,4 @@
-"""A scheduler that is watched: how often it runs, what it hears, and what that costs."""
+"""Wraps a scheduler to measure how often it runs, how much news it gets, and its cost."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ Stopwatch = Callable[[], float]
 
 
 def no_stopwatch() -> float:
-    """For those who do not want to know; the lab itself has no clock."""
+    """A stopwatch that always shows 0; the lab itself has no clock."""
     return 0.0
 
 
 @define(eq=False)
 class WatchedScheduler:
-    """Passes every run on to the plugin."""
+    """Passes every run on to the plugin and measures it."""
 
     scheduler: Scheduler
     stopwatch: Stopwatch = no_stopwatch
     name: str = "of a test"  # as on the command line
     runs: int = 0
-    seconds: float = 0.0  # by the stopwatch
+    seconds: float = 0.0  # measured with the stopwatch
     heard: int = 0  # pieces of news in the last run
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        """One run."""
+        """Runs the plugin once."""
         self.runs += 1
         self.heard = (
             len(news.submitted)

@@ -1,7 +1,7 @@
-"""What if: a recorded run, under other schedulers or on other clusters.
+"""What-if questions: a recorded run with other schedulers or on other clusters.
 
-The same run is simulated as it was, too. What the simulation gets wrong there it gets wrong
-elsewhere, so a prediction is the measured time, changed in proportion.
+The original run is simulated too. The simulation is assumed to have the same relative error
+everywhere, so a prediction is the measured time scaled by the ratio of the simulated times.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rain.lab.workload import Cluster
 
 @frozen
 class Alternative:
-    """A scheduler on a cluster, and what came of it."""
+    """A scheduler on a cluster with its outcome."""
 
     scheduler: str
     cluster: Cluster
@@ -26,7 +26,7 @@ class Alternative:
 
 @frozen
 class WhatIf:
-    """A run as it was, as the lab sees it, and as it might have been."""
+    """A run as measured, as simulated, and its alternatives."""
 
     run: RecordedRun
     same: Alternative  # the scheduler and the cluster of the recording
@@ -34,15 +34,15 @@ class WhatIf:
 
     @property
     def error(self) -> float:
-        """How far the simulation of the same run is off, as a part of the measured time."""
+        """The error of the simulated original run, as a fraction of the measured time."""
         return self.same.outcome.makespan / self.run.makespan - 1
 
     def predicted(self, other: Alternative) -> float:
-        """Seconds that the run would have taken."""
+        """The predicted seconds of the run."""
         return self.run.makespan * other.outcome.makespan / self.same.outcome.makespan
 
     def sentence(self, other: Alternative) -> str:
-        """The prediction for people."""
+        """The prediction as a sentence."""
         on = f" on {other.cluster.name}" if other.cluster != self.run.cluster else ""
         return (
             f"with {other.scheduler}{on} this run would have taken"
@@ -51,7 +51,7 @@ class WhatIf:
 
 
 def spell_time(seconds: float) -> str:
-    """A time as people say it."""
+    """Spells a time in a readable unit."""
     if seconds < 120:
         return f"{seconds:.3g} s"
     if seconds < 7200:

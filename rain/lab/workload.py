@@ -1,8 +1,7 @@
-"""What is run in the lab: tasks with their durations, data objects with their sizes, and a cluster.
+"""The input of the lab: tasks with durations, data objects with sizes, and a cluster.
 
-Tasks and objects name each other by their position in the lists, so that a graph of a million tasks
-stays small. What a scheduler is told of durations and sizes beforehand is another matter
-(`estimates.py`).
+Tasks and objects refer to each other by their index in the lists, so that a graph of a million
+tasks stays small. `estimates.py` decides what a scheduler knows of durations and sizes.
 """
 
 from __future__ import annotations
@@ -16,25 +15,25 @@ MIB = 1024 * 1024
 
 
 class LabError(RainError):
-    """Something that the lab was given makes no sense; says what, where and what to do."""
+    """The input of the lab is wrong; the text says what, where and what to do."""
 
 
 @define(eq=False)
 class LabObject:
-    """A data object: how many bytes it has, and how many somebody might expect."""
+    """A data object with its real and its expected size in bytes."""
 
     name: str
     size: int
-    expected: int | None = None  # None when nobody has said
-    producer: int | None = None  # the task that makes it; None for what comes from outside
-    kept: bool = False  # stays until the end; what no task reads does so anyway
+    expected: int | None = None  # None if not given
+    producer: int | None = None  # the task that makes it; None for an object from outside
+    kept: bool = False  # stays until the end; objects without readers always do
 
 
 @define(eq=False)
 class LabTask:
-    """A task: how long it runs once it has started, what it needs, reads and makes."""
+    """A task: its duration, resources, inputs and outputs."""
 
-    name: str  # tasks of one name do the same kind of work
+    name: str  # tasks with the same name do the same kind of work
     duration: float
     expected: float | None = None
     resources: Resources = ONE_CPU
@@ -45,21 +44,21 @@ class LabTask:
 
 @frozen
 class Batch:
-    """One submit of the client: when it comes."""
+    """One submit of the client, and when it happens."""
 
-    delay: float = 0.0  # seconds after the one before, and after the tasks that it waits for
-    after: tuple[int, ...] = ()  # tasks that must be finished first: the client looks at results
+    delay: float = 0.0  # seconds after the previous batch and after the tasks in `after`
+    after: tuple[int, ...] = ()  # tasks that must have finished first: the client looks at results
 
 
 @define(eq=False)
 class Workload:
-    """A graph of tasks, in the batches in which a client submits it."""
+    """A graph of tasks, split into the batches that a client submits."""
 
     name: str
     tasks: list[LabTask] = Factory(list)
     objects: list[LabObject] = Factory(list)
     batches: list[Batch] = Factory(lambda: [Batch()])
-    ids: list[str] = Factory(list)  # of the tasks, as a file has them; empty for their numbers
+    ids: list[str] = Factory(list)  # of the tasks in a file; empty if the tasks are only numbered
 
     def add_task(
         self,
@@ -71,7 +70,7 @@ class Workload:
         resources: Resources = ONE_CPU,
         batch: int = 0,
     ) -> int:
-        """One more task; its number."""
+        """Adds a task; returns its number."""
         task = LabTask(name, duration, expected, resources, list(inputs), [], batch)
         self.tasks.append(task)
         return len(self.tasks) - 1
@@ -85,7 +84,7 @@ class Workload:
         name: str = "",
         kept: bool = False,
     ) -> int:
-        """One more object, of whole bytes; its number."""
+        """Adds an object, rounded to whole bytes; returns its number."""
         number = len(self.objects)
         told = None if expected is None else round(expected)
         self.objects.append(LabObject(name or f"o{number}", round(size), told, producer, kept))
@@ -94,7 +93,7 @@ class Workload:
         return number
 
     def readers(self) -> list[list[int]]:
-        """The tasks that read each object, each task once."""
+        """For each object the tasks that read it, each task once."""
         found: list[list[int]] = [[] for _ in self.objects]
         for number, task in enumerate(self.tasks):
             for data_object in dict.fromkeys(task.inputs):
@@ -102,34 +101,34 @@ class Workload:
         return found
 
     def id_of(self, task: int) -> str:
-        """How people know a task."""
+        """The readable id of a task."""
         return self.ids[task] if self.ids else str(task)
 
 
 @frozen
 class Cluster:
-    """The governors, and how fast data goes between them."""
+    """The governors and the speed of the network between them."""
 
     name: str
     governors: tuple[Resources, ...]
     bandwidth: float = 1024.0 * MIB  # bytes per second, of each governor's upload and download
-    latency: float = 0.0005  # seconds that every message is under way
+    latency: float = 0.0005  # seconds that each message takes
     downloads: int = 8  # objects that a governor fetches at once, at most
 
     @property
     def cpus(self) -> int:
-        """How many cpus all of them have."""
+        """The number of cpus of all governors."""
         return sum(governor.cpus for governor in self.governors)
 
 
 @frozen
 class Overheads:
-    """What the system itself takes, besides the tasks and the network (seconds)."""
+    """The overheads of the system besides tasks and network, in seconds."""
 
-    task: float = 0.0  # of each task, with its resources in hand
-    turn: float = 0.0  # of each turn of the server; what arrives meanwhile is the next batch
-    news: float = 0.0  # of the scheduler, for each piece of news that it hears
-    start: float = 0.0  # of the executors of a governor, when its first task comes
+    task: float = 0.0  # of each task, while it holds its resources
+    turn: float = 0.0  # of each turn of the server; later messages wait for the next turn
+    news: float = 0.0  # of the scheduler, for each piece of news
+    start: float = 0.0  # of the executors of a governor, when its first task arrives
 
 
 NO_OVERHEADS = Overheads()

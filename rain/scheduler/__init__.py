@@ -1,5 +1,4 @@
-"""Schedulers: the interface that plugins fulfil, the throttle, and the schedulers that we ship."""
+"""Schedulers: the plugin interface, the throttle, and the schedulers that come with Rain."""
 
 DEFAULT = "horizon"
-"""What `rain server`, `rain start`, a `Client` with a cluster of its own, and the lab use unless
-told otherwise."""
+"""The default of `rain server`, `rain start`, a `Client` with its own cluster, and the lab."""

@@ -1,16 +1,16 @@
-"""What a scheduler sees and what it may do.
+"""The interface of schedulers.
 
-A scheduler is a class with a `schedule` method. It reads the whole graph, and it hears in `News`
-what has changed since it ran last, so that it never has to scan. It changes the graph only through
-`Plan`, which holds it to the rules and remembers what must be told to governors. It may keep
-anything it likes in the slot `sched` of any node.
+A scheduler is a class with a `schedule` method. It may read the whole graph, and `News` tells it
+what has changed since its last run, so that it never has to scan the graph. It changes the graph
+only through `Plan`, which enforces the rules and records what governors must be told. It may store
+anything in the slot `sched` of any node.
 
 Planning ahead pays: a task that is planned before its inputs are finished goes to its governor in
-the very turn in which they are, without waiting for the scheduler's next run.
+the same turn in which they finish, without waiting for the scheduler's next run.
 
-A scheduler that takes too long is interrupted: `SchedulerInterrupted` is raised in it, wherever it
-is, but never in the middle of a step of its plan. What it has planned until then stays; it is
-thrown away itself and made anew.
+A scheduler that takes too long is interrupted: `SchedulerInterrupted` is raised in it at any point,
+but never in the middle of a step of its plan. The steps made so far remain; the scheduler object is
+discarded and created again.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ from rain.base.states import TaskRow
 from rain.graph import DataObject, Governor, Graph, Session, Task, planning, rules
 from rain.scheduler.estimates import Estimates
 
-_WAITING, _READY = TaskRow.WAITING, TaskRow.READY  # asked for every task, and an enum is slow
+_WAITING, _READY = TaskRow.WAITING, TaskRow.READY  # used for every task, and enum look-ups are slow
 
 MOST = 2**63 - 1
-"""The largest priority; the smallest is -MOST. Governors are told in 64 bits."""
+"""The largest priority; the smallest is -MOST. Priorities are sent in 64 bits."""
 
 _ROOM = 100
-"""Calls inside each other that a step may need when a plugin has nearly used up all that Python
-allows: a step that is given up halfway would leave a graph that contradicts itself."""
+"""The stack depth reserved for a step, if a plugin is close to Python's recursion limit: a step
+that fails halfway would leave an inconsistent graph."""
 
-_SHOWN = 60  # characters of what was no priority
+_SHOWN = 60  # characters of an invalid priority in an error
 
 
-# Not an Exception: what catches those for reasons of its own shall not catch this.
+# Not an Exception, so that a scheduler's own `except Exception` does not catch it.
 class SchedulerInterrupted(BaseException):
-    """The scheduler has taken too long: its plan ends here."""
+    """Raised in a scheduler that has taken too long: its plan ends here."""
 
 
 @define
 class News:
-    """What has happened since the scheduler ran last.
+    """The changes since the last run of the scheduler.
 
-    Nodes may have gone again meanwhile, and tasks may be done: failed, or skipped since an input
+    Nodes may have been removed since, and tasks may be done: failed, or skipped because an input
     will never be made.
     """
 
-    submitted: list[Task] = Factory(list)  # in an order in which inputs come before consumers
-    unplanned: dict[Task, None] = Factory(dict)  # lost their plan, or must run again
-    ready: list[Task] = Factory(list)  # became ready, planned or not
-    finished: list[Task] = Factory(list)  # and so did their outputs
+    submitted: list[Task] = Factory(list)  # producers before consumers
+    unplanned: dict[Task, None] = Factory(dict)  # tasks that have lost their plan or must run again
+    ready: list[Task] = Factory(list)  # tasks that became ready, planned or not
+    finished: list[Task] = Factory(list)  # tasks, and with them their outputs
     located: list[tuple[DataObject, Governor]] = Factory(list)  # copies that have arrived
     joined: list[Governor] = Factory(list)
     left: list[Governor] = Factory(list)
-    cleared: list[Session] = Factory(list)  # closed or failed; their nodes are gone
-    # These have gone, done and needed by nobody. Their slots are emptied after this run.
+    cleared: list[Session] = Factory(list)  # closed or failed sessions; their nodes are removed
+    # Removed nodes, which were done and not needed. Their slots are cleared after this run.
     gone: list[Task | DataObject] = Factory(list)
 
     @property
@@ -84,28 +84,28 @@ class News:
 
 @define
 class Plan:
-    """The only hand that a scheduler has on the graph.
+    """The only way for a scheduler to change the graph.
 
     Every method applies one step at once, or raises `PlanError` with the broken rule and changes
-    nothing. Priorities are whole numbers of 64 bits. When the plan is over, steps raise
-    `SchedulerInterrupted`: one that is being made when that happens is made to its end before.
+    nothing. Priorities are 64-bit integers. When the plan is over, steps raise
+    `SchedulerInterrupted`; a step in progress at that time is completed first.
     """
 
     graph: Graph
     estimates: Estimates = Factory(Estimates)  # durations, sizes, bandwidth
     now: float = 0.0  # seconds since 1970
-    touched: dict[Governor, None] = Factory(dict)  # whose queue or copies have changed
+    touched: dict[Governor, None] = Factory(dict)  # governors whose queue or copies have changed
     stopped: list[planning.Stopped] = Factory(list)
     copies: list[tuple[DataObject, Governor]] = Factory(list)
     drops: list[tuple[DataObject, Governor]] = Factory(list)
-    soon: bool = False  # whether the next run shall not wait long for the next news
-    again: bool = False  # whether it shall not wait for any
-    steps: int = 0  # that were made
-    last: int = -1  # the plan is over after so many steps
-    over: bool = False  # the scheduler was interrupted; set by whoever does that
+    soon: bool = False  # whether the next run should follow soon after the next news
+    again: bool = False  # whether the next run should not wait for news
+    steps: int = 0  # steps made so far
+    last: int = -1  # the number of steps after which the plan is over
+    over: bool = False  # the scheduler was interrupted; set by the interrupter
 
     def assign(self, task: Task, governor: Governor, priority: int = 0) -> None:
-        """The task shall run on this governor. Larger priorities go first there."""
+        """Plans the task on this governor. Tasks with larger priorities run first there."""
         if self.over:
             raise SchedulerInterrupted
         row = task.row
@@ -121,7 +121,7 @@ class Plan:
             or kind.constraints is not None
             or kind.resources.others
             or kind.resources.cpus > governor.cpus
-        ):  # seldom
+        ):  # rare
             self._check_place(task, governor)
         limit = getrecursionlimit()
         setrecursionlimit(limit + _ROOM)
@@ -137,10 +137,10 @@ class Plan:
     def assign_all(
         self, tasks: Sequence[Task], governor: Governor, priorities: Sequence[int]
     ) -> None:
-        """The same as `assign` for one after the other.
+        """Equivalent to `assign` for each task in order.
 
         Ready tasks of one kind without constraints cost much less together than one by one, and
-        are one step.
+        count as one step.
         """
         if self.over:
             raise SchedulerInterrupted
@@ -151,7 +151,7 @@ class Plan:
             for task, priority in zip(tasks, priorities, strict=True):
                 self.assign(task, governor, priority)
             return
-        self._check_known(tasks[0])  # and so its session, which is that of all of them
+        self._check_known(tasks[0])  # this checks the session of all of them
         self._check_place(tasks[0], governor)
         limit = getrecursionlimit()
         setrecursionlimit(limit + _ROOM)
@@ -167,7 +167,7 @@ class Plan:
     def _are_alike(self, tasks: Sequence[Task]) -> bool:
         """Whether all are different, ready, known, of the same kind, and without constraints."""
         kind, ready = tasks[0].kind, TaskRow.READY
-        known = tasks[0].session.tasks  # kinds are those of one session
+        known = tasks[0].session.tasks  # a kind belongs to one session
         if kind.constraints is not None or len(set(tasks)) < len(tasks):
             return False
         for task in tasks:
@@ -176,7 +176,7 @@ class Plan:
         return True
 
     def _check_known(self, task: Task) -> None:
-        """Whether it is a task of this graph: of an ended session, or of a copy, it is not."""
+        """Checks that it is a task of this graph, not of an ended session or of a copied graph."""
         session = task.session
         if (
             session.tasks.get(task.id) is not task
@@ -185,25 +185,25 @@ class Plan:
             raise PlanError("unknown task", f"{task!r} is not in the graph any more")
 
     def _check_object(self, data_object: DataObject) -> None:
-        """Whether it is an object of this graph."""
+        """Checks that it is an object of this graph."""
         session = data_object.session
         if not data_object.is_known or self.graph.sessions.get(session.id) is not session:
             raise PlanError("unknown object", f"{data_object!r} is not in the graph any more")
 
     def _check_place(self, task: Task, governor: Governor) -> None:
-        """Whether the task may be planned there, as far as its kind and the governors say."""
+        """Checks that kind and governors allow the task there."""
         graph = self.graph
         if graph.governors.get(governor.id) is not governor:
             raise PlanError("unknown governor", f"{governor!r} is not in the graph any more")
         if not rules.allows(task, governor, graph.governors.values()):
             broken = rules.broken_rule(task, governor, graph.governors.values())
-            assert broken is not None  # that is why it is not allowed
+            assert broken is not None  # the reason why it is not allowed
             raise PlanError(*broken)
 
     def take_back(self, task: Task) -> None:
-        """Withdraws the task from its governor, even when it runs there already.
+        """Withdraws the task from its governor, even if it already runs there.
 
-        Tasks that were to follow it there stay planned, and wait for their inputs again.
+        Tasks that were sent to follow it there stay planned and wait for their inputs again.
         """
         if self.over:
             raise SchedulerInterrupted
@@ -228,7 +228,7 @@ class Plan:
             self._end()
 
     def copy(self, data_object: DataObject, governor: Governor) -> None:
-        """The governor shall have a copy of a finished object, before any task there asks."""
+        """Orders a copy of a finished object on the governor, before any task there needs it."""
         if self.over:
             raise SchedulerInterrupted
         if not data_object.is_finished:
@@ -251,7 +251,7 @@ class Plan:
             self._end()
 
     def drop(self, data_object: DataObject, governor: Governor) -> None:
-        """The governor need not have its copy any more."""
+        """Lets the governor delete its copy."""
         if self.over:
             raise SchedulerInterrupted
         if governor not in data_object.scheduled:
@@ -288,9 +288,9 @@ class Plan:
             self._end()
 
     def run_soon(self) -> None:
-        """The next news are waited for: tasks were kept back until more is known.
+        """Requests a run soon after the next news, as tasks were kept back until more is known.
 
-        News of whatever has happened then make the scheduler run as soon as new tasks would.
+        Any news then trigger a run as soon as new tasks would.
         """
         if self.over:
             raise SchedulerInterrupted
@@ -300,9 +300,9 @@ class Plan:
             self._end()
 
     def run_again(self) -> None:
-        """There is more to plan now, but the turn is long enough: others are waiting for its end.
+        """Requests another run to plan more, so that this turn does not become too long.
 
-        The next run comes after a pause, as after new tasks, whether there are news or not.
+        The next run follows after a pause, as after new tasks, even without news.
         """
         if self.over:
             raise SchedulerInterrupted
@@ -312,17 +312,17 @@ class Plan:
             self._end()
 
     def _end(self) -> NoReturn:
-        """No step is made any more."""
+        """Refuses a step after the end of the plan."""
         self.over = True
         raise SchedulerInterrupted
 
 
 def _whole(priorities: Sequence[int]) -> list[int]:
-    """The priorities as governors can be told of them."""
+    """Checks that the priorities can be sent to governors."""
     try:
         return array("q", list(priorities)).tolist()
     except (TypeError, OverflowError):
-        if len(priorities) > 1:  # which of them is wrong?
+        if len(priorities) > 1:  # find the wrong one
             return [_whole([priority])[0] for priority in priorities]
         text = repr(priorities[0])
         raise PlanError(
@@ -341,16 +341,16 @@ STEPS = (
     Plan.run_soon,
     Plan.run_again,
 )
-"""Nobody is interrupted in the middle of these."""
+"""The functions in which a scheduler is not interrupted."""
 
 
 class Scheduler(Protocol):
-    """What a plugin provides. It is made when the server starts, and anew when it was interrupted.
+    """The interface of a plugin. It is created at the server's start and after each interruption.
 
-    All that it remembers belongs into the object itself, or into the slots `sched`: they are empty
-    again when a new one starts.
+    It must keep all its state in the object itself or in the slots `sched`, which are cleared
+    before a new scheduler starts.
     """
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        """Plans what there is to plan. Called often; should cost as little as has changed."""
+        """Plans tasks. Called often; its cost should be proportional to the changes."""
         ...

@@ -1,7 +1,7 @@
 """b-level with greedy transfer: the most urgent ready task goes where it misses the fewest bytes.
 
-Only ready tasks are planned, and only where cpus are free. A task for which there is no room yet
-keeps its place: those behind it may only use governors that are too small for it.
+Only ready tasks are planned, and only on free cpus. A task without a free governor keeps its place:
+tasks behind it may only use governors that are too small for it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from rain.scheduler.toolbox.waiting_list import WaitingList, needs_plan
 
 
 class BlevelScheduler:
-    """Keeps the ready tasks that nobody has room for."""
+    """Keeps the ready tasks for which no governor is free."""
 
     def __init__(self) -> None:
         self._ready = WaitingList(urgency)
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        """Fills what is free, the longest chains first."""
+        """Fills free cpus, the longest chains first."""
         enter_news(news, plan)
         for tasks in (news.submitted, news.unplanned, news.ready):
             self._ready.add(task for task in tasks if not task.missing and needs_plan(task))
         rooms = Rooms(graph.governors.values())
         held: list[Task] = []
-        refused: set[KindId] = set()  # tasks of these find no room in this run any more
+        refused: set[KindId] = set()  # kinds whose tasks do not fit any more in this run
         for task in self._ready.take() if rooms else ():
             kind = task.kind
             governor = None
@@ -41,7 +41,7 @@ class BlevelScheduler:
                 held.append(task)
                 if kind.constraints is None and kind.id not in refused:
                     refused.add(kind.id)
-                    rooms.keep_for(kind)  # what they wait for may come with every end
+                    rooms.keep_for(kind)  # any end of a task may free what they need
             if not rooms:
                 break
         self._ready.add(held)

@@ -1,14 +1,14 @@
-"""What every scheduler must keep to, as a test that its author can run.
+"""The contract of schedulers, as a test that the author of a scheduler can run.
 
     from rain.scheduler.contract import check_scheduler
 
     def test_my_scheduler_keeps_the_contract():
         check_scheduler(MyScheduler)
 
-A cluster on the table runs random graphs: tasks of several sizes, with gpus, pins and groups;
-governors that join and leave; sessions that are closed; tasks that end in any order. The
-consistency checker looks at the graph after every step. Whoever breaks the contract gets a
-`BrokenContract` that says which part, and with which seed it happens again.
+A simulated cluster without time (`tabletop`) runs random graphs: tasks of several sizes, with gpus,
+pins and groups; governors that join and leave; sessions that are closed; tasks that end in any
+order. The consistency checker checks the graph after every step. A violation raises
+`BrokenContract`, which says which part of the contract is broken, and with which seed.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from rain.scheduler.tabletop import Tabletop
 
 SEEDS = 20
 STEPS = 150
-"""Steps of a random run in which something may happen."""
+"""Steps of a random run with random events."""
 
 PATIENCE = 1000
-"""Steps in which everything must then be finished."""
+"""Further steps in which everything must finish."""
 
 LIFE = 40
-"""Steps until the scheduler is made anew."""
+"""Steps after which the scheduler is created again."""
 
 RARELY = 10
-"""Every so many of these the graph is checked."""
+"""The graph is checked after this many steps."""
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class BrokenContract(AssertionError):  # it is what a test fails with
-    """A scheduler does not keep the contract."""
+class BrokenContract(AssertionError):  # fails a test
+    """A scheduler violates the contract."""
 
 
 def check_scheduler(make: Callable[[], Scheduler], seeds: Iterable[int] = range(SEEDS)) -> None:
     """Raises `BrokenContract` with the first part of the contract that does not hold.
 
-    * Every plan keeps to the rules: resources, constraints, tasks and governors that are there.
-    * Nobody starves: whatever some governor could run is finished in the end.
+    * Every plan obeys the rules: resources, constraints, existing tasks and governors.
+    * No task starves: every task that fits some governor finishes in the end.
     * It is deterministic: the same news lead to the same plans.
-    * It is incremental: it never walks over all tasks or all objects of the graph.
-    * It can be made anew at any time, and goes on where the one before has ended.
+    * It is incremental: it never iterates over all tasks or all objects of the graph.
+    * It can be created again at any time and continues where the previous one ended.
     """
     for seed in seeds:
         first = _run(make, seed)
@@ -62,7 +62,7 @@ def check_scheduler(make: Callable[[], Scheduler], seeds: Iterable[int] = range(
 
 
 def _run(make: Callable[[], Scheduler], seed: int) -> list[tuple[int, int]]:
-    """A random run; all assignments in their order."""
+    """Makes a random run; returns all assignments in order."""
     random = Random(seed)
     scheduler, table = make(), Tabletop(random)
     guard = _Guard()
@@ -110,18 +110,18 @@ def _fail(seed: int, why: str) -> NoReturn:
 
 
 class _WalkedError(Exception):
-    """Somebody has walked over what may be very large."""
+    """The scheduler has iterated over a table that may be very large."""
 
 
 @define
 class _Guard:
-    """Whether it is the scheduler's turn."""
+    """Whether the scheduler is running."""
 
     closed: bool = False
 
 
 class _Watched(Mapping[K, V]):
-    """A table over which a scheduler may not walk; asking for one entry is free."""
+    """A table over which a scheduler must not iterate; single look-ups are allowed."""
 
     def __init__(self, name: str, guard: _Guard, entries: Mapping[K, V]) -> None:
         self._name = name

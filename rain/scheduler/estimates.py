@@ -1,7 +1,7 @@
-"""What schedulers may expect: how long tasks take, how large objects get, how fast data travels.
+"""Estimates for schedulers: durations of tasks, sizes of objects, speed of transfers.
 
-What the user has said counts first, then what tasks of the same name have shown, then the mean of
-everything that was measured, and at last a guess. Speeds are measured from real transfers.
+The first known value counts: the user's hint, the mean of earlier tasks of the same name, the mean
+of all measurements, a default. Speeds are measured from real transfers.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from rain.base.wire import INLINE_LIMIT
 from rain.graph import DataObject, Governor, Learned, Session, Task
 
 UNKNOWN_SECONDS = 0.001
-"""A task's duration while nothing is known of any task: it is better to plan too many at first than
-to let somebody wait."""
+"""A task's duration while nothing is known of any task. It is better to plan too many tasks at
+first than to leave cpus idle."""
 
 UNKNOWN_BYTES = 1024
-"""An output's size while nothing is known of it."""
+"""An output's size while nothing is known."""
 
 FIRST_BANDWIDTH = 125e6
-"""Bytes per second, before anything was transferred: a network of one gigabit."""
+"""Bytes per second before the first transfer: a network of one gigabit."""
 
 FORGET = 0.98
-"""How much of what was measured before still counts after one more transfer."""
+"""The factor by which older measurements decay with each transfer."""
 
 WATCHED = 64
-"""Transfers per governor that are timed at once; more would tell nothing new."""
+"""The most transfers per governor that are timed at once."""
 
 _NOTHING: dict[DataObject, float] = {}
 
 
 @define
 class Speed:
-    """The pace of one sort of links: bytes and seconds, older ones count less and less."""
+    """The speed of uploads or downloads: decaying sums of bytes and seconds."""
 
     bytes: float = 0.0
     seconds: float = 0.0
-    _last: dict[Governor, float] = Factory(dict)  # when a transfer over its link has ended last
+    _last: dict[Governor, float] = Factory(dict)  # the end of the last transfer over its link
 
     def note(self, governor: Governor, size: int, ordered: float, now: float) -> None:
         """A transfer over the link of this governor has ended.
 
-        While several are under way together, each of them counts from the end of the one before.
+        Of overlapping transfers, each is timed from the end of the previous one.
         """
         since = max(ordered, self._last.get(governor, ordered))
         self._last[governor] = now
@@ -53,7 +53,7 @@ class Speed:
 
     @property
     def pace(self) -> float:
-        """Bytes per second; 0 when nothing was measured."""
+        """Bytes per second; 0 without measurements."""
         return self.bytes / self.seconds if self.seconds else 0.0
 
     def forget(self, governor: Governor) -> None:
@@ -63,15 +63,15 @@ class Speed:
 
 @define(eq=False)
 class Estimates:
-    """Durations, sizes and speeds. Asking changes nothing."""
+    """Durations, sizes and speeds. Queries change nothing."""
 
-    all_tasks: Learned = Factory(Learned)  # over every name
+    all_tasks: Learned = Factory(Learned)  # over all names
     downloads: Speed = Factory(Speed)
     uploads: Speed = Factory(Speed)
     _ordered: dict[Governor, dict[DataObject, float]] = Factory(dict)
 
     def duration(self, task: Task) -> float:
-        """Seconds that the task will take on one governor, without its transfers."""
+        """The expected seconds of the task without transfers."""
         kind = task.kind
         if kind.duration_hint:
             return kind.duration_hint
@@ -82,7 +82,7 @@ class Estimates:
         return UNKNOWN_SECONDS if mean is None else mean
 
     def size(self, data_object: DataObject) -> int:
-        """Bytes of the object: its own when it is finished."""
+        """The expected bytes of the object; the real ones if it is finished."""
         known = data_object.pretended_size or data_object.size or data_object.kind.size_hint
         if known or data_object.state is ObjectState.FINISHED:
             return known
@@ -96,23 +96,23 @@ class Estimates:
 
     @property
     def bandwidth(self) -> float:
-        """Bytes per second that one link lately had, be it the upload or the download.
+        """Recent bytes per second of one link, the maximum of upload and download.
 
-        Of the two the faster one counts: the other was only waiting for somebody else.
+        The slower of the two was limited by something else.
         """
         return self.measured_bandwidth or FIRST_BANDWIDTH
 
     @property
     def measured_bandwidth(self) -> float:
-        """The same, but 0 as long as nothing was measured."""
+        """Like `bandwidth`, but 0 without measurements."""
         return max(self.downloads.pace, self.uploads.pace)
 
     def transfer(self, size: int) -> float:
-        """Seconds until that many bytes have come from another governor."""
+        """Seconds to transfer this many bytes from another governor."""
         return 0.0 if size <= INLINE_LIMIT else size / self.bandwidth
 
     def finished(self, learned: Learned, seconds: Sequence[float], sizes: Sequence[int]) -> None:
-        """Tasks of one name have taken so long each, and made so many bytes."""
+        """Tasks of one name have finished with these durations and output sizes."""
         longest, made = max(seconds, default=0.0), sum(sizes)
         learned.note(seconds, longest, made)
         self.all_tasks.note(seconds, longest, made)
@@ -121,11 +121,11 @@ class Estimates:
         """A governor is told to fetch a copy."""
         ordered = self._ordered.setdefault(governor, {})
         ordered[data_object] = now
-        if len(ordered) > WATCHED:  # some never arrive, because nobody needs them any more
+        if len(ordered) > WATCHED:  # some never arrive, because they are no longer needed
             del ordered[next(iter(ordered))]
 
     def arrived(self, governor: Governor, data_object: DataObject, now: float) -> None:
-        """A copy has come."""
+        """A copy has arrived."""
         ordered = self._ordered.get(governor, _NOTHING).pop(data_object, None)
         if ordered is None:
             return

@@ -1,7 +1,7 @@
-"""HEFT: every task gets its place when it is submitted, in the order of its rank.
+"""HEFT: every task is planned when it is submitted, in the order of rank.
 
-The rank is the longest way to an end of the graph, transfers included. Each task goes where it
-would end first; it may slip in before what was planned there earlier, when the gap is long enough.
+The rank is the length of the longest path to an end of the graph, including transfers. Each task
+goes where it would end first; it may fill a gap between earlier bookings if the gap is long enough.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from rain.scheduler.toolbox.places import LOOKED_AT, has_place, travels_along
 from rain.scheduler.toolbox.waiting_list import WaitingList, needs_plan
 
 REMEMBERED = 256
-"""Bookings of a governor that are looked at for gaps; what was booked before these is full."""
+"""The latest bookings of a governor that are searched for gaps."""
 
 
 @define(eq=False)
 class Rank(Mark):
-    """A mark with the time at which the task will end where it was planned."""
+    """A mark with the planned end of the task."""
 
     end: float = 0.0
 
 
 @define(eq=False)
 class Calendar:
-    """When the cpus of a governor are taken: bookings of start, end and cpus."""
+    """The bookings of a governor's cpus: start, end and cpus."""
 
     cpus: int
     bookings: list[tuple[float, float, int]] = Factory(list)
     full_until: float = 0.0
 
     def first_gap(self, cpus: int, ready: float, seconds: float) -> float:
-        """The earliest start from which so many cpus are free for so long."""
+        """The earliest time from which `cpus` cpus are free for `seconds`."""
         earliest = max(ready, self.full_until)
         starts = [earliest, *(end for _, end, _ in self.bookings if end > earliest)]
         return next(
@@ -45,7 +45,7 @@ class Calendar:
         )
 
     def _is_free(self, cpus: int, start: float, end: float) -> bool:
-        """Whether the room is there all the time: usage only grows where a booking starts."""
+        """Whether the cpus are free all the time; usage only grows at the start of a booking."""
         inside = [booking for booking in self.bookings if booking[0] < end and booking[1] > start]
         moments = [start, *(booking[0] for booking in inside if booking[0] > start)]
         room = self.cpus - cpus
@@ -55,7 +55,7 @@ class Calendar:
         )
 
     def book(self, cpus: int, start: float, end: float) -> None:
-        """So many cpus are taken for this time."""
+        """Books cpus for this time."""
         self.bookings.append((start, end, cpus))
         if len(self.bookings) > REMEMBERED:
             self.bookings.sort(key=lambda booking: booking[1])
@@ -64,14 +64,14 @@ class Calendar:
 
 
 class HeftScheduler:
-    """Keeps a calendar of each governor."""
+    """Keeps a calendar for each governor."""
 
     def __init__(self) -> None:
         self._waiting = WaitingList(urgency)
         self._calendars: dict[Governor, Calendar] = {}
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        """Plans all that is new, by rank; then nothing moves any more."""
+        """Plans all new tasks by rank; planned tasks never move."""
         estimates = plan.estimates
         enter_news(news, plan, Rank, lambda output: estimates.transfer(estimates.size(output)))
         for governor in news.left:
@@ -85,7 +85,7 @@ class HeftScheduler:
         self._waiting.add(held)
 
     def _place(self, task: Task, there: list[Governor], plan: Plan) -> bool:
-        """Plans a task where it will end first, if that can be said already."""
+        """Plans a task where it will end first, if that can be computed yet."""
         governors = plan.graph.governors.values()
         fitting = [governor for governor in there if allows(task, governor, governors)]
         if not fitting or not has_place(task):
@@ -113,7 +113,7 @@ class HeftScheduler:
 
 
 def _arrival(task: Task, plan: Plan) -> Callable[[Governor], float]:
-    """When all inputs will be on a governor."""
+    """Returns a function that says when all inputs will be on a governor."""
     estimates = plan.estimates
     wanted: list[tuple[DataObject, float, float]] = []
     for data_object in task.inputs[:LOOKED_AT]:

@@ -1,11 +1,10 @@
-"""Every task where it would end first, planned only as far as can be foreseen.
+"""Plans every task where it would end first, but only within a limited horizon.
 
-Ready tasks, and those that soon will be, are taken in the order of their urgency. Each goes where
-it would end first: when cpus are free there, and when its inputs will have come over the links that
-they must share with all else that was planned. Only what can start within the horizon is planned;
-the rest stays open, because until then much will have turned out otherwise. Small tasks are
-planned ahead by the thousand that way, and large ones when their turn comes. What is tiny is not
-worth all this: it takes the express lane.
+Ready and soon-to-be-ready tasks are taken in the order of urgency. Each goes where it would end
+first, given when cpus are free and when its inputs arrive over links shared with all other planned
+transfers. Only tasks that can start within the horizon are planned; the rest stays open, because
+predictions for later are unreliable. So thousands of small tasks are planned ahead, and large ones
+shortly before they start. Tiny tasks are not worth this effort: they take the express lane.
 """
 
 from __future__ import annotations
@@ -39,16 +38,16 @@ from rain.scheduler.toolbox.transfers import (
 from rain.scheduler.toolbox.waiting_list import needs_plan
 
 HORIZON = 1.0
-"""Seconds: what cannot start until then is not planned yet."""
+"""Seconds; tasks that start later than this are not planned yet."""
 
 HELD = 32
-"""So many tasks may find no room before a run ends."""
+"""A run ends after this many tasks that did not fit."""
 
 NEAREST = 8
-"""Governors that have inputs, or inputs of consumers, that are compared."""
+"""The most governors with inputs, or with inputs of consumers, that are compared."""
 
 SOCIAL = 0.3
-"""Moving data costs others, too: a second of it counts as so many seconds of waiting."""
+"""Transfers also delay others: a second of transfer counts as this many seconds of waiting."""
 
 
 class HorizonScheduler:
@@ -62,7 +61,7 @@ class HorizonScheduler:
         self._express = Express(self._shares)
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        """Plans what can start soon."""
+        """Plans tasks that can start soon."""
         changed = bool(news.joined or news.left) or len(graph.governors) != len(self._sites)
         self._sites.begin_run(graph.governors.values(), changed=changed)
         sights = Sights(plan.estimates)
@@ -76,7 +75,7 @@ class HorizonScheduler:
         if self._accounts.sleeping:
             self._list(task for task in self._accounts.due(plan.now) if needs_plan(task))
         if news.cleared:
-            self._accounts.forget(news.cleared)  # even if it has submitted in the same moment
+            self._accounts.forget(news.cleared)  # even if it has submitted since
             self._express.forget(news.cleared)
             self._shares.forget(news.cleared)
         governors = [governor for governor in graph.governors.values() if not governor.rests]
@@ -92,18 +91,18 @@ class HorizonScheduler:
         if len(governors) > 1:
             feed_hungry(governors, plan, self._moves, partial(self._gives, plan))
 
-    # What has happened.
+    # News.
 
     def _hear_of_ends(self, finished: list[Task], plan: Plan) -> bool:
-        """Notes what has ended; whether some has much sooner than was foreseen.
+        """Notes ended tasks; returns whether any has ended much earlier than predicted.
 
-        Then a governor may be done with all that was planned for it long before the next run.
+        A governor may then finish all its planned tasks long before the next run.
         """
         freed: dict[Site, None] = {}
         early = False
         for task in finished:
             note = task.sched
-            if isinstance(note, Note) and not note.listed:  # none is kept when a session has ended
+            if isinstance(note, Note) and not note.listed:  # there is none in an ended session
                 if note.site is not None:
                     freed[note.site] = None
                     early = early or note.end - plan.now > note.seconds / 2
@@ -118,7 +117,7 @@ class HorizonScheduler:
         return early
 
     def _enter(self, tasks: list[Task], sights: Sights, plan: Plan) -> None:
-        """New tasks, inputs before consumers. Levels count as soon as one of them is not tiny."""
+        """Adds new tasks, producers before consumers. Levels are used if any is not tiny."""
         others = self._express.enter(tasks, sights, plan.now)
         if others:
             enter_levels(tasks, plan, Note)
@@ -129,7 +128,7 @@ class HorizonScheduler:
             self._list(task for task in others if not task.missing)
 
     def _enter_again(self, graph: Graph, tasks: Iterable[Task], plan: Plan) -> None:
-        """Tasks that have lost their plan, in any order."""
+        """Adds tasks that have lost their plan, in any order."""
         found: list[Task] = []
         for task in sorted(tasks, key=lambda task: task.order):
             if task.is_known:
@@ -153,7 +152,7 @@ class HorizonScheduler:
                 note.listed = True
                 self._accounts.list(task, note.urgency)
 
-    # What follows.
+    # Planning.
 
     def _plan_express(self, governors: list[Governor], sights: Sights, plan: Plan) -> None:
         planned, refused = self._express.plan(governors, self._sites.real_cpus, sights, plan)
@@ -164,7 +163,7 @@ class HorizonScheduler:
         self._list_consumers(planned)
 
     def _list_consumers(self, planned: Iterable[Task]) -> None:
-        """Those that wait for what these tasks make; most have come by the express lane, too."""
+        """Lists the consumers of these tasks; most of them are in the express lane too."""
         for task in planned:
             for output in task.outputs:
                 for consumer in output.consumers:
@@ -175,7 +174,7 @@ class HorizonScheduler:
                             self._accounts.list(consumer, note.urgency)
 
     def _plan_frontier(self, graph: Graph, plan: Plan) -> bool:
-        """Plans what can start soon; says whether some turned out to belong to the express lane."""
+        """Plans tasks that can start soon; returns whether some belong to the express lane."""
         sites, now, soon = self._sites, plan.now, plan.now + self._horizon
         held: list[Task] = []
         tried: dict[Site, None] = {}
@@ -191,7 +190,7 @@ class HorizonScheduler:
                 continue
             ready = _ready_at(task, now)
             if ready is None:
-                continue  # it comes again when its producers are planned
+                continue  # it is listed again when its producers are planned
             if task.kind.resources.others:
                 express.append(task)
                 continue
@@ -202,7 +201,7 @@ class HorizonScheduler:
                 self._assign(task, note, place, plan)
             elif ready - place.moving > soon:
                 self._accounts.later(task, ready - place.moving - self._horizon)
-            else:  # its turn is kept: those behind it see what it will take
+            else:  # its cpus are reserved: later tasks take them into account
                 held.append(task)
                 place.site.book(min(task.cpus, place.site.cpus), place.start, note.seconds)
                 tried[place.site] = None
@@ -245,10 +244,10 @@ class HorizonScheduler:
         note.end = start + seconds
 
     def _moves(self, task: Task, donor: Governor, taker: Governor, plan: Plan) -> bool:
-        """Whether a task that waits at one governor would start sooner at another."""
+        """Whether a task that waits at one governor would start earlier at another."""
         sites, now = self._sites, plan.now
         if note_of(task).site is None:
-            return True  # it came by the express lane
+            return True  # it came through the express lane
         sites.look(sites[donor], now)
         wanted = wanted_inputs(task, plan)
         place = place_on(sites[taker], sites, task.cpus, wanted, now, now)
@@ -260,9 +259,9 @@ class HorizonScheduler:
         return True
 
     def _gives(self, plan: Plan, donor: Governor) -> bool:
-        """Whether more waits there than two blocks of tasks that are over in no time.
+        """Whether more than two blocks of very short tasks wait there.
 
-        Those would be done before they have moved, unless one that runs there is not as expected.
+        Fewer would finish before they could move, unless a running task lasts unexpectedly long.
         """
         if self._sites[donor].planned:
             return True
@@ -272,7 +271,7 @@ class HorizonScheduler:
         sent = islice(donor.assigned, donor.cpus + 1)
         return any(task.row is TaskRow.RUNNING for task in sent)
 
-    # Where a task would end first.
+    # Finding the earliest end.
 
     def _choose(self, task: Task, ready: float, plan: Plan) -> Place | None:
         sites, now, cpus = self._sites, plan.now, task.cpus
@@ -304,7 +303,7 @@ class HorizonScheduler:
                 place.start + SOCIAL * place.moving,
                 -related.get(governor, 0.0),
                 len(governor.scheduled) // site.cpus,
-                site.cpus,  # the others stay free for tasks that fit nowhere else
+                site.cpus,  # larger sites stay free for tasks that fit nowhere else
                 governor.number,
             )
             if best is None or key < best:
@@ -312,8 +311,8 @@ class HorizonScheduler:
         return chosen
 
     def _nearest(self, weights: dict[Governor, float], cpus: int) -> list[Site]:
-        """The sites of the governors with the largest weights, of those that are large enough."""
-        sites = self._sites  # data may be on others, which this scheduler was not shown
+        """The sites of the governors with the largest weights and enough cpus."""
+        sites = self._sites  # data may be on governors that this scheduler has not seen
         fitting = [found for found in weights if cpus <= found.cpus and sites.get(found)]
         if len(fitting) > NEAREST:
             fitting.sort(key=lambda governor: (-weights[governor], governor.number))
@@ -321,13 +320,13 @@ class HorizonScheduler:
 
 
 def _is_tiny(task: Task, plan: Plan) -> bool:
-    """Whether it may take the express lane, and not only because nobody knows better."""
+    """Whether it may take the express lane, based on real knowledge."""
     sight = look_at(task, plan.estimates)
     return sight.seconds < TINY and sight.passes
 
 
 def _ready_at(task: Task, now: float) -> float | None:
-    """When all inputs will be made; None as long as nobody has planned one of them."""
+    """When all inputs will be made; None while any of them has no plan."""
     ready = now
     for data_object in task.inputs[:LOOKED_AT]:
         if not data_object.is_finished:
@@ -339,7 +338,7 @@ def _ready_at(task: Task, now: float) -> float | None:
 
 
 def _bring_to_followers(output: DataObject, plan: Plan) -> None:
-    """Copies a new object to where its consumers were planned ahead."""
+    """Copies a new object to the governors of its planned consumers."""
     for consumer in output.consumers:
         governor = consumer.scheduled
         if governor is not None and consumer.missing and governor not in output.scheduled:

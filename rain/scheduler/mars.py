@@ -1,12 +1,12 @@
-"""As Mars schedules operands: first tasks by breadth-first search, the others where their data is.
+"""The operand scheduling of Mars: initial tasks by breadth-first search, others near their data.
 
-Tasks without inputs are dealt out when they are submitted. Each governor has a quota by its cpus
-and takes a task, then the tasks near that one in the graph, so that what belongs together comes to
-one place. Any other task goes, when it is ready, where most of its input bytes are. Deeper tasks go
-first, then those whose consumers have other inputs already, then those with few consumers.
+Tasks without inputs are distributed at submission. Each governor has a quota by its cpus and takes
+a task and then its neighbours in the graph, so that related tasks are on one governor. Any other
+task goes, when it is ready, where most of its input bytes are. Deeper tasks run first, then those
+whose consumers already have other inputs, then those with few consumers.
 
-By depth alone a task would starve while others keep making a graph deeper. So depth is counted
-inside of what comes together, and a second of waiting weighs as much as one step of it.
+With depth alone a task could starve while others make the graph deeper. So depth is counted within
+one submission, and a second of waiting weighs as much as one step of depth.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from rain.scheduler.toolbox.places import bytes_by_governor
 from rain.scheduler.toolbox.waiting_list import needs_plan, strangers
 
 FEW = 64
-"""Neighbours of a task, and consumers of it, that are looked at."""
+"""The most neighbours and consumers of a task that are considered."""
 
 
 @define(eq=False)
 class Operand:
-    """What is kept at a task: how many tasks are before it, and how many after it."""
+    """The mark of a task: its depth and its number of descendants."""
 
     depth: int
     came: int  # in whole seconds
@@ -37,14 +37,14 @@ class Operand:
 
 
 class MarsScheduler:
-    """Keeps what has no place yet."""
+    """Keeps the tasks without a plan."""
 
     def __init__(self, rebalance: bool = True) -> None:
         self._rebalance = rebalance
         self._waiting: dict[Task, None] = {}
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        """Deals out the first tasks, then plans what is ready."""
+        """Distributes initial tasks, then plans ready ones."""
         _enter(news.submitted, plan.now)
         _enter(strangers(news, Operand), plan.now)
         self._waiting |= dict.fromkeys([*news.submitted, *news.unplanned, *news.ready])
@@ -66,7 +66,7 @@ class MarsScheduler:
 
 
 def _enter(tasks: list[Task], now: float) -> None:
-    """Depths from the inputs on, numbers of descendants from the ends back."""
+    """Computes depths from the inputs on, and numbers of descendants from the ends back."""
     together = frozenset(tasks)
     for task in tasks:
         depths = [
@@ -102,7 +102,7 @@ def _operand(task: Task) -> Operand:
 
 
 def _priority(task: Task) -> int:
-    """Depth, the depth of the deepest consumer that is half fed, few consumers: in one number."""
+    """Combines depth, depth of the deepest partly supplied consumer, and few consumers."""
     consumers, operand = list(_consumers(task)), _operand(task)
     half_fed = [
         consumer.sched.depth
@@ -118,7 +118,7 @@ def _priority(task: Task) -> int:
 
 
 def place_initial(tasks: list[Task], governors: list[Governor]) -> dict[Task, Governor]:
-    """Breadth-first search from the task with the most descendants, as far as the quotas go."""
+    """Breadth-first search from the task with the most descendants, within the quotas."""
     homes: dict[Task, Governor] = {}
     quotas = _quotas(len(tasks), governors)
     wanted = dict.fromkeys(tasks)
@@ -139,7 +139,7 @@ def place_initial(tasks: list[Task], governors: list[Governor]) -> dict[Task, Go
 
 
 def _quotas(count: int, governors: list[Governor]) -> dict[Governor, int]:
-    """So many tasks by cpus; what is left over goes to the largest, one by one."""
+    """Divides `count` tasks by cpus; the remainder goes to the largest governors, one by one."""
     cpus = sum(max(governor.cpus, 1) for governor in governors)
     quotas = {governor: count * max(governor.cpus, 1) // cpus for governor in governors}
     largest = sorted(governors, key=lambda found: (-found.cpus, found.number))
@@ -149,7 +149,7 @@ def _quotas(count: int, governors: list[Governor]) -> dict[Governor, int]:
 
 
 def _near(start: Task, most: int) -> Iterable[Task]:
-    """The task and those around it, the nearest first, whichever way the data goes."""
+    """The task and its neighbours in both directions, the nearest first."""
     seen = {start: None}
     pending = deque([start])
     while pending:
@@ -164,7 +164,7 @@ def _near(start: Task, most: int) -> Iterable[Task]:
 def _best(
     task: Task, home: Governor | None, governors: list[Governor], plan: Plan
 ) -> Governor | None:
-    """Its home; else who has most of its bytes, and of these who has the most idle cpus."""
+    """Its home; else the governor with most of its bytes, and of these with the most idle cpus."""
     if home is not None and allows(task, home, governors):
         return home
     local = bytes_by_governor(task, plan.estimates)

@@ -1,10 +1,10 @@
-"""Data first, then balance; the original Rain heuristic made incremental.
+"""Data first, then balance: an incremental version of the original Rain heuristic.
 
-The original looks at every pair of a ready task and a governor with free cpus, and prefers large
-tasks and governors that have the task's inputs. Here every task is looked at once, when it is
+The original considers every pair of a ready task and a governor with free cpus, and prefers large
+tasks and governors that have the task's inputs. Here every task is considered once, when it is
 submitted: it goes where most of its input bytes are or will be, and without such inputs to the
-governor with the fewest planned tasks per cpu. What that leaves unbalanced is moved later, when
-a governor has run out of work and others have tasks waiting.
+governor with the fewest planned tasks per cpu. Imbalances are corrected later, when a governor has
+run out of work and others have waiting tasks.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from rain.scheduler.toolbox.loads import Loads
 
 
 class RainScheduler:
-    """Keeps the tasks that it could not plan yet: none fits, or a producer is not planned."""
+    """Keeps the tasks that it could not plan yet: no governor fits, or a producer has no plan."""
 
     def __init__(self) -> None:
         self._unplanned: dict[Task, None] = {}
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        """Plans what is new, then feeds the hungry."""
+        """Plans new tasks, then moves tasks to idle governors."""
         self._collect(news)
         governors = list(graph.governors.values())
         if not governors:
@@ -34,7 +34,7 @@ class RainScheduler:
 
     def _collect(self, news: News) -> None:
         if news.unplanned:
-            # Tasks come back in any order; inputs must come before consumers.
+            # Tasks come back in any order, but producers must come before consumers.
             again = {**self._unplanned, **dict.fromkeys(news.submitted), **news.unplanned}
             self._unplanned = dict.fromkeys(sorted(again, key=lambda task: task.order))
         else:

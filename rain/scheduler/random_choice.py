@@ -1,4 +1,4 @@
-"""Random places: what every other scheduler must beat."""
+"""Random placement: the baseline for every other scheduler."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.waiting_list import needs_plan
 
 TRIES = 8
-"""Governors that are drawn before all are asked which of them could run a task."""
+"""The number of random draws before all governors are checked."""
 
 
 class RandomScheduler:
-    """Draws a governor for every task; the same seed draws the same ones."""
+    """Draws a governor for every task; deterministic for a seed."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = Random(seed)
         self._waiting: list[Task] = []
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        """Plans every task as soon as it comes."""
+        """Plans every new task at once."""
         tasks = dict.fromkeys([*self._waiting, *news.submitted, *news.unplanned])
         self._waiting = []
         governors = list(graph.governors.values())

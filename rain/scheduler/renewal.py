@@ -1,4 +1,4 @@
-"""A scheduler that is made anew in the middle of a run: nothing of the one before it is left."""
+"""Replaces a scheduler in the middle of a run with a new one without state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rain.scheduler.toolbox.waiting_list import needs_plan
 
 
 def forget(graph: Graph) -> None:
-    """Empties the slots of a scheduler that has gone."""
+    """Clears the slots of the previous scheduler."""
     graph.sched = None
     for nodes in (graph.tasks, graph.objects, graph.governors, graph.sessions, graph.clients):
         for node in nodes.values():
@@ -18,11 +18,11 @@ def forget(graph: Graph) -> None:
 
 
 def first_news(graph: Graph) -> News:
-    """What a scheduler must hear that knows nothing of the past."""
+    """The news for a scheduler that knows nothing of the past."""
     return News(submitted=without_plan(graph.tasks.values()), joined=list(graph.governors.values()))
 
 
 def without_plan(tasks: Iterable[Task]) -> list[Task]:
-    """Those that need a plan, inputs before consumers."""
+    """The tasks that need a plan, producers before consumers."""
     found = [task for task in tasks if needs_plan(task)]
     return sorted(found, key=lambda task: task.order)

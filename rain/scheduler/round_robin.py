@@ -12,14 +12,14 @@ from rain.scheduler.api import News, Plan
 
 
 class RoundRobinScheduler:
-    """Deals tasks out like cards; tasks that fit nowhere wait for a governor that joins later."""
+    """Deals tasks out in turn; tasks that fit nowhere wait for a governor that joins later."""
 
     def __init__(self) -> None:
         self._turn = 0
         self._waiting: list[Task] = []
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        """Plans every new task on the next governor that could run it."""
+        """Plans every new task on the next governor that can run it."""
         tasks = [*self._waiting, *news.submitted, *news.unplanned]
         self._waiting = []
         governors = list(graph.governors.values())

@@ -1,4 +1,4 @@
-"""Work stealing: data decides alone, and those that run out of work take it from others."""
+"""Work stealing: tasks go to their data, and idle governors take waiting tasks from others."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rain.scheduler.toolbox.waiting_list import WaitingList, needs_plan
 
 
 class StealingScheduler:
-    """Keeps the tasks whose inputs have no place yet, and those that nobody may run."""
+    """Keeps the tasks whose inputs have no place yet, and those that fit no governor."""
 
     def __init__(self) -> None:
         self._waiting = WaitingList(urgency)
         self._next = 0
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
-        """Plans every ready task where it misses the fewest bytes, however busy that one is."""
+        """Plans every ready task where it misses the fewest bytes, regardless of load."""
         enter_news(news, plan)
         for tasks in (news.submitted, news.unplanned, news.ready):
             self._waiting.add(task for task in tasks if not task.missing and needs_plan(task))
@@ -35,7 +35,7 @@ class StealingScheduler:
         feed_hungry(governors, plan)
 
     def _nearest(self, task: Task, governors: list[Governor], plan: Plan) -> Governor | None:
-        """The governor that has most of the inputs; those that are equal take turns."""
+        """The governor with most of the inputs; equal ones take turns."""
         local = bytes_by_governor(task, plan.estimates)
         there = dict.fromkeys(governors)
         near = [found for found in local if found in there and allows(task, found, governors)]

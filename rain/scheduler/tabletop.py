@@ -1,7 +1,7 @@
-"""A cluster on the table: a graph and what happens to it, without server, governors or time.
+"""A simulated cluster: a graph with random events, without server, governors or time.
 
-The contract of schedulers plays with it. Everything that happens is drawn from one seeded
-generator, and goes through the same functions of the graph that the server uses.
+It is used to test the contract of schedulers. All events are drawn from one seeded generator and
+applied with the same graph functions that the server uses.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ WISHES = (
 
 @define(eq=False)
 class Tabletop:
-    """The graph, what the scheduler has not heard yet, and what it has decided."""
+    """The graph, the pending news for the scheduler, and its decisions."""
 
     random: Random
     graph: Graph = Factory(Graph)
     estimates: Estimates = Factory(Estimates)
     now: float = 1000.0
     news: News = Factory(News)
-    assigned: list[tuple[int, int]] = Factory(list)  # every assignment: task and governor
+    assigned: list[tuple[int, int]] = Factory(list)  # all assignments: task and governor
     _numbers: dict[Session, int] = Factory(dict)  # the last id that was used
     _joined: int = 0
     _sessions: list[Session] = field(init=False, factory=list)
@@ -53,10 +53,10 @@ class Tabletop:
         self.join()
         self.join()
 
-    # What happens.
+    # Events.
 
     def something_happens(self) -> None:
-        """One random event, or none."""
+        """Makes one random event, or none."""
         draw = self.random.random()
         if draw < 0.15:
             self.submit()
@@ -69,7 +69,7 @@ class Tabletop:
         self.now += self.random.choice((0.01, 0.1, 1.0, 5.0))
 
     def settle(self) -> None:
-        """From now on nothing comes and nobody leaves; every sort of task has some governor."""
+        """Stops random events and makes sure that every kind of task fits some governor."""
         while not self._all_suit():
             self.join()
 
@@ -86,14 +86,14 @@ class Tabletop:
         self.news.joined.append(governor)
 
     def leave(self, governor: Governor) -> None:
-        """A governor is lost, with all that it had."""
+        """A governor is lost with its tasks and data."""
         del self.graph.governors[governor.id]
         losses = loss.lose_governor(governor)
         self.news.left.append(governor)
         self.news.unplanned.update(losses.unplanned)
 
     def close(self, session: Session) -> None:
-        """A session ends with all that it has."""
+        """A session ends with its tasks and data."""
         clear(self.graph, session)
         take_apart(self.graph)
         del self.graph.sessions[session.id]
@@ -101,7 +101,7 @@ class Tabletop:
         self.news.cleared.append(session)
 
     def submit(self) -> None:
-        """Some tasks, which read each other's outputs and kept ones of earlier submissions."""
+        """Submits tasks that read each other's outputs and kept outputs of earlier submissions."""
         session = self.random.choice(self._sessions)
         submission = Submission(session.id)
         blob = self._kind(session, submission)
@@ -143,15 +143,15 @@ class Tabletop:
             submission.kept.append(made)
         return made
 
-    # What the scheduler decides, and what comes of it.
+    # The decisions of the scheduler and their effects.
 
     def take_news(self) -> News:
-        """What has happened since it was asked last."""
+        """Returns the news since the last call."""
         news, self.news = self.news, News()
         return news
 
     def obey(self, plan: Plan) -> None:
-        """Tells governors what was planned, and brings what was ordered."""
+        """Sends planned tasks to governors and delivers ordered copies."""
         for data_object, governor in plan.copies:
             if data_object.is_finished and governor in data_object.scheduled:
                 self._bring(data_object, governor)
@@ -171,7 +171,7 @@ class Tabletop:
             self.news.located.append((data_object, governor))
 
     def work(self, count: int) -> None:
-        """So many tasks end, one after the other; some of them were seen to start."""
+        """Ends `count` tasks one after the other; some of them report their start."""
         for _ in range(count):
             running = [task for found in self.graph.governors.values() for task in found.assigned]
             if not running:
@@ -194,10 +194,10 @@ class Tabletop:
         self.news.ready += progress.finish_objects(made, [size] * len(made), governor)
         release(self.graph, [*claims.finished_reading((task,)), *task.outputs])
 
-    # How it stands.
+    # Status.
 
     def unfinished(self) -> list[Task]:
-        """Every task that is not done."""
+        """All tasks that are not done."""
         return [task for task in self.graph.tasks.values() if not task.is_done]
 
     def _all_suit(self) -> bool:

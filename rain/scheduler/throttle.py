@@ -1,4 +1,4 @@
-"""When the scheduler is due: soon after submits, seldom when nothing happens, never always."""
+"""Decides when the scheduler runs: soon after submits, seldom without news, never continuously."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from attrs import Factory, define, frozen
 
 @frozen
 class Thresholds:
-    """How long after a run the next one may start, by what is pending (seconds).
+    """The least seconds from one run to the next, by what is pending.
 
-    Whoever has tasks to plan waits least.
+    New tasks have the shortest wait.
     """
 
     submits: float = 0.0005
     updates: float = 0.1
     nothing: float = 1.0
-    share: float = 0.5  # at most this part of the time is spent in the scheduler
+    share: float = 0.5  # the largest fraction of time for the scheduler
 
     def __attrs_post_init__(self) -> None:
         if not self.submits <= self.updates <= self.nothing:
@@ -26,27 +26,27 @@ class Thresholds:
 
 @define
 class Throttle:
-    """Remembers the last run. Knows no clock: times are told to it."""
+    """Remembers the last run. It has no clock: callers pass the time."""
 
     thresholds: Thresholds = Factory(Thresholds)
     started: float = -inf  # when the last run started
-    took: float = 0.0  # and how long it was, as soon as that is known
-    rests_until: float = -inf  # then a run is due that has tasks to plan, and no other is before
-    soon: bool = False  # whether it wants any news at once
-    again: bool = False  # whether it has more to plan
+    took: float = 0.0  # its duration, once it is known
+    rests_until: float = -inf  # no run is due before this, and one with tasks to plan is due then
+    soon: bool = False  # whether any news should trigger a run soon
+    again: bool = False  # whether there is more to plan
 
     def run(self, now: float) -> None:
-        """A run starts; it has not said yet when it wants the next one."""
+        """A run starts; it has not requested the next one yet."""
         self.started = now
         self.soon = self.again = False
         self.took = 0.0
         self.rests_until = now + self.thresholds.submits
 
     def ran(self, took: float) -> None:
-        """The last run has taken so long."""
+        """The last run took this many seconds."""
         limits = self.thresholds
-        # A run of t seconds is followed by a pause of t (1 - share) / share, so that it takes
-        # no more than its share of the time.
+        # A run of t seconds is followed by a pause of t (1 - share) / share, so that runs take no
+        # more than their share of the time.
         pause = took * (1.0 - limits.share) / limits.share
         self.took = took
         self.rests_until = self.started + took + max(limits.submits, pause)

@@ -1,8 +1,8 @@
-"""When tasks have begun of which a governor tells only that they have finished. Pure.
+"""Estimates the start times of tasks for which a governor reports only the end. No I/O.
 
-A governor tells of many short tasks together, in the order of their ends, and how long each of them
-took. If all had ended just now, more of them would have run at a time than there are cpus. So they
-are laid out backwards from now, on as many lanes as there is room for.
+A governor reports many short tasks together, in the order of their ends, with their durations. If
+all of them had ended now, more would have run at once than there are cpus. So they are laid out
+backwards from now, on as many lanes as tasks can run at once.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from heapq import heapify, heapreplace
 
 
 def starts(now: float, seconds: Sequence[float], lanes: int) -> list[float]:
-    """The start of each; no more of them overlap than there are lanes."""
+    """The start of each task, so that at most `lanes` of them overlap."""
     if len(seconds) <= lanes:
         return [now - each for each in seconds]
-    free = [-now] * lanes  # until when each lane is free, the latest first
+    free = [-now] * lanes  # the time before which each lane is free, negated, the latest first
     heapify(free)
     found: list[float] = []
     for each in reversed(seconds):

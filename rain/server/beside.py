@@ -1,4 +1,4 @@
-"""A task that runs beside a block, for as long as the block runs."""
+"""Runs a background task for the duration of a block."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rain.base.errors import RainError
 async def beside(
     run: Callable[[], Awaitable[None]], end: Callable[[], object]
 ) -> AsyncGenerator[None]:
-    """Runs the task beside the block, calls `end` after the block, and waits until it has ended.
+    """Runs the task in the background of a block; then calls `end` and waits for the task.
 
-    What has a name, and Ctrl-C, come out of the block as themselves and not as a group of one.
+    A `RainError` or Ctrl-C leaves the block as itself and not in an exception group.
     """
     named: RainError | KeyboardInterrupt | None = None
     async with trio.open_nursery() as nursery:

@@ -1,10 +1,10 @@
-"""Writing down what happens while it happens.
+"""Collects happenings during turns, for the event log.
 
-The functions of a turn append small values here when somebody listens (`State.happenings`); the
-border takes them after some turns and another process formats them.
+The functions of a turn append small values here if the event log is on (`State.happenings`); they
+are taken after some turns, and another process formats them.
 
-A disk that stalls must not fill the memory: beyond `limit` bytes what happens per task is counted
-and not kept, and beyond twice the limit everything.
+A stalled disk must not fill the memory: beyond `limit` bytes, happenings per task are only counted,
+and beyond twice the limit all happenings are.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from rain.server.happenings import (
 )
 
 DEFAULT_LIMIT = 64 * 1024 * 1024
-_TASK_BYTES = 160  # what a task takes in the columns, measured
-_SMALL_BYTES = 500  # what any other happening takes
+_TASK_BYTES = 160  # measured size of a task in the columns
+_SMALL_BYTES = 500  # size of any other happening
 
 
 @define(eq=False)
 class Happenings:
-    """Collects what happens until the border takes it.
+    """Collects happenings until they are taken.
 
-    What happens per task goes into the newest batch of its sort as long as that is of the same
-    turn and governor. A start is always written before the end of the same task.
+    Happenings per task are added to the newest batch of their type while it is of the same turn and
+    governor. A start is always written before the end of the same task.
     """
 
-    with_objects: bool = False  # finished data objects too: one more event per task
+    with_objects: bool = False  # also log finished data objects: one more event per output
     limit: int = DEFAULT_LIMIT
     bytes: int = field(init=False, default=0)
     _list: list[Happening] = field(init=False, factory=list)
@@ -57,14 +57,14 @@ class Happenings:
     _objects: ObjectsFinished | None = field(init=False, default=None)
 
     def take(self) -> Taken:
-        """Hands over everything and empties."""
+        """Returns all happenings and clears them."""
         taken = Taken(self._list, self._lost)
         self._list, self._lost, self.bytes = [], 0, 0
         self._started = self._finished = self._objects = None
         return taken
 
     def add(self, happening: Happening, size: int = 0) -> None:
-        """Something rare has happened; `size` tells of its long texts."""
+        """Adds a rare happening; `size` is the length of its texts."""
         self._add(happening, size, 2 * self.limit)
 
     def refused(self, now: float, client: ClientId, reason: str) -> None:
@@ -107,12 +107,12 @@ class Happenings:
                 return
             batch = self._started = TasksStarted(now, governor.address)
             self._open(batch)
-            self._finished = None  # what is started from here on finishes further below
+            self._finished = None  # tasks that start now must finish in a later batch
         batch.ids.append(task.id)
         self.bytes += _TASK_BYTES
 
     def task_finished(self, now: float, governor: Governor, task: Task, *, sudden: bool) -> None:
-        """A governor has finished a task; `sudden` if its start was never told."""
+        """A governor has finished a task; `sudden` if its start was never reported."""
         batch = self._finished
         if batch is None or batch.address != governor.address or batch.time != now:
             if self.bytes > self.limit:
@@ -130,7 +130,7 @@ class Happenings:
         self.bytes += _TASK_BYTES
 
     def attempt_failed(self, now: float, task: Task, failed: FailedAttempt, *, again: bool) -> None:
-        """An attempt of a task has failed, and by it the task unless it is tried again."""
+        """An attempt of a task has failed, and with it the task unless it is tried again."""
         size = len(failed.message) + len(failed.debug)
         if again:
             self.add(AttemptFailed(now, task.id, task.started, failed), size)
@@ -148,7 +148,7 @@ class Happenings:
             self._add(happening, _TASK_BYTES * len(tasks), self.limit)
 
     def object_finished(self, now: float, governor: Governor, made: DataObject) -> None:
-        """A data object was made on a governor; only asked for with `with_objects`."""
+        """A data object was made on a governor; called only with `with_objects`."""
         batch = self._objects
         if batch is None or batch.address != governor.address or batch.time != now:
             if self.bytes > self.limit:

@@ -1,9 +1,9 @@
-"""Tasks that no governor could ever run: they are told about, and given up after a grace time.
+"""Infeasible tasks, which no governor can run: they are reported, and fail after a grace time.
 
-Feasibility is a matter of kinds, not of tasks: a kind asks for resources, and some governor has
-them or none. While governors are connected and none fits, the clock runs; a governor that joins may
-stop it. Without any governor nothing is known, and tasks wait for the first one. A clock at
-infinity belongs to a kind that fits nowhere and has no task that waits.
+Feasibility is a property of kinds, not of tasks: a kind needs resources, and either some governor
+has them or none. While governors are connected and none fits, the clock of the kind runs; a
+governor that joins may stop it. Without any governor, tasks wait for the first one. A clock at
+infinity belongs to a kind that fits nowhere and has no waiting task.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rain.server.state import State
 
 
 def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
-    """Tasks of these kinds may wait: starts the clock for the kinds that fit nowhere."""
+    """Starts the clocks of those of these kinds that fit nowhere."""
     governors = state.graph.governors.values()
     if not governors:
         return
@@ -36,14 +36,14 @@ def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
 
 
 def submitted(state: State, session: Session, new: Iterable[TaskKind], tasks: list[Task]) -> None:
-    """Tasks have come: looks at their new kinds, and at those that were given up before."""
+    """Checks the new kinds of submitted tasks, and kinds that were given up before."""
     look_at(state, session, new)
     if any(held is session for held, _ in state.infeasible):
         look_at(state, session, {task.kind.id: task.kind for task in tasks}.values())
 
 
 def governors_changed(state: State) -> None:
-    """A governor has joined or left: judges every kind anew; clocks that run go on."""
+    """A governor has joined or left: checks every kind again; running clocks continue."""
     governors = state.graph.governors.values()
     for key in list(state.infeasible):
         session, kind_id = key
@@ -77,7 +77,7 @@ def give_up(state: State) -> None:
 
 
 def why_held_up(state: State, session: Session, now: float) -> str:
-    """Why a session waits for a governor that is not there, and how long yet; "" if it does not."""
+    """Why a session waits for a missing governor, and for how long; "" if it does not."""
     for (held, kind_id), deadline in state.infeasible.items():
         if held is session and deadline < inf and _waiting(session, kind_id):
             left = max(deadline - now, 0.0)
@@ -87,7 +87,7 @@ def why_held_up(state: State, session: Session, now: float) -> str:
 
 
 def next_deadline(state: State) -> float:
-    """When the next grace time ends, or more tasks are to be given up."""
+    """When the next grace time ends or more tasks must be given up."""
     return state.now if state.hopeless else min(state.infeasible.values(), default=inf)
 
 

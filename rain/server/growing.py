@@ -1,4 +1,4 @@
-"""Submissions that are too large for one turn: what has come of them so far."""
+"""The progress of submissions that are too large for one turn."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rain.server.messages import ClientEvent, Submitted
 
 @define(eq=False)
 class Growing:
-    """A submission that is read part by part, and what its client has asked after it."""
+    """A submission that is read in parts, and the later requests of its client."""
 
     event: Submitted
     parts: Generator[None, None, list[Task]]
     held: deque[ClientEvent] = Factory(deque)
 
     def read_part(self) -> list[Task] | None:
-        """Reads one more part; the linked tasks when that was the last one."""
+        """Reads one more part; after the last one, returns the linked tasks."""
         try:
             next(self.parts)
         except StopIteration as end:

@@ -1,8 +1,8 @@
-"""What happened, as small values: the source of the event log.
+"""Happenings: small values that are the source of the event log.
 
-They hold what was true at that moment and no nodes, since a node goes on changing. What happens for
-every task is in columns, so that it costs a few appends and no object of its own. They have the
-names that the event log has. `rain.server.collector` collects them, another process formats them.
+They contain copies of data and no nodes, because nodes keep changing. Happenings of every task are
+stored in columns, so that each costs a few appends and no object. Their names are those of the
+event log. `rain.server.collector` collects them, and another process formats them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rain.base.wire import TaskColumns
 
 
 class CloseReason(enum.Enum):
-    """Why a session is over."""
+    """Why a session has ended."""
 
     CLIENT_CLOSE = "ClientClose"
     ERROR = "Error"
@@ -55,7 +55,7 @@ class GovernorRests:
 
 @frozen
 class Monitoring:
-    """How busy a governor's machine was."""
+    """The load of a governor's machine."""
 
     time: float
     governor: str
@@ -72,7 +72,7 @@ class ClientNew:
 
 @frozen
 class ClientRemoved:
-    """A client has gone."""
+    """A client has left."""
 
     time: float
     client: ClientId
@@ -92,7 +92,7 @@ class SessionNew:
 
 @frozen
 class SessionClosed:
-    """A session is over; it happens once to each."""
+    """A session has ended; happens once for each session."""
 
     time: float
     session: SessionId
@@ -132,7 +132,7 @@ class ClientInvalidRequest:
 
 @frozen
 class SchedulerFailed:
-    """The scheduler failed, and `rain` plans in its place."""
+    """The scheduler failed, and `rain` plans instead."""
 
     time: float
     scheduler: str
@@ -141,7 +141,7 @@ class SchedulerFailed:
 
 @frozen
 class TaskNotes:
-    """What a task said about itself; `user` is JSON."""
+    """The notes of a task; `user` is JSON."""
 
     user: str
     debug: str
@@ -159,7 +159,7 @@ class TasksStarted:
 
 @define(eq=False)
 class TasksFinished:
-    """Tasks that one governor has finished. `sudden` are those whose start was never told."""
+    """Tasks that one governor has finished. The start of `sudden` ones was never reported."""
 
     time: float
     address: str
@@ -167,7 +167,7 @@ class TasksFinished:
     starts: list[float] = Factory(list)
     durations: list[float] = Factory(list)
     sudden: list[int] = Factory(list)  # positions in the columns
-    notes: dict[TaskId, TaskNotes] = Factory(dict)  # of those that said something
+    notes: dict[TaskId, TaskNotes] = Factory(dict)  # only of tasks with notes
 
 
 @frozen
@@ -194,11 +194,11 @@ class AttemptFailed:
 
 @define(eq=False)
 class TasksSkipped:
-    """Tasks that will never run, because of a failure; `cause` is the task that has failed."""
+    """Tasks that will never run because of a failure; `cause` is the failed task."""
 
     time: float
     cause: TaskId | None
-    error: str  # the last line of what that one has said
+    error: str  # the last line of the error of that task
     ids: list[TaskId] = Factory(list)
 
 
@@ -239,18 +239,18 @@ Batch = TasksStarted | TasksFinished | TasksSkipped | ObjectsFinished
 
 @frozen
 class Taken:
-    """What has happened, in order, and how much more was not kept."""
+    """Happenings in order, and the number of those that were not kept."""
 
     happenings: list[Happening]
     lost: int = 0
 
     @property
     def count(self) -> int:
-        """How many single things have happened."""
+        """The number of single happenings."""
         return sum(map(_count, self.happenings))
 
     def parts(self, most: int) -> Iterator[Taken]:
-        """The same in parts that count not many more than `most`."""
+        """Splits them into parts of about `most` happenings."""
         part: list[Happening] = []
         count = 0
         for happening in self.happenings:

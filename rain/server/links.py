@@ -1,4 +1,4 @@
-"""The server's ends of its connections: what peers say becomes events, effects become messages."""
+"""The connections of the server: turns messages of peers into events and effects into messages."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _ALIVE = Update()
 
 @define(eq=False)
 class Links:
-    """Everybody who is connected, and every reply that is still owed."""
+    """All connected peers, and all pending replies."""
 
     inbox: Inbox
     log: FilteringBoundLogger
@@ -76,26 +76,26 @@ class Links:
     end_asked: trio.Event = Factory(trio.Event)  # a client wants the server to end
     governors: dict[GovernorId, GovernorLink] = Factory(dict)
     clients: dict[ClientId, ClientLink] = Factory(dict)
-    _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # what a reply takes, its effect knows
+    _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # the effect's value has the right type
     _requests: dict[Reply[Any], RequestId] = Factory(dict)
     _numbers: count[int] = Factory(lambda: count(1))
 
     def request(self, reply: Reply[Any]) -> RequestId:
-        """A new request that this reply waits for."""
+        """Returns a new request id for this reply."""
         request = RequestId(next(self._numbers))
         self._replies[request] = reply
         self._requests[reply] = request
         return request
 
     def abandon(self, reply: Reply[Any]) -> RequestId | None:
-        """Nobody wants this reply any more; None if it was given already."""
+        """Abandons a reply that is no longer needed; None if it was sent already."""
         request = self._requests.pop(reply, None)
         if request is not None:
             del self._replies[request]
         return request
 
     def carry(self, effect: Effect) -> None:
-        """Carries one effect out. Whoever has gone meanwhile hears nothing."""
+        """Carries out one effect. Effects for peers that have left are ignored."""
         match effect:  # the most frequent first
             case OrderGovernor(governor, orders):
                 link = self.governors.get(governor)
@@ -124,7 +124,7 @@ class Links:
                 self._reply(effect)
 
     def refuse_all(self, reason: str) -> None:
-        """The server stops: nobody shall wait any longer."""
+        """Refuses all pending requests, because the server stops."""
         for request in list(self._replies):
             self._reply(Refuse(request, reason))
 
@@ -176,7 +176,7 @@ class Links:
 
 @define(eq=False)
 class ConnectedGovernor:
-    """One governor's news, on their way into the inbox."""
+    """Puts the news of one governor into the inbox."""
 
     links: Links
     id: GovernorId
@@ -196,7 +196,7 @@ class ConnectedGovernor:
         self._leave(cause)
 
     def _leave(self, cause: str, *, on_purpose: bool = False) -> None:
-        # Only the first time: a governor says that it leaves, and then its connection ends.
+        # Only once: a governor says that it leaves, and then its connection ends too.
         if self.links.governors.pop(self.id, None) is not None:
             self.links.log.info(
                 "governor left", governor=self.id, address=self.address, cause=cause
@@ -206,7 +206,7 @@ class ConnectedGovernor:
 
 @define(eq=False)
 class ConnectedClient:
-    """One client's requests, on their way into the inbox."""
+    """Puts the requests of one client into the inbox."""
 
     links: Links
     id: ClientId

@@ -1,4 +1,4 @@
-"""What tasks have printed: kept as long as their session is open, of very much the latest part."""
+"""The printed output of tasks: kept while the session is open, at most the latest part."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from rain.graph import Task
 from rain.server.state import LOG_COST
 
 LIMIT = 32 * 1024 * 1024
-"""Letters that are kept for one session."""
+"""Characters that are kept for one session."""
 
 LET_GO = (
-    "[nothing is known of what this task has printed: its session has printed so much since"
-    " then that the server has let the older part go]\n"
+    "[the output of this task is gone: its session has printed so much since then that the"
+    " server has dropped older output]\n"
 )
 
 
 def keep(task: Task, text: str) -> None:
-    """A task has ended and has printed this."""
+    """Keeps the output of a task that has ended."""
     session = task.session
     logs = session.logs
     before = logs.pop(task.id, None)
@@ -25,7 +25,7 @@ def keep(task: Task, text: str) -> None:
     session.logs_size += len(text) + LOG_COST
     if session.logs_size > LIMIT:
         session.logs_let_go = True
-        for task_id, old in list(logs.items()):  # half of it at once, so that this is seldom
+        for task_id, old in list(logs.items()):  # drop half at once, so that this is rare
             if session.logs_size <= LIMIT // 2 or task_id == task.id:
                 break
             del logs[task_id]
@@ -33,7 +33,7 @@ def keep(task: Task, text: str) -> None:
 
 
 def logs_of(task: Task) -> str:
-    """What it has printed when it ran last."""
+    """The output of the last run of a task."""
     session = task.session
     logs = session.logs.get(task.id)
     if logs is None:

@@ -1,8 +1,8 @@
-"""What governors are told of the data objects that they shall hold: of which kind, and from where.
+"""Orders to governors about the data objects that they must hold: their kinds and their sources.
 
-The bytes of small objects come along with the orders, so these are there when the orders are; what
-only one task reads comes and goes with that task. Of all others it is said who has them, and the
-governor says when they have come.
+Small objects are sent with the orders, so they arrive with them; an object that only one task reads
+is lent with that task. For all others the order names a holder, and the governor reports when they
+have arrived.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from rain.server.state import State
 def bring(
     state: State, orders: Orders, objects: Collection[DataObject], governor: Governor
 ) -> None:
-    """Makes a governor get objects that it was not told of before, each of them once."""
+    """Orders objects on a governor that it was not told of before, each once."""
     order_copies(objects, governor)
     _place(state, orders, objects, governor)
 
 
 def lend(orders: Orders, objects: Collection[DataObject], governor: Governor) -> None:
-    """Sends objects along with the tasks that come with them, which alone read them.
+    """Sends objects with the only tasks that read them.
 
-    They are small, and the governor lets them go with these tasks. So nobody keeps an account of
-    such copies: for the server they are nowhere else than before.
+    They are small, and the governor releases them with these tasks. So the server does not track
+    these copies.
     """
     told, lent = governor.kinds_told, orders.lent
     kinds = [one.kind.id for one in objects]
@@ -43,8 +43,8 @@ def lend(orders: Orders, objects: Collection[DataObject], governor: Governor) ->
 
 
 def place_again(state: State, data_object: DataObject, governor: Governor, tries: int) -> None:
-    """Tells a governor once more where to get an object; after each failure from another one."""
-    if data_object.data is not None:  # it arrives with this very message
+    """Orders an object on a governor again, from another source after each failure."""
+    if data_object.data is not None:  # it arrives with this message
         data_object.locate_on(governor)
         state.fetched(data_object, governor)
     _place(state, state.orders(governor), (data_object,), governor, tries)
@@ -57,7 +57,7 @@ def _place(
     governor: Governor,
     tries: int = 0,
 ) -> None:
-    """The last task of a merge reads a hundred thousand objects, so all this is one loop."""
+    """Orders objects in a single loop, as the last task of a merge may read 100,000 objects."""
     told, placed = governor.kinds_told, orders.objects
     ids, kinds, content_types = placed.ids, placed.kinds, placed.content_types
     sizes, sources, contents = placed.sizes, placed.sources, placed.data
@@ -81,15 +81,15 @@ def _place(
 
 
 def _source(data_object: DataObject, governor: Governor, tries: int) -> str:
-    """Who is to be asked for it, so that every holder has its turn."""
+    """Chooses the source of an object, so that every holder is tried in turn."""
     if data_object.spooled:
         return SERVER
-    # Its own address is the last resort: who has it says so, who has not asks for another.
+    # Its own address is the last resort: a governor that has it says so, others ask for another.
     holders = [holder for holder in data_object.located if holder is not governor] or [governor]
     return holders[tries % len(holders)].source
 
 
 def tell_object_kind(orders: Orders, governor: Governor, session: Session, kind: KindId) -> None:
-    """Told before its first use there, and only once."""
+    """Sends an object kind to a governor once, before its first use."""
     governor.kinds_told.add(kind)
     orders.object_kinds.append(session.object_kinds[kind])

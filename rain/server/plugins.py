@@ -1,6 +1,6 @@
-"""Finding a scheduler by its name, and making it with the options that the user gives.
+"""Finds a scheduler by its name and creates it with the options of the user.
 
-A name is one of ours, one that an installed package announces under the entry point group
+A name is one of Rain's schedulers, one that an installed package registers in the entry point group
 `rain.schedulers`, or `FILE.py:CLASS` for a class in a file of the user's. Options follow the name
 as in `blevel?seed=3&spread=true`; they are the keyword arguments of the class, and its annotations
 (or defaults) say of which type they are.
@@ -31,31 +31,31 @@ Factory = Callable[..., Scheduler]
 
 
 def entry_points(*, group: str) -> EntryPoints:
-    """What installed packages announce. Looked for only when no scheduler of ours is wanted."""
-    from importlib import metadata  # noqa: PLC0415 # the twentieth part of a server's start
+    """The entry points of installed packages, searched only for names that are not Rain's."""
+    from importlib import metadata  # noqa: PLC0415 # takes a twentieth of a server's start
 
     return metadata.entry_points(group=group)
 
 
 def names() -> list[str]:
-    """Every name that can be chosen, ours first."""
+    """All available names, Rain's own first."""
     return [*SHIPPED, *sorted({point.name for point in entry_points(group=GROUP)} - set(SHIPPED))]
 
 
 def with_options(name: str, options: Iterable[str]) -> str:
-    """The name with more options, each of them KEY=VALUE."""
+    """Adds options of the form KEY=VALUE to a name."""
     for option in options:
         name += ("&" if "?" in name else "?") + option
     return name
 
 
 def make_scheduler(name: str) -> Scheduler:
-    """A new scheduler of this name, with the options behind it."""
+    """Creates a scheduler from a name with options."""
     return maker_of(name)()
 
 
 def maker_of(name: str) -> Callable[[], Scheduler]:
-    """Makes schedulers of this name, as often as it is called; the file is read only now."""
+    """Returns a function that creates schedulers of this name; a file is read only once, now."""
     plain, _, options = name.partition("?")
     factory = _find(plain)
     schedule = getattr(factory, "schedule", None)
@@ -91,7 +91,7 @@ _LAZY = (
 
 @contextmanager
 def _by_name(what: str) -> Generator[None]:
-    """A stranger's code may raise anything; a `ValueError` is its complaint about its options."""
+    """Converts errors of plugin code to `StartError`; a `ValueError` is about its options."""
     try:
         yield
     except (KeyboardInterrupt, InvariantError, SchedulerInterrupted, StartError, ValueError):
@@ -119,7 +119,7 @@ def _from_package(name: str) -> Factory:
     found = [point for point in entry_points(group=GROUP) if point.name == name]
     if not found:
         raise StartError(
-            f"there is no scheduler {name!r}; known are {', '.join(names())},"
+            f"there is no scheduler {name!r}; known: {', '.join(names())},"
             " and FILE.py:CLASS names one of your own"
         )
     try:
@@ -140,7 +140,7 @@ def _from_file(name: str) -> Factory:
     if spec is None or spec.loader is None:
         raise StartError(f"the scheduler file {file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module  # where attrs and dataclasses look for annotations
+    sys.modules[module_name] = module  # attrs and dataclasses resolve annotations there
     try:
         with _by_name(f"the scheduler file {file} cannot be loaded"):
             spec.loader.exec_module(module)
@@ -153,7 +153,7 @@ def _from_file(name: str) -> Factory:
 
 
 def _read_options(name: str, factory: Factory, given: str) -> dict[str, object]:
-    """The keyword arguments that `a=1&b=x` stands for."""
+    """Parses `a=1&b=x` to keyword arguments."""
     known = _parameters(factory)
     read: dict[str, object] = {}
     for option in given.split("&") if given else ():
@@ -172,8 +172,8 @@ def _read_options(name: str, factory: Factory, given: str) -> dict[str, object]:
 
 
 def _parameters(factory: Factory) -> Mapping[str, Callable[[str], object]]:
-    """What may be given by name, and how its text is read."""
-    # A class that says nothing about how it is made has the signature of `object`.
+    """The keyword parameters and how their texts are parsed."""
+    # A class without its own constructor has the signature of `object`.
     signature = inspect.signature(factory, eval_str=True)
     return {
         parameter.name: _reader(parameter)
@@ -191,7 +191,7 @@ def _reader(parameter: inspect.Parameter) -> Callable[[str], object]:
 
 
 def _truth(text: str) -> bool:
-    """A yes or a no."""
+    """Parses true or false."""
     found = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     if text.lower() not in found:
         raise ValueError(text)

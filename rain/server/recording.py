@@ -1,15 +1,16 @@
-"""The events of a run, written down as they come, to be replayed to the same effects.
+"""Records the events of a run, which can then be replayed with the same effects.
 
-A turn depends on nothing but the state and its `TurnInput`, so the inputs of all turns and the
-settings are the whole run. `rain server --record FILE` writes them; whoever wants to know why a run
-went as it did reads them back and lets a fresh reactor make the same turns.
+A turn depends only on the state and its `TurnInput`, so the inputs of all turns and the settings
+describe the whole run. `rain server --record FILE` writes them; to analyse a run, a fresh reactor
+reads them and makes the same turns.
 
-The file starts with a line that names it. Then come records: four bytes with the length, four with
-the CRC-32, and the record in msgpack. The first one is the header. A file whose writer was killed
-ends in the middle of a record; it counts up to the last whole one.
+The file starts with a line that identifies it, followed by records: four bytes with the length,
+four with the CRC-32, and the record in msgpack. The first record is the header. If the writer was
+killed, the file ends in the middle of a record, which is ignored.
 
-A turn is written before it is made. That its scheduler was interrupted is known only afterwards: a
-record that is a mere number, of the steps that were made, says so of the turn before it.
+A turn is written before it is made. An interruption of its scheduler is known only afterwards: a
+record that is just a number says that the scheduler of the previous turn was interrupted after this
+number of steps.
 """
 
 from __future__ import annotations
@@ -37,46 +38,46 @@ from rain.server.scheduling import Guard
 from rain.server.state import ReactorSettings, State
 
 PATIENCE = 3
-"""A scheduler may take so many times as long in a replay as in the server."""
+"""The factor by which a scheduler may take longer in a replay than in the server."""
 
 MAGIC = b"rain recording 7\n"
 _FRAME = struct.Struct(">II")
 _LONGEST_NUMBER = 9
-"""Bytes in msgpack; no turn is so short."""
+"""The largest size of a number in msgpack; every turn is longer."""
 V = TypeVar("V")
 
 
 class RecordingError(RainError):
-    """A file is not a recording, or a damaged one, or of another version."""
+    """A file is not a recording, is damaged, or has another version."""
 
 
 class RecordingEnded(RainError):
-    """The disk takes no more of a recording: it counts up to its last whole record."""
+    """The recording cannot be continued, because the disk is full or broken."""
 
 
 @frozen
 class Header:
-    """What a replay must start with."""
+    """The header of a recording: the initial data of a replay."""
 
     scheduler: str  # its name, as on the command line
     settings: ReactorSettings
-    last_session: int = 0  # the number that the sessions of an earlier server had reached
+    last_session: int = 0  # the last session number of earlier servers
 
 
 def encode(value: Header | TurnInput) -> bytes:
-    """One value as a record without its frame."""
+    """Encodes one value as a record without its frame."""
     packed: bytes = msgpack.packb(to_plain(type(value), value), unicode_errors="surrogatepass")
     return packed
 
 
 def encode_interruption(steps: int) -> bytes:
-    """What is known of a turn when it was made: after so many steps its scheduler had to stop."""
+    """Encodes the number of steps after which the scheduler of a turn was interrupted."""
     packed: bytes = msgpack.packb(steps)
     return packed
 
 
 def decode(kind: type[V], record: bytes) -> V:
-    """The value of a record."""
+    """Decodes a record."""
     try:
         return from_plain(kind, msgpack.unpackb(record, unicode_errors="surrogatepass"))
     except (TypeError, ValueError, KeyError, msgpack.UnpackException) as error:
@@ -87,22 +88,22 @@ def decode(kind: type[V], record: bytes) -> V:
 
 
 def frame(record: bytes) -> bytes:
-    """A record with its length and checksum."""
+    """Adds length and checksum to a record."""
     return _FRAME.pack(len(record), zlib.crc32(record)) + record
 
 
 @define
 class Recorder:
-    """Writes the turns of a run; call it with each before the turn is made."""
+    """Writes the turns of a run; call it with each turn before it is made."""
 
     _path: Path
     _file: FileIO
 
     @staticmethod
     def create(path: Path, header: Header) -> Recorder:
-        """Starts a new file; an old one of the same name is replaced."""
+        """Creates a new file; an old file with the same name is replaced."""
         try:
-            recorder = Recorder(path, path.open("wb", buffering=0))  # nothing to lose in a kill
+            recorder = Recorder(path, path.open("wb", buffering=0))  # a kill loses nothing
         except OSError as error:
             raise StartError(f"cannot write the recording {path}: {error.strerror}") from error
         try:
@@ -113,11 +114,11 @@ class Recorder:
         return recorder
 
     def __call__(self, given: TurnInput) -> None:
-        """Writes a turn, or raises `RecordingEnded`: then it was the last one."""
+        """Writes a turn; raises `RecordingEnded` if the recording cannot be continued."""
         self._write(frame(encode(given)))
 
     def interrupted(self, steps: int) -> None:
-        """The scheduler was interrupted in the turn that was just made."""
+        """Records that the scheduler was interrupted in the last turn."""
         self._write(frame(encode_interruption(steps)))
 
     def _write(self, data: bytes) -> None:
@@ -131,7 +132,7 @@ class Recorder:
             ) from error
 
     def close(self) -> None:
-        """The run is over."""
+        """Closes the file at the end of the run."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -148,11 +149,11 @@ class Recorder:
 
 @define
 class Recording:
-    """A recording that is being read: the header, then the turns one by one."""
+    """Reads a recording: the header, then the turns one by one."""
 
     _file: BinaryIO
     header: Header = field(init=False)
-    cut: int = field(init=False, default=0)  # bytes behind the last whole record, when all is read
+    cut: int = field(init=False, default=0)  # bytes after the last whole record, once all is read
 
     def __attrs_post_init__(self) -> None:
         if self._file.read(len(MAGIC)) != MAGIC:
@@ -163,7 +164,7 @@ class Recording:
         self.header = decode(Header, record)
 
     def turns(self) -> Iterator[TurnInput]:
-        """All turns up to the last whole one."""
+        """Yields all turns up to the last whole record."""
         turn: TurnInput | None = None
         while (record := self._record()) is not None:
             if turn is not None and len(record) <= _LONGEST_NUMBER:
@@ -191,11 +192,12 @@ class Recording:
 
 
 def replay(recording: Recording, make: Callable[[], Scheduler]) -> Iterator[TurnOutput]:
-    """Makes all turns of a recording again, with fresh schedulers of the recorded name.
+    """Replays all turns of a recording, with new schedulers of the recorded name.
 
-    One that was interrupted is so again, after as many steps. If the server was killed while its
-    scheduler was running, nobody knows whether that would have ended: so one that does not end here
-    is interrupted, too, which ends the replay. This is for the main thread alone.
+    A scheduler that was interrupted is interrupted again after the same number of steps. If the
+    server was killed while its scheduler was running, it is unknown whether that run would have
+    ended: so a scheduler that does not end here is also interrupted, which ends the replay. Use
+    this only in the main thread.
     """
     state = State(recording.header.settings)
     state.graph.last_session = recording.header.last_session
@@ -208,12 +210,12 @@ def replay(recording: Recording, make: Callable[[], Scheduler]) -> Iterator[Turn
 
 
 def guard_replay(header: Header) -> AbstractContextManager[Guard]:
-    """Interrupts a scheduler that does not end. This machine may be slower than the server's."""
+    """Interrupts a scheduler that does not end. Allows for a machine slower than the server's."""
     return guard_meanwhile(PATIENCE * header.settings.scheduler_limit)
 
 
 def check_end(given: TurnInput, output: TurnOutput) -> None:
-    """A turn is like the recorded one only if its scheduler has ended in the same way."""
+    """Checks that the scheduler of a turn has ended in the same way as in the recording."""
     was, now = given.interrupted_after, output.interrupted_after
     if was == now:
         return

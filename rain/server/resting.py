@@ -1,8 +1,8 @@
-"""How long a scheduler that was interrupted is not asked again, or a governor in trouble.
+"""Back-off of a scheduler that was interrupted, or of a governor that could not start tasks.
 
-Whoever takes too long will often do so in the next run, too, and while a scheduler runs the server
-does nothing else. So each rest is twice as long as the one before. The next one is short again when
-the scheduler has planned for a long time since the last.
+A scheduler that took too long will often do so again in its next run, and while it runs the server
+does nothing else. So each rest is twice as long as the previous one. After a long time without
+interruption the next rest is short again.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from __future__ import annotations
 from attrs import define
 
 LONGEST = 60
-"""No rest is longer than so many times what a run may take."""
+"""The longest rest, as a multiple of the time limit of a run."""
 
 SOUND = 10
-"""Who has planned for so many times as long as it had rested begins with a short rest."""
+"""After this many times the last rest without interruption the next rest is short again."""
 
 
 @define
 class Rest:
     """The last rest of a scheduler."""
 
-    limit: float  # seconds that a run may take; the first rest is as long
+    limit: float  # the time limit of a run in seconds; also the first rest
     length: float = 0.0
     until: float = float("-inf")
     why: str = ""
 
     def begin(self, now: float) -> None:
-        """The scheduler was interrupted in a run that has begun now, and has taken all it may."""
+        """Starts a rest: the scheduler was interrupted in a run that started at `now`."""
         if self.length and now < self.until + SOUND * self.length:
             self.length = min(2 * self.length, LONGEST * self.limit)
         else:

@@ -1,8 +1,8 @@
 """Large constants of clients, as files in the server's work folder.
 
-A client sends them ahead of the submission that names them. Until that submission is accepted they
-are the client's and go with it; from then on they are the session's, and go when the reactor says
-that nobody needs them. Uploads arrive in threads, so everything here is done under a lock.
+A client uploads them before the submission that names them. Until that submission is accepted they
+belong to the client and are removed with it; then they belong to the session, and are removed when
+the reactor says that they are not needed. Uploads arrive in threads, so a lock protects all data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rain.stream.holder import InFile
 
 @define(eq=False)
 class _Constant:
-    """One constant that is complete."""
+    """One complete constant."""
 
     path: Path
     size: int
@@ -44,13 +44,13 @@ class Spool:
         return len(self._constants)
 
     def find(self, object_id: ObjectId) -> InFile | None:
-        """The file of a constant, opened."""
+        """Opens the file of a constant."""
         with self._lock:
             constant = self._constants.get(object_id)
             return None if constant is None else InFile.open(constant.path)
 
     def discard(self, object_ids: Iterable[ObjectId]) -> None:
-        """Nobody needs these constants; those that are not here never were, or have gone before."""
+        """Removes these constants; missing ones are ignored."""
         with self._lock:
             for object_id in object_ids:
                 constant = self._constants.pop(object_id, None)
@@ -58,24 +58,24 @@ class Spool:
                     constant.path.unlink()
 
     def join(self) -> Account:
-        """A new client."""
+        """Opens an account for a new client."""
         account = Account(self, secrets.token_bytes(16))
         with self._lock:
             self._accounts[account.key] = account
         return account
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> Upload:
-        """Room for one constant; `RefusedError` says why there is none."""
+        """Reserves space for one constant; raises `RefusedError` if it cannot."""
         with self._lock:
             account = self._accounts.get(key)
             if account is None:
-                raise RefusedError("this upload belongs to no client that is connected")
+                raise RefusedError("this upload belongs to no connected client")
             if object_id in self._constants and object_id not in account.pending:
                 raise RefusedError(f"the constant {spell(object_id)} was uploaded before")
             path = self._folder / str(next(self._numbers))
             try:
                 descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC)
-                os.fchmod(descriptor, 0o444)  # tasks see the file itself, whatever our umask is
+                os.fchmod(descriptor, 0o444)  # tasks may read the file itself
             except OSError as error:
                 raise RefusedError(account.refuse(object_id, self._folder, error)) from None
         try:
@@ -88,16 +88,16 @@ class Spool:
         return Upload(self, account, object_id, path, length, descriptor)
 
     def close(self) -> None:
-        """The server ends."""
+        """Removes everything at the end of the server."""
         shutil.rmtree(self._folder)
 
     def complete(self, upload: Upload) -> None:
         with self._lock:
-            if upload.account.key not in self._accounts:  # the client has gone meanwhile
+            if upload.account.key not in self._accounts:  # the client has left meanwhile
                 upload.path.unlink()
                 return
             before = self._constants.get(upload.object)
-            if before is not None:  # the client was not sure that it had arrived
+            if before is not None:  # the client has repeated an upload
                 before.path.unlink()
             self._constants[upload.object] = _Constant(upload.path, upload.length)
             upload.account.pending[upload.object] = None
@@ -116,7 +116,7 @@ class Account:
 
     def __init__(self, spool: Spool, key: bytes) -> None:
         self.key = key
-        self.pending: dict[ObjectId, None] = {}  # complete, and named by no accepted submission
+        self.pending: dict[ObjectId, None] = {}  # complete, but not yet in an accepted submission
         self._spool = spool
         self._refusal = ""
 
@@ -126,7 +126,7 @@ class Account:
         return self._spool.size(object_id)
 
     def refuse(self, object_id: ObjectId, folder: Path, error: OSError) -> str:
-        """Notes why an upload cannot be taken; the submission that names it fails with that."""
+        """Notes why an upload is refused; the submission that names it fails with this reason."""
         self._refusal = (
             f"the constant {spell(object_id)} cannot be stored: {folder} on the server:"
             f" {error.strerror}"
@@ -153,7 +153,7 @@ class Account:
 
 @define(eq=False)
 class Upload:
-    """One constant on its way (`rain.stream.holder.UnfinishedUpload`)."""
+    """One upload in progress (`rain.stream.holder.UnfinishedUpload`)."""
 
     _spool: Spool
     account: Account

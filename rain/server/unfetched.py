@@ -1,8 +1,9 @@
-"""Copies that a governor was told to fetch, and could not.
+"""Copies that a governor was told to fetch and could not.
 
-Each holder gets its turn. What only governors have is made again when none of them gives it; what
-the server has is offered again, after growing pauses. Neither goes on for ever: what still does not
-arrive may be behind a firewall, and fails the tasks there that read it, with both ends by name.
+Each holder is tried in turn. If no governor delivers an object, it is made again; an object of the
+server is offered again with exponential back-off. Both are limited: if the object still does not
+arrive, a firewall may be the reason, and the tasks there that read it fail with an error that names
+both ends.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from rain.server.state import State
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
-"""Seconds between two offers of what the server has; each pause is twice as long as the last."""
+"""Seconds before the server offers its copy again; doubled each time."""
 
 
 def apply(state: State, governor: Governor, object_id: ObjectId) -> None:
-    """A copy could not be fetched: try again, at last from nowhere but a new one."""
+    """A copy could not be fetched: tries another source, and finally makes the object again."""
     data_object = state.graph.objects.get(object_id)
     if data_object is None or governor not in data_object.assigned or not data_object.is_finished:
         state.ignored += 1
         return
     if governor in data_object.located:
-        # It spoke of a copy that was dropped meanwhile and ordered again.
+        # The report is about a copy that was dropped and ordered again meanwhile.
         if data_object.located == governor.alone and not data_object.is_at_server:
             losses.pass_on(state, loss.lose_copy(data_object, governor))
             return
@@ -45,7 +46,7 @@ def apply(state: State, governor: Governor, object_id: ObjectId) -> None:
 
 
 def _make_again(state: State, data_object: DataObject, governor: Governor) -> None:
-    """Its holders do not give it, whatever they say: for the others it is as good as lost."""
+    """Makes an object again that its holders do not deliver."""
     key = data_object, governor
     rounds = state.remade[key] = state.remade.get(key, 0) + 1
     if rounds > state.settings.remake_rounds:
@@ -61,7 +62,7 @@ def _make_again(state: State, data_object: DataObject, governor: Governor) -> No
 def _give_up(
     state: State, data_object: DataObject, governor: Governor, source: str, how_often: str
 ) -> None:
-    """It does not come to this governor: that fails what waits for it there."""
+    """Fails the tasks that wait for the object on this governor."""
     state.fetched(data_object, governor)
     data_object.leave(governor)
     state.drop(data_object, governor.alone)
@@ -75,12 +76,12 @@ def _give_up(
             attempt = task.attempt
             failure = TaskFailure(task.id, attempt, message, "")
             failing.attempt_failed(state, governor, task, failure)
-            if task.is_known:  # else its session has failed, and the governor forgets all of it
+            if task.is_known:  # else its session has failed, and the governor forgets the session
                 state.stop(governor, task, attempt)
 
 
 def offer_again(state: State) -> None:
-    """The pauses of some copies are over."""
+    """Offers copies again whose pause is over."""
     due = [key for key, time in state.postponed.items() if time <= state.now]
     for key in due:
         del state.postponed[key]

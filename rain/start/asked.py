@@ -1,4 +1,4 @@
-"""Which governors the options of `rain start` ask for; reads the files that they name."""
+"""Determines the governors that the options of `rain start` request; reads the named files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def asked_governors(
     server_host: str,
     environment: Mapping[str, str],
 ) -> Governors:
-    """The governors; StartError when none or too much is asked for."""
+    """The requested governors; StartError if there are none or the options conflict."""
     asked: dict[Way, bool] = {
         "--simple": simple,
         "--local-governors": local_governors is not None,

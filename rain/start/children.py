@@ -1,7 +1,7 @@
 """Daemons that are being started, each watched by two descriptors.
 
-One carries what the child reports, the other can be read once its process has ended; nothing is
-polled. A child is a process of this machine (`local_child.py`) or an ssh session that holds one of
+One carries the reports of the child, the other becomes readable when its process ends; nothing is
+polled. A child is a process of this machine (`local_child.py`) or an ssh session with a daemon of
 another machine (`remote_child.py`).
 """
 
@@ -26,7 +26,7 @@ _TAIL_BYTES = 8192
 
 @define(eq=False)
 class Lines:
-    """Whole lines from a descriptor that does not block."""
+    """Reads whole lines from a non-blocking descriptor."""
 
     fd: int
     _rest: bytes = b""
@@ -45,7 +45,7 @@ class Lines:
 
 
 class Process(Protocol):
-    """A child process of this one."""
+    """A child of this process."""
 
     pid: int
     returncode: int | None
@@ -59,7 +59,7 @@ class Child(ABC):
 
     daemon: Daemon
     process: Process
-    reports: int  # the descriptor of what it reports
+    reports: int  # the descriptor of its reports
     mark: ProcessMark | None = None  # the daemon's process, once it is known
     address: str = field(default="", init=False)  # where it serves, once it is ready
     http: str = field(default="", init=False)  # where it serves HTTP, if it does
@@ -70,18 +70,18 @@ class Child(ABC):
 
     @property
     def ready(self) -> bool:
-        """Whether it serves, and is known well enough to be ended again."""
+        """Whether it serves, and its process is known, so that it can be ended."""
         return bool(self.address) and self.mark is not None
 
     def hear(self) -> bool:
-        """Takes in what it has reported; whether there may be more."""
+        """Reads its reports; returns whether there may be more."""
         for line in self.lines.read():
             self.note(read_report(line))
         return not self.lines.ended
 
     @abstractmethod
     def note(self, report: Report | None) -> None:
-        """Takes in one report; None is something that nobody knows."""
+        """Applies one report; None is an unknown line."""
 
     @abstractmethod
     def why_ended(self) -> str:
@@ -89,13 +89,13 @@ class Child(ABC):
 
     @abstractmethod
     def why_silent(self) -> str:
-        """What there is to say of one that is still not ready."""
+        """Describes a child that is still not ready."""
 
 
 def open_log(path: Path) -> BinaryIO:
-    """A new file for what a daemon says; that of the server has the password of its pages."""
+    """Creates a private file for a daemon's output; the server prints its HTTP password there."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    os.fchmod(descriptor, 0o600)  # it may be there from an earlier start
+    os.fchmod(descriptor, 0o600)  # it may exist from an earlier start
     return os.fdopen(descriptor, "wb")
 
 
@@ -125,9 +125,9 @@ def popen(
 
 
 def end_status(child: Child) -> int:
-    """The status of a process that has ended, or minus the signal that killed it.
+    """The exit status of a process that has ended, or minus the signal that killed it.
 
-    The process stays in the kernel's table, so that nobody else gets its number yet.
+    The process is not reaped, so that its pid is not reused yet.
     """
     info = os.waitid(os.P_PID, child.process.pid, os.WEXITED | os.WNOWAIT)
     if info is None:
@@ -136,7 +136,7 @@ def end_status(child: Child) -> int:
 
 
 def log_end(log: Path) -> str:
-    """What to say of the end of a log."""
+    """Describes the end of a log."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))

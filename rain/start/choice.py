@@ -1,4 +1,4 @@
-"""Which cluster a user means, by its log folder, by its address, or because there is only one."""
+"""Finds the cluster that a user means: by log folder, by address, or because there is only one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rain.start.clusters import FILE, Cluster, Elsewhere, Index, read_cluster
 
 
 def find_cluster(index: Index, wanted: str) -> Cluster:
-    """The running cluster of the user that was meant; StartError says why there is none."""
+    """Returns the running cluster that the user means; StartError says why there is none."""
     if wanted and ("/" in wanted or (Path(wanted) / FILE).exists()):
         return _by_folder(Path(wanted).absolute())
     running, elsewhere = index.look()
@@ -30,9 +30,9 @@ def find_cluster(index: Index, wanted: str) -> Cluster:
 
 
 def server_of(index: Index, wanted: str) -> Cluster | None:
-    """The cluster whose server is meant, or None if the user has started no such cluster here.
+    """Returns the cluster of the server, or None if the user has not started it here.
 
-    Any server may be meant, not only one of a cluster of the user.
+    The argument may name any server, not only one of a cluster of the user.
     """
     running, _ = index.look()
     if wanted:
@@ -44,7 +44,7 @@ def server_of(index: Index, wanted: str) -> Cluster | None:
 
 
 def serves_http(index: Index, wanted: str) -> Cluster | None:
-    """The cluster of the user that serves HTTP at an address, or the only one, if there is one."""
+    """Returns the user's cluster that serves HTTP at an address, or the only one there is."""
     found = [
         cluster
         for cluster in index.look()[0]
@@ -59,14 +59,14 @@ def serves_http(index: Index, wanted: str) -> Cluster | None:
 
 
 def describe(cluster: Cluster) -> str:
-    """One line about a cluster."""
+    """Describes a cluster in one line."""
     count = len(cluster.members) - 1
     governors = "1 governor" if count == 1 else f"{count} governors"
     return f"{cluster.address}  {governors}  {cluster.log_folder}"
 
 
 def is_address_of(address: str, wanted: str) -> bool:
-    """Whether somebody who writes PORT, HOST or HOST:PORT may mean this address."""
+    """Whether PORT, HOST or HOST:PORT may stand for this address."""
     host, port = split_address(address)
     if wanted.isdecimal():
         return port == int(wanted)
@@ -84,7 +84,7 @@ def _by_folder(folder: Path) -> Cluster:
         raise StartError(f"no cluster was started with its logs in {folder}")
     if cluster.machine != socket.gethostname():
         raise StartError(f"the cluster of {folder} was started on {cluster.machine}: go there")
-    # Governors on other hosts end when their server does, but only they can tell.
+    # Governors on other hosts end with their server, but this cannot be checked from here.
     if not cluster.is_running() and not cluster.elsewhere():
         raise StartError(f"the cluster of {folder} does not run any more")
     return cluster

@@ -1,7 +1,7 @@
-"""Remembering the clusters that were started, so that they can be found and ended.
+"""Records the clusters that were started, so that they can be found and ended.
 
-`cluster.json` in the log folder says all about a cluster. A folder of the user holds one small file
-for each cluster, which says where that log folder is.
+`cluster.json` in the log folder describes a cluster. A folder of the user has one small file for
+each cluster, which contains the path of that log folder.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Member:
     name: str
     address: str
     mark: ProcessMark
-    host: str = ""  # as it was named; "" is the machine that the cluster was started from
+    host: str = ""  # as given by the user; "" is the machine where the cluster was started
 
 
 @frozen
 class Cluster:
-    """All that is to be known of a cluster that was started."""
+    """The description of a cluster that was started."""
 
     log_folder: Path
     machine: str  # where it was started
@@ -59,12 +59,12 @@ class Cluster:
         return by_host
 
     def is_running(self) -> bool:
-        """Whether a process of it runs here (the server does, or the cluster is over)."""
+        """Whether a process of it runs here (the server does, unless the cluster has ended)."""
         return any(is_running(member.mark) for member in self.here())
 
     @property
     def identity(self) -> str:
-        """A name that no other cluster has, for a file."""
+        """A unique name of the cluster, for a file."""
         mark = self.members[0].mark
         return f"{self.machine}-{mark.pid}-{mark.start}"
 
@@ -98,7 +98,7 @@ def spell_cluster(cluster: Cluster) -> str:
 
 
 def parse_cluster(text: str, where: Path) -> Cluster:
-    """A cluster from the text of its cluster.json."""
+    """Parses the text of cluster.json."""
     try:
         content: dict[str, Any] = json.loads(text)
         if content["format"] != FORMAT:
@@ -133,7 +133,7 @@ def _mark(text: str) -> ProcessMark:
 
 
 def read_cluster(log_folder: Path) -> Cluster | None:
-    """The cluster whose logs are in a folder; None when none was started there."""
+    """Returns the cluster with its logs in a folder; None if none was started there."""
     file = log_folder / FILE
     try:
         text = file.read_text(encoding="utf-8")
@@ -157,7 +157,7 @@ def write_cluster(cluster: Cluster) -> None:
 
 @frozen
 class Elsewhere:
-    """A cluster that was started on another machine which shares the user's home."""
+    """A cluster that was started on another machine with the same home folder."""
 
     machine: str
     log_folder: Path
@@ -171,11 +171,11 @@ class Index:
 
     @staticmethod
     def of_user(environment: Mapping[str, str]) -> Index:
-        """Where the user's programs keep what they must remember."""
+        """The index in the user's state folder."""
         return Index(state_folder(environment) / "clusters")
 
     def add(self, cluster: Cluster) -> None:
-        """Raises OSError when it cannot be written."""
+        """Adds a cluster; raises OSError if the index cannot be written."""
         self.folder.mkdir(parents=True, exist_ok=True)
         entry = {
             "machine": cluster.machine,
@@ -185,11 +185,11 @@ class Index:
         self._file(cluster).write_text(json.dumps(entry) + "\n", encoding="utf-8")
 
     def remove(self, cluster: Cluster) -> None:
-        """Forgets a cluster that is over."""
+        """Removes a cluster that has ended."""
         self._file(cluster).unlink(missing_ok=True)
 
     def look(self) -> tuple[list[Cluster], list[Elsewhere]]:
-        """The clusters that run, and those of other machines; forgets what is over."""
+        """Returns running clusters and those of other machines; removes ended clusters."""
         running: list[Cluster] = []
         elsewhere: list[Elsewhere] = []
         files = sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []
@@ -199,7 +199,7 @@ class Index:
                 machine, folder = entry["machine"], Path(entry["log_folder"])
                 same_boot = entry["boot"] == boot()
             except FileNotFoundError:
-                continue  # forgotten at this very moment by somebody else
+                continue  # another process has just removed it
             except (ValueError, KeyError, TypeError) as error:
                 raise StartError(f"{file} is not an entry of a cluster: remove it") from error
             if machine != socket.gethostname():

@@ -1,6 +1,6 @@
 """The commands `rain start`, `rain stop` and `rain status`.
 
-What they need is imported when they run, so that the other commands start at once.
+Their imports happen when they run, so that other commands start quickly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GRACE = click.option(
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long daemons have to end before they are killed.",
+    help="Seconds that daemons have to end before they are killed.",
 )
 
 
@@ -29,13 +29,13 @@ GRACE = click.option(
 @click.option(
     "--local-governors",
     metavar="[N,N,...]",
-    help="Governors here, each with so many cpus: for instance [4,4,2].",
+    help="Governors here, with these numbers of cpus: for instance [4,4,2].",
 )
 @click.option(
     "--governor-host-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A governor on each host of a file: one a line, # begins a comment.",
+    help="A governor on each host of a file: one host per line, # starts a comment.",
 )
 @click.option(
     "--autoconf",
@@ -60,7 +60,7 @@ GRACE = click.option(
     "http_hosts",
     multiple=True,
     metavar="NAME",
-    help="One more name by which browsers reach this machine (its --http-host).",
+    help="Another name by which browsers reach this machine (its --http-host).",
 )
 @click.option(
     "--governor-config",
@@ -76,7 +76,7 @@ GRACE = click.option(
     help="The secret of the cluster.  [env: RAIN_SECRET_FILE; default: a new one in the log folder"
     " if other machines reach the cluster, or else the key of this user]",
 )
-@click.option("--insecure", is_flag=True, help="Use no secret, whoever reaches the cluster.")
+@click.option("--insecure", is_flag=True, help="Use no secret, even if others reach the cluster.")
 @click.option(
     "--runprefix", default="", metavar="COMMAND", help="Put this before the command of each daemon."
 )
@@ -109,7 +109,7 @@ GRACE = click.option(
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long all of it may take.",
+    help="Seconds that the whole start may take.",
 )
 def start(
     simple: bool,
@@ -132,8 +132,8 @@ def start(
 ) -> int:
     """Start a server and governors, here or on other hosts, and let them run.
 
-    When this command ends with status 0 all of them are ready; otherwise none is left. End them
-    with 'rain stop'.
+    If this command ends with status 0, all of them are ready; otherwise none is left running. End
+    them with 'rain stop'.
     """
     import rain
     from rain.base.admission import http_url
@@ -178,7 +178,7 @@ def start(
     if not way:
         raise StartError("--ssh is empty: name a command")
     if "/" in way[0]:
-        way = (str(Path(way[0]).absolute()), *way[1:])  # for 'rain stop' in another folder
+        way = (str(Path(way[0]).absolute()), *way[1:])  # 'rain stop' may run in another folder
     access = RemoteAccess(way, here, remote_init, command)
     try:
         started = start_cluster(settings, access, timeout, user_index())
@@ -197,7 +197,7 @@ def start(
         click.echo(f"  secret  export RAIN_SECRET_FILE={shlex.quote(cluster.secret_file)}")
     click.echo(f"  stop    rain stop {shlex.quote(str(cluster.log_folder))}")
     if started.unlisted:
-        click.echo(f"It is not on the list of 'rain stop', for {started.unlisted}", err=True)
+        click.echo(f"'rain stop' does not list it, because {started.unlisted}", err=True)
     return 0
 
 
@@ -207,7 +207,7 @@ def start(
 def stop(which: str, grace: float) -> int:
     """End a cluster that 'rain start' has started.
 
-    Without an argument, the only one that runs.
+    Without an argument, end the only one that runs.
     """
     from rain.start.choice import find_cluster
     from rain.start.clusters import user_index
@@ -221,7 +221,7 @@ def stop(which: str, grace: float) -> int:
     if gone and len(gone) < len(cluster.here()):
         click.echo(f"had ended before: {', '.join(gone)}")
     if killed:
-        click.echo(f"killed, for not ending within {grace:g} seconds: {', '.join(killed)}")
+        click.echo(f"killed, because not ended within {grace:g} seconds: {', '.join(killed)}")
     if stopped.unreached:
         again = f"try again with: rain stop {shlex.quote(str(cluster.log_folder))}"
         raise StartError("\n".join([*stopped.unreached, again]))
@@ -254,7 +254,7 @@ def _words(text: str, option: str) -> tuple[str, ...]:
     help="The secret of the cluster, if 'rain start' has not started it here."
     "  [env: RAIN_SECRET_FILE]",
 )
-@click.option("--insecure", is_flag=True, help="The server was started so, without a secret.")
+@click.option("--insecure", is_flag=True, help="The server was started with --insecure.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(which: str, http: str, secret_file: Path | None, insecure: bool, as_json: bool) -> int:
     """Show the governors and sessions of a server.
@@ -292,6 +292,6 @@ def status(which: str, http: str, secret_file: Path | None, insecure: bool, as_j
 
     from rain.start.status_tables import print_status
 
-    # What is not for a terminal has no reason to be cut to a width.
+    # Output that does not go to a terminal is not cut to its width.
     print_status(found, Console(width=None if sys.stdout.isatty() else 250))
     return 0

@@ -1,7 +1,7 @@
-"""Ending processes in order: they are asked, waited for, and ended by force after some time.
+"""Ends processes: sends SIGTERM, waits for them, and kills them after some time.
 
-`python -m rain.start.ending SECONDS PID:START:BOOT ...` does so on the machine that it runs on,
-which is how processes of other machines are ended, and says on each line what became of one.
+`python -m rain.start.ending SECONDS PID:START:BOOT ...` does so on the machine where it runs, and
+prints one line with the result for each. Processes of other machines are ended this way.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from rain.start.processes import (
     spell_mark,
 )
 
-_AFTER_FORCE = 5.0  # seconds that the kernel may need to take a killed process away
+_AFTER_FORCE = 5.0  # seconds that the kernel may need to remove a killed process
 
 
 class Ending(StrEnum):
-    """What became of a process."""
+    """How a process ended."""
 
-    GONE = "gone"  # before anybody asked it to end
+    GONE = "gone"  # ended before it was asked to
     STOPPED = "stopped"
     KILLED = "killed"
 
 
 @frozen
 class _Open:
-    """A running process, held by a descriptor so that signals can only reach this one."""
+    """A running process with its pidfd, so that signals can reach only this process."""
 
     fd: int
 
@@ -55,7 +55,7 @@ class _Open:
 
 @define(eq=False)
 class _Victim:
-    """A session: all of it, by process number, and those that are in its leader's process group."""
+    """A session: all its processes by pid, and those in the process group of its leader."""
 
     session: dict[int, _Open]
     group: list[_Open]
@@ -68,7 +68,7 @@ class _Victim:
 
 
 def end_processes(marks: Sequence[ProcessMark], grace: float) -> list[Ending]:
-    """Ends sessions by their leaders, all at the same time; what became of each."""
+    """Ends sessions, given by their leaders, all at the same time; returns how each ended."""
     with ExitStack() as stack:
         victims: dict[int, _Victim] = {}
         for mark in marks:
@@ -77,7 +77,7 @@ def end_processes(marks: Sequence[ProcessMark], grace: float) -> list[Ending]:
                 victims[mark.pid] = _Victim({mark.pid: leader}, [leader])
         _complete(victims, stack)
         for pid in victims:
-            # Whole groups and not one by one: then nobody can be born in between and be missed.
+            # Whole groups, not single processes: a process forked in between could be missed.
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGTERM)
         _complete({pid: victim for pid, victim in victims.items() if victim.has_rest()}, stack)
@@ -95,8 +95,8 @@ def _judge(victim: _Victim | None) -> Ending:
 
 
 def _end_by_force(victims: dict[int, _Victim], stack: ExitStack) -> None:
-    """Kills whole sessions, of which somebody still runs."""
-    # What is stopped starts no processes: once nobody new is found, nobody can be missed.
+    """Kills whole sessions that still have running processes."""
+    # A stopped process starts no others: once no new one is found, none can be missed.
     while True:
         doomed = [process for victim in victims.values() for process in victim.session.values()]
         for process in doomed:
@@ -109,7 +109,7 @@ def _end_by_force(victims: dict[int, _Victim], stack: ExitStack) -> None:
 
 
 def _complete(victims: dict[int, _Victim], stack: ExitStack) -> bool:
-    """Finds those who belong to sessions and are not known yet; whether there are any."""
+    """Finds unknown processes of the sessions; returns whether there are any."""
     if not victims:
         return False
     found = False
@@ -136,7 +136,7 @@ def _opened(process: ProcessMark, stack: ExitStack) -> _Open | None:
 
 
 def wait_readable(fds: Iterable[int], seconds: float) -> bool:
-    """Waits until each of them could be read at some time; whether it came to that in time."""
+    """Waits until each has been readable at some time; returns whether that was in time."""
     deadline = monotonic() + seconds
     poll = select.poll()
     waiting = set(fds)
@@ -153,7 +153,7 @@ def wait_readable(fds: Iterable[int], seconds: float) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Ends the named processes of this machine."""
+    """Ends the given processes of this machine."""
     marks = [found for text in arguments[1:] if (found := parse_mark(text)) is not None]
     endings = end_processes(marks, float(arguments[0]))
     for process, ending in zip(marks, endings, strict=True):

@@ -1,4 +1,4 @@
-"""Which governors a start asks for: some on this machine, or one on each of some hosts. Pure."""
+"""The governors of a start: several on this machine, or one on each of some hosts. No I/O."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANY_GOVERNORS = 1000
 
 @frozen
 class LocalGovernors:
-    """One governor on this machine for each entry: its cpus, or None for all there are."""
+    """One governor on this machine for each entry: its cpus, or None for all cpus."""
 
     cpus: tuple[int | None, ...]
 
@@ -33,11 +33,11 @@ Governors: TypeAlias = LocalGovernors | RemoteGovernors
 
 
 def choose_way(given: Iterable[Way]) -> Way:
-    """The one way of naming governors that was given."""
+    """Returns the one way in which governors were requested."""
     ways = list(given)
     if not ways:
         raise StartError(
-            "no governors: say --simple, --local-governors, --governor-host-file or --autoconf=pbs"
+            "no governors: use --simple, --local-governors, --governor-host-file or --autoconf=pbs"
         )
     if len(ways) > 1:
         raise StartError(f"{' and '.join(ways)} cannot be combined: choose one of them")
@@ -66,7 +66,7 @@ def read_local_governors(text: str) -> LocalGovernors:
 
 
 def read_hosts(text: str, where: str) -> RemoteGovernors:
-    """The hosts of a host file: one a line, `#` begins a comment."""
+    """Parses a host file: one host per line, `#` starts a comment."""
     hosts: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         host = line.partition("#")[0].strip()
@@ -83,5 +83,5 @@ def read_hosts(text: str, where: str) -> RemoteGovernors:
 
 
 def once_each(governors: RemoteGovernors) -> RemoteGovernors:
-    """Each host once: PBS names a host again for every one of its processes."""
+    """Removes duplicate hosts: PBS lists a host once for each of its processes."""
     return RemoteGovernors(tuple(dict.fromkeys(governors.hosts)))

@@ -1,4 +1,4 @@
-"""Signals that end a start, as something to wait for beside all else."""
+"""Signals that end a start, as a descriptor to wait for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InterruptedStartError(Exception):
 
 @define(eq=False)
 class Interrupts:
-    """Can be read once a signal has come."""
+    """A descriptor that becomes readable when a signal has come."""
 
     socket: socket.socket
 
@@ -31,7 +31,7 @@ class Interrupts:
         return self.socket.fileno()
 
     def check(self) -> None:
-        """Raises for the first signal that has come."""
+        """Raises InterruptedStartError for the first signal that has come."""
         try:
             numbers = self.socket.recv(64)
         except BlockingIOError:
@@ -41,15 +41,15 @@ class Interrupts:
 
 @contextmanager
 def interrupts() -> Generator[Interrupts]:
-    """While this is open, signals interrupt nothing: they are something to be read.
+    """Replaces signal handlers in its scope: signals become readable and interrupt nothing.
 
-    So no process can be started without being remembered, and no cleaning up is left half done.
+    So no process can be started without being recorded, and no cleanup is left half done.
     """
     reader, writer = socket.socketpair()
     with reader, writer:
         reader.setblocking(False)
         writer.setblocking(False)
-        # The signal's number arrives in the pipe whether the handler has run or not.
+        # The signal number arrives in the pipe even before the handler has run.
         old_handlers = {number: signal.signal(number, _ignore) for number in INTERRUPTS}
         old_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
         try:

@@ -1,7 +1,7 @@
 """Carries out the plan of a start: all or nothing.
 
-First the server, then all governors at once. Whatever goes wrong (a daemon that dies, one that is
-not ready in time, a signal to this program), every process that was started is ended again.
+The server is started first, then all governors at once. If anything goes wrong (a daemon dies, is
+not ready in time, or this program gets a signal), every started process is ended again.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from rain.start.remote_child import RemoteChild, spawn_remote
 from rain.start.template_child import TemplateChild, spawn_template
 
 GRACE = 5.0  # seconds that the daemons of a failed start have to end
-_GOODBYE = 5.0  # seconds more that a session has to say that it has ended
+_GOODBYE = 5.0  # more seconds in which a session must report that it has ended
 
 
 class Launch:
-    """Children that are being started. Left without `settle`, it ends all of them."""
+    """A context of children that are being started; all are ended on exit without `settle`."""
 
     def __init__(self, interrupts: Interrupts, timeout: float) -> None:
         self._interrupts = interrupts
@@ -66,14 +66,14 @@ class Launch:
         return self._watch(spawn_local(daemon))
 
     def template(self, daemon: Daemon) -> TemplateChild:
-        """Starts the process that governors of this machine are copies of."""
+        """Starts the template process, of which the governors of this machine are copies."""
         self._interrupts.check()
         child = spawn_template(daemon)
         self._watch(child)
         return child
 
     def copies(self, template: TemplateChild, daemons: Sequence[Daemon]) -> list[Child]:
-        """Starts daemons on this machine as copies of a process, which ends by that."""
+        """Starts daemons on this machine as copies of the template, which then ends."""
         for daemon in daemons:
             self._interrupts.check()
             template.order(daemon)
@@ -89,13 +89,13 @@ class Launch:
         return self._watch(spawn_remote(daemon, access, server_boot, GRACE))
 
     def wait_until_ready(self, children: Sequence[Child]) -> None:
-        """Returns when all of them are ready; StartError once it is sure that it cannot be."""
+        """Waits until all are ready; raises StartError as soon as that is impossible."""
         while not all(child.ready for child in children):
             if not self._turn(self._deadline):
                 raise StartError(self._too_late(children))
 
     def settle(self) -> None:
-        """All are ready and stay, whatever becomes of this program."""
+        """Lets all daemons keep running when this program ends."""
         sessions = [child for child in self._children if isinstance(child, RemoteChild)]
         for child in sessions:
             child.keep()
@@ -124,9 +124,9 @@ class Launch:
             os.close(descriptor)
 
     def _turn(self, deadline: float, leaving: set[RemoteChild] | None = None) -> bool:
-        """Waits for something to happen, and takes it in; False when nothing did in time.
+        """Waits for reports or ends and handles them; False if nothing happened in time.
 
-        Nobody's process may end, but those of sessions that are leaving.
+        No process may end except those of sessions that are leaving.
         """
         events = self._selector.select(max(0.0, deadline - monotonic()))
         self._interrupts.check()
@@ -156,7 +156,7 @@ class Launch:
         return f"{names} {were} not ready within {self._timeout:g} seconds: {late[0].why_silent()}"
 
     def _end_all(self) -> list[str]:
-        """Ends everything; the daemons on hosts that did not answer."""
+        """Ends everything; returns the daemons on hosts that did not answer."""
         sessions = [
             (pidfd, child)
             for pidfd, child in self._pidfds.items()
@@ -166,7 +166,7 @@ class Launch:
             session.abandon()
             session.hear()
             if not session.arrived:
-                # It may hang on its way. If it arrives all the same, it finds that it has ended.
+                # It may hang while connecting. If it connects later, it finds its input closed.
                 _kill_group(session, signal.SIGTERM)
         for child in self._children:
             if isinstance(child, TemplateChild):
@@ -191,13 +191,13 @@ class Launch:
             os.close(pidfd)
             os.close(child.reports)
             if self._settled and isinstance(child, LocalChild):
-                # It outlives this program, which is what Popen would warn of.
+                # It outlives this program; this avoids the warning of Popen.
                 child.process.returncode = 0
             else:
                 child.process.wait()
 
 
 def _kill_group(child: Child, number: signal.Signals) -> None:
-    # The group's number cannot be another's yet: nobody has asked for the status of its leader.
+    # The group's number cannot be reused yet, because its leader was not reaped.
     with suppress(ProcessLookupError):
         os.killpg(child.process.pid, number)

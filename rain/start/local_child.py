@@ -26,24 +26,24 @@ class LocalChild(Child):
     def why_ended(self) -> str:
         how = how_ended(end_status(self))
         log, end = self.daemon.errors, log_end(self.daemon.errors)
-        return f"{self.daemon.name} {how} before it could be used; its log {log} {end}"
+        return f"{self.daemon.name} {how} before it was ready; its log {log} {end}"
 
     def why_silent(self) -> str:
         mute = ""
         if self.lines.ended:
-            mute = "nothing can be heard of it, for a --runprefix must pass descriptors on; "
+            mute = "it cannot report, because a --runprefix must pass descriptors on; "
         log = self.daemon.errors
         return f"{mute}the log of {self.daemon.name}, {log}, {log_end(log)}"
 
 
 def make_work_root(daemon: Daemon) -> None:
-    """The folder that gets its work folder, and those of the others."""
+    """Creates the parent folder of all work folders."""
     if daemon.work_folder is not None:
         daemon.work_folder.mkdir(mode=ONLY_OWNER, parents=True, exist_ok=True)
 
 
 def spawn_local(daemon: Daemon) -> LocalChild:
-    """Starts a daemon of this machine, in a session of its own so that it outlives the terminal."""
+    """Starts a daemon of this machine in its own session, so that it outlives the terminal."""
     reports, ready = os.pipe()
     try:
         make_work_root(daemon)

@@ -1,4 +1,4 @@
-"""From what was asked for to the processes of a cluster, with their exact command lines. Pure."""
+"""Plans the processes of a cluster with their exact command lines from the settings. No I/O."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TEMPLATE = "governors"
 
 @frozen
 class Settings:
-    """What a start was asked for."""
+    """The settings of a start."""
 
     governors: Governors
-    rain: tuple[str, ...]  # how this Rain is run, up to the name of the program
+    rain: tuple[str, ...]  # the command that runs this Rain, up to the program name
     log_folder: Path
-    listen_host: str = ""  # "" is loopback, or everywhere if governors are on other machines
+    listen_host: str = ""  # "" is loopback, or all addresses if governors are on other machines
     listen_port: int = DEFAULT_PORT
     http_listen: str = ""
     http_hosts: tuple[str, ...] = ()  # more names of this machine
@@ -44,10 +44,10 @@ class Daemon:
 
     name: str
     program: tuple[str, ...]
-    log_folder: Path  # of the whole cluster
+    log_folder: Path  # of the cluster
     host: str = ""  # "" is this machine
     work_folder: Path | None = None
-    beside_server: tuple[str, ...] = ()  # more arguments if its host turns out to be the server's
+    beside_server: tuple[str, ...] = ()  # further arguments if its host is the server's host
     arguments: tuple[str, ...] = ()
 
     @property
@@ -64,17 +64,17 @@ class Daemon:
 
 
 def run_rain(python: str, checkout: Path, here: Path) -> tuple[str, ...]:
-    """How to run this Rain from the folder `here`.
+    """The command that runs this Rain from the folder `here`.
 
-    Python would look for every module in the folder that it is started in first, where files of
-    the user may have the names of others. That is prevented unless Rain itself is found there.
+    Python would search for modules first in the current folder, where files of the user may have
+    the names of other modules. That is disabled unless Rain itself is imported from there.
     """
     safely = () if checkout == here else ("-P",)
     return (python, *safely, "-m", "rain")
 
 
 def plan_server(settings: Settings) -> Daemon:
-    """The server."""
+    """Plans the server."""
     local = isinstance(settings.governors, LocalGovernors)
     host = settings.listen_host or (LOOPBACK if local else "0.0.0.0")
     arguments = ["server", "--listen", f"{host}:{settings.listen_port}"]
@@ -88,9 +88,9 @@ def plan_server(settings: Settings) -> Daemon:
 
 
 def plan_template(settings: Settings) -> Daemon | None:
-    """The process of which the governors of this machine are copies; None if there are none.
+    """Plans the template of the governors of this machine; None if it is not used.
 
-    A prefix is for each governor, so each is then a program of its own.
+    A run prefix applies to each governor, so each is then a separate program.
     """
     if settings.run_prefix or not isinstance(settings.governors, LocalGovernors):
         return None
@@ -98,7 +98,7 @@ def plan_template(settings: Settings) -> Daemon | None:
 
 
 def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:
-    """The governors, for a server at this address."""
+    """Plans the governors for a server at this address."""
     if isinstance(settings.governors, LocalGovernors):
         return tuple(
             _local_governor(settings, server, number, cpus, len(settings.governors.cpus))
@@ -122,7 +122,7 @@ def _local_governor(
         amount = [f"--cpus={cpus}"]
     else:
         amount = [ALL_BUT_ONE] if settings.reserve_cpu else []
-    if several > 1:  # they divide the memory and the gpus of the machine
+    if several > 1:  # they share the memory and the gpus of the machine
         amount.append(f"--share={number}/{several}")
     return _governor(settings, number, ["governor", server, *amount])
 
@@ -176,13 +176,13 @@ def _daemon(
 
 
 def seen_from_governors(listening: str, own_host: str) -> str:
-    """Where governors find a server that listens at an address of a machine of this name."""
+    """The address under which governors reach the server, given its listening address."""
     host, port = split_address(listening)
     return spell_address(own_host, port) if is_unspecified(host) else listening
 
 
 def needs_secret(settings: Settings) -> bool:
-    """Whether other machines reach any port of the cluster."""
+    """Whether other machines can reach any port of the cluster."""
     if not isinstance(settings.governors, LocalGovernors):
         return True
     hosts = [settings.listen_host or LOOPBACK]
@@ -192,7 +192,7 @@ def needs_secret(settings: Settings) -> bool:
 
 
 def check_reach(server_host: str, hosts: tuple[str, ...], own_names: frozenset[str]) -> None:
-    """Refuses a server on loopback when governors on other machines shall reach it."""
+    """Refuses a server on loopback if governors on other machines must reach it."""
     if not is_loopback(server_host):
         return
     for host in hosts:

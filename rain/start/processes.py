@@ -1,7 +1,7 @@
-"""Processes that cannot be mistaken for others: a number, when it started, and on which boot.
+"""Unique identification of processes: pid, start time, and boot id.
 
-The number of a process that has ended is given to another one sooner or later. Together with the
-start time it names one process of one run of a machine's kernel, for ever.
+The kernel reuses pids. Together with the start time and the boot id, a pid identifies one process
+forever.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _PROC = Path("/proc")
 
 @frozen
 class ProcessMark:
-    """One process."""
+    """The unique mark of a process."""
 
     pid: int
     start: int  # clock ticks since the boot
-    boot: str  # the kernel's name for the boot
+    boot: str  # the kernel's boot id
 
 
 @frozen
 class ProcessStat:
-    """What the kernel says of a process."""
+    """The status of a process from the kernel."""
 
     pid: int
     state: str
@@ -36,7 +36,7 @@ class ProcessStat:
 
     @property
     def runs(self) -> bool:
-        """Whether it is more than the memory of a process that nobody has asked about yet."""
+        """Whether it is not a zombie."""
         return self.state not in {"Z", "X"}
 
 
@@ -45,7 +45,7 @@ def spell_mark(mark: ProcessMark) -> str:
 
 
 def parse_mark(text: str) -> ProcessMark | None:
-    """A mark as `spell_mark` writes it, or with blanks; None if it is none."""
+    """Parses a mark of `spell_mark`, also with blanks as separators; None if it is not valid."""
     match text.replace(":", " ").split():
         case [pid, start, boot] if pid.isdecimal() and start.isdecimal():
             return ProcessMark(int(pid), int(start), boot)
@@ -54,8 +54,8 @@ def parse_mark(text: str) -> ProcessMark | None:
 
 
 def parse_stat(text: str) -> ProcessStat:
-    """The text of /proc/PID/stat."""
-    # The second field is the program's name in brackets, and may hold blanks and brackets.
+    """Parses /proc/PID/stat."""
+    # The second field is the program name in parentheses; it may contain blanks and parentheses.
     head, _, tail = text.rpartition(")")
     fields = tail.split()
     return ProcessStat(
@@ -64,12 +64,12 @@ def parse_stat(text: str) -> ProcessStat:
 
 
 def boot() -> str:
-    """The name of this run of this machine's kernel."""
+    """The boot id of this machine."""
     return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def stat(pid: int) -> ProcessStat | None:
-    """What the kernel says of a process; None when there is none, or none that can be seen."""
+    """Reads the status of a process; None if it does not exist or cannot be seen."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
@@ -78,7 +78,7 @@ def stat(pid: int) -> ProcessStat | None:
 
 
 def mark(pid: int) -> ProcessMark | None:
-    """The mark of a process; None when there is none of that number."""
+    """Returns the mark of a process; None if there is no process with this pid."""
     found = stat(pid)
     return None if found is None else ProcessMark(pid, found.start, boot())
 
@@ -92,12 +92,12 @@ def is_running(process: ProcessMark) -> bool:
 
 
 def open_process(process: ProcessMark) -> int | None:
-    """A descriptor of exactly this process, that can be read once it has ended; or None."""
+    """Opens a pidfd of exactly this process, readable at its end; None if it is gone."""
     try:
         fd = os.pidfd_open(process.pid)
     except ProcessLookupError:
         return None
-    # Asked after opening: the descriptor cannot move to another process any more.
+    # Checked after opening: the pidfd cannot refer to another process any more.
     if is_running(process):
         return fd
     os.close(fd)
@@ -105,7 +105,7 @@ def open_process(process: ProcessMark) -> int | None:
 
 
 def every_process() -> Iterator[ProcessStat]:
-    """All processes of this machine that can be seen."""
+    """Yields all visible processes of this machine."""
     for entry in _PROC.iterdir():
         if entry.name.isdecimal():
             found = stat(int(entry.name))

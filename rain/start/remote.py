@@ -1,10 +1,10 @@
-"""What is said to a remote shell, and what it answers. Pure.
+"""The scripts for remote shells and the parser of their answers. No I/O.
 
-One ssh session per governor runs `/bin/sh`, gets the script below on its standard input, and stays
-until the governor is settled. The governor writes its readiness straight into the session, so that
-nobody polls. It is a child of the remote shell at first and ends with the session, however that
-ends: lost connections and killed launchers leave nothing behind. Only the word "keep" on the input
-of the session makes it stay.
+One ssh session per governor runs `/bin/sh`, gets the script below on its standard input, and lasts
+until the governor is settled. The governor writes its readiness directly to the session, so nothing
+is polled. At first it is a child of the remote shell and ends with the session, for any reason:
+lost connections and killed launchers leave nothing behind. Only the word "keep" on the input of the
+session makes it stay.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ TAIL_LINES = 15
 
 @frozen
 class RemoteAccess:
-    """How programs are run on other hosts: there as here."""
+    """How to run programs on other hosts: with the same paths as here."""
 
     ssh: tuple[str, ...]
-    folder: Path  # where to be
-    init: str = ""  # shell commands that come first
+    folder: Path  # the working folder
+    init: str = ""  # shell commands to run first
     rain: tuple[str, ...] = ()
     secret: str = field(default="", repr=False)  # of the cluster, for governors that start there
 
     def command(self, host: str) -> tuple[str, ...]:
-        """A shell on that host that reads its standard input."""
+        """The command of a shell on that host that reads its standard input."""
         return (*self.ssh, host, "/bin/sh")
 
 
@@ -48,14 +48,14 @@ class Arrived:
 
 @frozen
 class Started:
-    """The governor's process runs."""
+    """The process of the governor has started."""
 
     mark: ProcessMark
 
 
 @frozen
 class Ready:
-    """The daemon serves at an address, and perhaps HTTP at another."""
+    """The daemon serves at an address, and perhaps HTTP at another one."""
 
     address: str
     http: str = ""
@@ -70,7 +70,7 @@ class Ended:
 
 @frozen
 class Failed:
-    """The governor could not even be started."""
+    """The governor could not be started."""
 
     reason: str
 
@@ -86,7 +86,7 @@ Report: TypeAlias = Arrived | Started | Ready | Ended | Failed | LogLine
 
 
 def read_report(line: str) -> Report | None:
-    """One line of the session; None for what a login file of the user may have printed."""
+    """Parses a line of the session; None for a line that a login file of the user may print."""
     word, _, rest = line.partition(" ")
     match word:
         case "|":
@@ -107,7 +107,7 @@ def read_report(line: str) -> Report | None:
 
 
 def start_script(daemon: Daemon, access: RemoteAccess, server_boot: str, grace: float) -> str:
-    """Starts a governor; when told to end it, the governor has `grace` seconds for it."""
+    """A script that starts a governor; when told to end, the governor has `grace` seconds."""
     folders = [daemon.log_folder]
     if daemon.work_folder is not None:
         folders.append(daemon.work_folder)
@@ -119,13 +119,13 @@ def start_script(daemon: Daemon, access: RemoteAccess, server_boot: str, grace: 
         )
     secret, handed = "", ""
     if access.secret:
-        # Not on a command line, where everybody could read it: it comes with this very script.
+        # Part of this script and not of a command line, which all users could read.
         secret = f"--secret-fd {SECRET_FD} {SECRET_FD}<<'{_END}'"
         handed = f"{access.secret}\n{_END}\n"
     steps = "\n".join(
         (*_arrive(access), *(_make_folder(path) for path in folders), _make_log(daemon))
     )
-    # All of it is read before any of it runs, for the input is then used for other things.
+    # A function, so that the shell reads the whole script first: the input is then used otherwise.
     return f"""main() {{
 echo
 echo arrived
@@ -159,7 +159,7 @@ main 4<&0 </dev/null
 
 
 def end_script(access: RemoteAccess, marks: Sequence[ProcessMark], grace: float) -> str:
-    """Ends processes on a host with the very code that ends them here."""
+    """A script that ends processes on a host with the same code that ends them here."""
     command = f"{_ending(access, grace)} {shlex.join(spell_mark(mark) for mark in marks)}"
     steps = "\n".join(_arrive(access))
     return f"""main() {{
@@ -181,7 +181,7 @@ def _arrive(access: RemoteAccess) -> list[str]:
         f"cd {_quote(access.folder)} || {_fail(f'the folder {access.folder} cannot be entered')}"
     ]
     if access.init:
-        # Through eval, so that a mistake in it cannot change the meaning of what follows.
+        # With eval, so that a syntax error in it cannot affect the rest of the script.
         steps.append(f"eval {shlex.quote(access.init)}")
         steps.append(f"[ $? = 0 ] || {_fail('the commands of --remote-init failed')}")
     return steps
@@ -194,7 +194,7 @@ def _make_folder(path: Path) -> str:
 
 def _make_log(daemon: Daemon) -> str:
     failure = _fail(f"the log {daemon.errors} cannot be written")
-    # In a subshell: a redirection that fails may end the shell that it is made in.
+    # In a subshell: a failed redirection may end its shell.
     return f"( umask 077; : >{_quote(daemon.errors)} ) || {failure}"
 
 

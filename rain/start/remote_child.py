@@ -1,4 +1,4 @@
-"""A daemon of another machine that is being started, from an ssh session."""
+"""A daemon of another machine that is being started through an ssh session."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from rain.start.remote import (
 
 @define(eq=False)
 class RemoteChild(Child):
-    """A daemon of another machine, and the ssh session that it is started from."""
+    """A daemon of another machine, and the ssh session that starts it."""
 
     ssh: subprocess.Popen[bytes] = field(kw_only=True)
-    errors: Path = field(kw_only=True)  # what ssh and the remote shell complain of
+    errors: Path = field(kw_only=True)  # the errors of ssh and of the remote shell
     arrived: bool = field(default=False, init=False)
     _status: int | None = field(default=None, init=False)
     _failure: str = field(default="", init=False)
@@ -52,14 +52,14 @@ class RemoteChild(Child):
             case LogLine(text):
                 self._log.append(text)
             case None:
-                pass  # something that a login file says
+                pass  # a line of a login file
 
     def keep(self) -> None:
-        """The governor shall stay when the session ends, which it now does."""
+        """Ends the session, but keeps the governor running."""
         self._say(KEEP)
 
     def abandon(self) -> None:
-        """The session shall end, and the governor with it."""
+        """Ends the session together with the governor."""
         self._say(b"")
 
     def why_ended(self) -> str:
@@ -68,10 +68,10 @@ class RemoteChild(Child):
         if self._failure:
             return f"{who}: {self._failure}"
         if self._status is not None:
-            # The shell tells a death by a signal as 128 and its number.
+            # The shell reports a death by a signal as 128 plus its number.
             how = how_ended(128 - self._status if self._status > 128 else self._status)
             end = quoted(self._log)
-            return f"{who} {how} before it could be used; its log {self.daemon.errors} {end}"
+            return f"{who} {how} before it was ready; its log {self.daemon.errors} {end}"
         return f"{who}: {self._session()} {how_ended(end_status(self))}; {self._said()}"
 
     def why_silent(self) -> str:
@@ -99,7 +99,7 @@ class RemoteChild(Child):
 def spawn_remote(
     daemon: Daemon, access: RemoteAccess, server_boot: str, grace: float
 ) -> RemoteChild:
-    """Begins the ssh session that starts a governor."""
+    """Opens the ssh session that starts a governor."""
     log = daemon.log_folder / f"{daemon.name}.ssh"
     try:
         with log.open("wb") as errors:

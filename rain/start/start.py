@@ -1,4 +1,4 @@
-"""Starts a whole cluster: the plan of `plan.py`, carried out by `launch.py`, then remembered."""
+"""Starts a whole cluster: plans it (`plan.py`), launches it (`launch.py`) and records it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rain.start.remote import RemoteAccess
 
 @frozen
 class StartedCluster:
-    """A cluster that runs, and a line on why it could not be put on the user's list, if so."""
+    """A running cluster, and why it could not be put on the user's list, if so."""
 
     cluster: Cluster
     unlisted: str = ""
@@ -41,7 +41,7 @@ class StartedCluster:
 def start_cluster(
     settings: Settings, access: RemoteAccess, timeout: float, index: Index
 ) -> StartedCluster:
-    """Starts all daemons, or leaves none behind and raises StartError."""
+    """Starts all daemons, or ends all of them and raises StartError."""
     settings = evolve(settings, log_folder=_prepare_log_folder(settings.log_folder))
     settings, secret = _with_secret(settings)
     handing = evolve(access, secret=secret)
@@ -81,7 +81,7 @@ def start_cluster(
 
 
 def _with_secret(settings: Settings) -> tuple[Settings, str]:
-    """The same with the file of its secret, and the secret itself: made if it needs one."""
+    """Returns the settings with the secret file, and the secret, which is created if needed."""
     if settings.insecure:
         return evolve(settings, secret_file=None), ""
     if settings.secret_file is not None:
@@ -111,7 +111,7 @@ def _member(child: Child) -> Member:
 
 
 def _own_host(settings: Settings) -> str:
-    """How governors reach a server that listens everywhere on this machine."""
+    """The address under which governors reach a server that listens on all addresses here."""
     if isinstance(settings.governors, LocalGovernors):
         return LOOPBACK
     name = socket.gethostname()
@@ -122,8 +122,8 @@ def _own_host(settings: Settings) -> str:
             found = LOOPBACK
         if not found.startswith("127."):
             return name
-        # Many machines know their own name as a loopback address, which is of no use to others.
-        # Connecting a datagram socket sends nothing: it only chooses the way, and so our address.
+        # On many machines their own name resolves to loopback, which others cannot use.
+        # Connecting a datagram socket sends nothing: it only selects the route, and so our address.
         probe = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         for host in settings.governors.hosts:
             try:

@@ -1,4 +1,4 @@
-"""How a cluster stands: the server is asked as a client would, its HTTP side for the sessions."""
+"""The status of a cluster: asks the server like a client, and its HTTP side for sessions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _HTTP_SECONDS = 10.0
 
 @frozen
 class GovernorLine:
-    """One governor: what it has, and how much it has to do and to hold."""
+    """One governor: its resources, its tasks and its objects."""
 
     address: str
     cpus: int
     other_resources: dict[str, int]
     tasks: int
     objects: int
-    rests: float = 0.0  # for so many seconds it gets no tasks
+    rests: float = 0.0  # seconds for which it gets no tasks
     rests_why: str = ""
 
 
@@ -42,22 +42,22 @@ class SessionLine:
     unfinished: int
     objects: int
     failure: str
-    held_up: str = ""  # why it waits for a governor that nobody has started
+    held_up: str = ""  # why it waits for a governor that was not started
 
 
 @frozen
 class ClusterStatus:
-    """A server with its governors and sessions; `sessions` is None when they are not known."""
+    """A server with its governors and sessions; `sessions` is None if they are unknown."""
 
     address: str
     governors: tuple[GovernorLine, ...]
     sessions: tuple[SessionLine, ...] | None = None
     sessions_unknown: str = ""  # why
-    dashboard: str = ""  # what to open in a browser
+    dashboard: str = ""  # its URL for a browser
 
     def as_json(self) -> str:
         shown = asdict(self)
-        del shown["dashboard"]  # has a password, which has no place in what programs keep
+        del shown["dashboard"]  # contains a password, which programs should not store
         return json.dumps(shown, indent=2)
 
 
@@ -66,7 +66,7 @@ def ask(address: str, http: str, secret: Secret | None = None) -> ClusterStatus:
     governors = read_governors(_server_info(address, secret))
     if not http:
         return ClusterStatus(
-            address, governors, None, "where the server serves HTTP is not known: say --http"
+            address, governors, None, "the HTTP address of the server is not known: use --http"
         )
     try:
         status = ask_http(http, secret)
@@ -78,7 +78,7 @@ def ask(address: str, http: str, secret: Secret | None = None) -> ClusterStatus:
 
 
 def read_governors(reports: Sequence[GovernorReport]) -> tuple[GovernorLine, ...]:
-    """The lines of the governors, by their addresses."""
+    """The lines of the governors, sorted by address."""
     return tuple(
         _governor_line(report) for report in sorted(reports, key=lambda report: report.address)
     )
@@ -93,7 +93,7 @@ def _governor_line(report: GovernorReport) -> GovernorLine:
 def with_rests(
     governors: Sequence[GovernorLine], status: Mapping[str, Any]
 ) -> tuple[GovernorLine, ...]:
-    """The lines of the governors, and which of them rest by what the server says at /status."""
+    """Adds to the lines which governors rest, as /status says."""
     try:
         rests = {
             str(told["governor"]): (float(told["rests"]), str(told["rests_why"]))
@@ -109,7 +109,7 @@ def with_rests(
 
 
 def read_sessions(status: Mapping[str, Any]) -> tuple[SessionLine, ...]:
-    """The lines of the sessions from what the server says at /status."""
+    """The lines of the sessions, from /status."""
     try:
         return tuple(
             SessionLine(
@@ -139,7 +139,7 @@ def _server_info(address: str, secret: Secret | None) -> Sequence[GovernorReport
 
 
 def ask_http(address: str, secret: Secret | None = None) -> Mapping[str, Any]:
-    """What a server says at /status."""
+    """Returns the content of /status of a server."""
     host, port = split_address(address)
     connection = HTTPConnection(host, port, timeout=_HTTP_SECONDS)
     try:
@@ -159,5 +159,5 @@ def ask_http(address: str, secret: Secret | None = None) -> Mapping[str, Any]:
     finally:
         connection.close()
     if not isinstance(content, dict):
-        raise StartError(f"http://{address}/status is not understood: it is no object")
+        raise StartError(f"http://{address}/status is not understood: it is not an object")
     return cast("dict[str, Any]", content)

@@ -11,7 +11,7 @@ from rain.start.status import ClusterStatus, GovernorLine, SessionLine
 
 
 def print_status(status: ClusterStatus, console: Console) -> None:
-    """Shows how a cluster stands, for people."""
+    """Prints the status of a cluster."""
     console.print(Text(f"Server {status.address}"))
     if status.dashboard:
         console.print(Text(f"Dashboard {status.dashboard}"), soft_wrap=True)
@@ -21,7 +21,7 @@ def print_status(status: ClusterStatus, console: Console) -> None:
             if line.rests:
                 console.print(
                     Text(
-                        f"{line.address} gets no tasks for {line.rests:.0f} s, since it could not"
+                        f"{line.address} gets no tasks for {line.rests:.0f} s, because it could not"
                         f" start one: {line.rests_why}"
                     ),
                     soft_wrap=True,

@@ -1,4 +1,4 @@
-"""Ends a cluster in order, here and on its other hosts at the same time."""
+"""Ends a cluster, here and on its other hosts at the same time."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from rain.start.ending import Ending, end_processes
 from rain.start.processes import is_running, parse_mark
 from rain.start.remote import end_script
 
-_JOURNEY = 30.0  # seconds that ssh may need besides
+_JOURNEY = 30.0  # additional seconds for ssh
 _ENDINGS: dict[str, Ending] = {str(ending): ending for ending in Ending}
 
 
 @frozen
 class Stopped:
-    """What became of the daemons of a cluster."""
+    """How the daemons of a cluster ended."""
 
     endings: tuple[tuple[Member, Ending], ...]
-    unreached: tuple[str, ...]  # a line for each host that nobody could speak to
+    unreached: tuple[str, ...]  # a line for each host that could not be reached
 
     def named(self, ending: Ending) -> list[str]:
         return [member.name for member, found in self.endings if found is ending]
 
     def gone(self) -> list[str]:
-        """Those that had ended before; on other hosts they may just have followed the server."""
+        """Daemons that had ended before; on other hosts perhaps just with the server."""
         return [
             member.name
             for member, found in self.endings
@@ -39,7 +39,7 @@ class Stopped:
 
 
 def stop_cluster(cluster: Cluster, index: Index, grace: float) -> Stopped:
-    """Ends all daemons of a cluster, and forgets it unless some host could not be reached."""
+    """Ends all daemons of a cluster and removes it from the index if all hosts were reached."""
     here = cluster.here()
     _check_owner(cluster)
     away = [_Away(cluster, host, members, grace) for host, members in cluster.elsewhere().items()]
@@ -58,7 +58,7 @@ def _check_owner(cluster: Cluster) -> None:
     for member in cluster.here():
         if is_running(member.mark):
             try:
-                os.kill(member.mark.pid, 0)  # asks only whether it would be allowed
+                os.kill(member.mark.pid, 0)  # only checks whether it would be allowed
             except ProcessLookupError:
                 continue  # it has just ended
             except PermissionError as error:
@@ -68,7 +68,7 @@ def _check_owner(cluster: Cluster) -> None:
 
 
 class _Away:
-    """The session that ends the daemons of another host."""
+    """The ssh session that ends the daemons of another host."""
 
     def __init__(
         self, cluster: Cluster, host: str, members: Sequence[Member], grace: float
@@ -79,7 +79,7 @@ class _Away:
         self.trouble = ""
         script = end_script(cluster.access, [member.mark for member in members], grace)
         try:
-            # A file and not a pipe: all hosts can then read theirs at the same time.
+            # A file, not a pipe: all hosts can then read their scripts at the same time.
             with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
                 file.write(script)
                 file.seek(0)
@@ -89,13 +89,13 @@ class _Away:
                     stdin=file,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    start_new_session=True,  # so that it never asks the terminal for anything
+                    start_new_session=True,  # so that ssh never prompts on the terminal
                 )
         except OSError as error:
             self.trouble = f"{host} cannot be reached: {error}"
 
     def endings(self, timeout: float) -> list[tuple[Member, Ending]]:
-        """Waits for what the host says."""
+        """Waits for the answer of the host."""
         if self._process is None:
             return []
         try:

@@ -1,4 +1,4 @@
-"""The process of which the governors of this machine are copies, while they are being started."""
+"""The template process, of which the governors of this machine are copies, during a start."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rain.start.remote import Report
 
 @define(eq=False)
 class TemplateChild(Child):
-    """It is ready when all copies live. They begin when it is told to `release` them."""
+    """The template; it is ready when all copies run. `release` lets them continue."""
 
     template: Template = field(kw_only=True)
-    _copies: list[tuple[Daemon, int]] = field(factory=list, init=False)  # and what each reports on
+    _copies: list[tuple[Daemon, int]] = field(factory=list, init=False)  # with report fds
 
     @property
     def ready(self) -> bool:
@@ -30,7 +30,7 @@ class TemplateChild(Child):
         return self.template.hear()
 
     def note(self, report: Report | None) -> None:
-        raise AssertionError("it reports births, and these are heard elsewhere")
+        raise AssertionError("it reports pids, which are read elsewhere")
 
     def why_ended(self) -> str:
         how, log = how_ended(end_status(self)), self.daemon.errors
@@ -41,7 +41,7 @@ class TemplateChild(Child):
         return f"their log, {log}, {log_end(log)}"
 
     def order(self, daemon: Daemon) -> None:
-        """Asks for one governor."""
+        """Orders one governor."""
         reports, ready = os.pipe()
         os.set_blocking(reports, False)
         self._copies.append((daemon, reports))
@@ -56,7 +56,7 @@ class TemplateChild(Child):
             os.close(ready)
 
     def children(self) -> list[LocalChild]:
-        """The copies, in the order in which they were asked for. They have not begun yet."""
+        """The copies in the order in which they were ordered. They still wait."""
         asked, self._copies = self._copies, []
         return [
             LocalChild(daemon, copy, reports, processes.mark(copy.pid))
@@ -64,18 +64,18 @@ class TemplateChild(Child):
         ]
 
     def release(self) -> None:
-        """Lets the copies begin; this process ends."""
+        """Lets the copies continue; the template ends."""
         self.template.release()
 
     def abandon(self) -> None:
-        """Ends it, and the copies that have not begun."""
+        """Ends the template and the waiting copies."""
         self.template.abandon()
         for _, reports in self._copies:
             os.close(reports)
 
 
 def spawn_template(daemon: Daemon) -> TemplateChild:
-    """Starts it. It imports while others start."""
+    """Starts the template. It imports while other daemons start."""
     try:
         with open_log(daemon.output) as output, open_log(daemon.errors) as errors:
             template = Template(daemon.command, output, errors, new_session=True)

@@ -1,7 +1,7 @@
-"""The plain socket stream that carries what is too large for messages (docs/wire.md).
+"""The plain socket stream for data that is too large for messages (docs/wire.md).
 
-Governors, the server and clients read objects from each other over it, and clients upload large
-constants. The bytes go from a file to a socket and from a socket to a file without passing through
-Python. Everything here blocks, and therefore runs in threads of its own: a transfer of gigabytes
-holds up no turn. It knows no event loop, and nothing of graphs.
+Governors, the server and clients use it to read objects from each other, and clients to upload
+large constants. The bytes go directly between files and sockets without passing through Python. All
+calls block and therefore run in separate threads: a transfer of gigabytes delays no turn. This
+package knows nothing of event loops or graphs.
 """

@@ -1,4 +1,4 @@
-"""The words of admission (rain/base/admission.py) over a socket that blocks."""
+"""The admission handshake (rain/base/admission.py) over a blocking socket."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 
 def admit(accepted: socket.socket, secret: Secret | None) -> None:
-    """Lets a reader in; `NotAdmittedError`, `ProtocolError` or `BrokenError` if not."""
+    """Admits a reader, or raises `NotAdmittedError`, `ProtocolError` or `BrokenError`."""
     _play(admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE)), accepted)
 
 
 def introduce(connected: socket.socket, secret: Secret | None, role: Role = Role.READER) -> None:
-    """Asks to be let in; the same errors."""
+    """Asks for admission; raises the same errors."""
     _play(admission.dial(_at(secret, connected.getpeername()), role, os.urandom(NONCE)), connected)
 
 
@@ -39,7 +39,7 @@ def _play(side: Generator[Step, bytes, T], connected: socket.socket) -> None:
             else:
                 received = sockets.receive(connected, step)
                 if not received:
-                    raise BrokenError("it closed the connection before it was let in")
+                    raise BrokenError("it closed the connection before it was admitted")
                 step = side.send(received)
     except StopIteration:
         return

@@ -1,9 +1,7 @@
-"""Directories as tar archives, for transport: sent as they are read, and unpacked as they arrive.
+"""Directories as tar archives for transport: generated while sending, unpacked while receiving.
 
-No archive is written anywhere, and no more of one is in memory than a header at a time.
-
-Equal directories give equal bytes: entries in the order of their names, no times and no owners, the
-same rules as rain/common/fs.py.
+No archive is stored, and only one header at a time is in memory. Equal directories give equal
+bytes: entries are sorted by name and have no times and no owners, as in rain/common/fs.py.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ _ANY_EXECUTE = 0o111
 
 
 class ChangedError(RainError):
-    """A stored directory is not what it was when it was stored."""
+    """A stored directory has changed since it was stored."""
 
 
 @frozen
@@ -39,19 +37,19 @@ class _Part:
     header: bytes
     path: Path | None
     size: int
-    length: int  # with the zeros
+    length: int  # including the zeros
 
 
 @define(eq=False)
 class Archive:
-    """The archive that a folder would be; nothing of its files is kept in memory."""
+    """The archive of a folder; the contents of its files are not kept in memory."""
 
     length: int
     _parts: list[_Part]
 
     @staticmethod
     def of(folder: Path) -> Archive:
-        """Looks at every entry of the folder, and reads none."""
+        """Lists the folder and makes the headers; reads no file."""
         parts: list[_Part] = []
         end = 0
         for name, path in _walk(folder):
@@ -68,7 +66,7 @@ class Archive:
         return Archive(length, parts)
 
     def send(self, connected: socket.socket) -> None:
-        """All of the archive; `ChangedError` when the folder is not what it was."""
+        """Sends the archive; raises `ChangedError` if the folder has changed."""
         sent = 0
         for part in self._parts:
             if part.path is None:
@@ -86,7 +84,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _below(prefix: str, folder: Path) -> Iterator[tuple[str, Path]]:
-    for name in sorted(os.listdir(folder)):  # noqa: PTH208 # names are wanted
+    for name in sorted(os.listdir(folder)):  # noqa: PTH208 # names are needed
         path = folder / name
         yield f"{prefix}/{name}", path
         if path.is_dir() and not path.is_symlink():
@@ -119,7 +117,7 @@ def _send_part(connected: socket.socket, path: Path, size: int) -> None:
 
 
 class _Arriving(io.RawIOBase):
-    """So many bytes of a socket, as a file to be read once."""
+    """The next `length` bytes of a socket as a file that can be read once."""
 
     def __init__(self, connected: socket.socket, length: int) -> None:
         super().__init__()
@@ -129,21 +127,21 @@ class _Arriving(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    # Any buffer will do, which is what the base class says in a roundabout way.
+    # Accepts any buffer, like the base class with its more complicated type.
     def readinto(self, buffer: Any, /) -> int:
         view = memoryview(buffer)[: self.left]
         count = receive_into(self._socket, view)
         if count < len(view):
-            raise BrokenError("the stream was cut")
+            raise BrokenError("the stream was cut off")
         self.left -= count
         return count
 
 
 def receive_folder(connected: socket.socket, target: Path, length: int) -> None:
-    """Unpacks an archive of this length while it arrives; tarfile.TarError if it is none."""
+    """Unpacks an archive of this length while it arrives; tarfile.TarError if it is not valid."""
     arriving = _Arriving(connected, length)
     with io.BufferedReader(arriving, BUFFER) as buffered:
         with tarfile.open(fileobj=buffered, mode="r|", bufsize=tarfile.RECORDSIZE) as archive:
             extract(archive, target)
         while buffered.read(BUFFER):
-            pass  # the zeros at its end
+            pass  # read the zeros at its end

@@ -1,14 +1,14 @@
-"""Copies of files that the kernel makes, without their bytes passing through Python."""
+"""Copies files in the kernel, without passing their bytes through Python."""
 
 import errno
 import os
 
 _CANNOT = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
-"""What the kernel says of two files that it cannot clone, as those of two filesystems."""
+"""The errors for two files that the kernel cannot clone, such as on two filesystems."""
 
 
 def copy_bytes(source: int, target: int, length: int) -> None:
-    """Copies `length` bytes from where one open file stands to where another one does."""
+    """Copies `length` bytes between the current positions of two open files."""
     left = length
     can_clone = True
     while left:
@@ -20,7 +20,7 @@ def copy_bytes(source: int, target: int, length: int) -> None:
             can_clone = False
             continue
         if not moved:
-            raise OSError(errno.EIO, f"the file has {left} bytes less than was said")
+            raise OSError(errno.EIO, f"the file has {left} bytes fewer than expected")
         left -= moved
 
 
@@ -29,4 +29,4 @@ def _clone(source: int, target: int, length: int) -> int:
 
 
 def _send(source: int, target: int, length: int) -> int:
-    return os.sendfile(target, source, None, length)  # None: from where it stands
+    return os.sendfile(target, source, None, length)  # None: from the current position

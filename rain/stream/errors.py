@@ -1,10 +1,10 @@
-"""Why an object was not read: what a reader does next depends on which of these it was."""
+"""Why an object was not read; the reader reacts differently to each."""
 
 from rain.base.errors import RainError
 
 
 class UnreachableError(RainError):
-    """Nobody answers at an address, or the connection to it broke."""
+    """No program answers at an address, or the connection to it broke."""
 
 
 class NotHereError(RainError):
@@ -12,4 +12,4 @@ class NotHereError(RainError):
 
 
 class StoppedError(RainError):
-    """Whoever wanted it has given it up."""
+    """The transfer was stopped."""

@@ -1,4 +1,4 @@
-"""What is asked of a program that listens for streams: where an object is, where an upload goes."""
+"""The interface of a program that serves streams: finds objects and accepts uploads."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class InMemory:
 
 @frozen
 class InFile:
-    """A stored file. It was opened when it was found, so nobody can take it away any more."""
+    """A stored file. It is open since it was found, so it stays readable even if it is removed."""
 
     descriptor: int
     path: Path
 
     @staticmethod
     def open(path: Path) -> InFile | None:
-        """None when there is no such file."""
+        """Opens a file; None if there is none."""
         try:
             return InFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC), path)
         except FileNotFoundError:
             return None
 
     def place(self) -> tuple[int, SharedPlace]:
-        """Its length, and how a reader on this machine finds it."""
+        """Its length, and its place for a reader on this machine."""
         status = os.fstat(self.descriptor)
         return status.st_size, SharedPlace(str(self.path), status.st_dev, status.st_ino)
 
@@ -45,19 +45,19 @@ class InFile:
 
 @frozen
 class InFolder:
-    """A stored directory. It may be removed while it is read, and its reader then hears so."""
+    """A stored directory. It may be removed while it is read; the reader then gets an error."""
 
     path: Path
 
     def place(self) -> SharedPlace:
-        """How a reader on this machine finds it."""
+        """Its place for a reader on this machine."""
         status = self.path.stat()
         return SharedPlace(str(self.path), status.st_dev, status.st_ino)
 
 
 @frozen
 class Elsewhere:
-    """Others have it; it is passed on from the first of them that gives it."""
+    """Others have the object; it is relayed from the first source that delivers it."""
 
     sources: tuple[str, ...]
 
@@ -66,26 +66,26 @@ Held = InMemory | InFile | InFolder | Elsewhere
 
 
 class UnfinishedUpload(Protocol):
-    """An upload in the making."""
+    """An upload in progress."""
 
-    descriptor: int  # a file that has all of its room already
+    descriptor: int  # a file whose space is already reserved
 
     def complete(self) -> None:
-        """All of it has come."""
+        """Completes the upload: all bytes have arrived."""
         ...
 
     def abandon(self) -> None:
-        """It will not be completed."""
+        """Gives up the upload."""
         ...
 
 
 class Holder(Protocol):
-    """The program behind the stream. Called in the threads of the streams."""
+    """The program behind the stream. Its methods are called in the threads of the streams."""
 
     def find(self, object_id: ObjectId, incarnation: int) -> Held | None:
-        """Where the object is; None when it is not here, or another program is meant."""
+        """Finds an object; None if it is not here, or if the incarnation is not ours."""
         ...
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
-        """Room for an upload; `RefusedError` says in one line why there is none."""
+        """Reserves space for an upload; raises a one-line `RefusedError` if there is none."""
         ...

@@ -1,4 +1,4 @@
-"""Which machine this is, so that two programs can tell that they are on the same one."""
+"""Identifies the machine, so that two programs can tell whether they are on the same one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def machine_id(path: Path = BOOT_ID) -> bytes:
-    """The number that the kernel has drawn at its start; `NOBODY` where it does not tell.
+    """The kernel's boot id; `NOBODY` where there is none.
 
-    Containers of one machine have it in common, though not their files: whoever uses a shared path
-    also compares device and inode.
+    The containers of one machine share it, but not their files. So users of a shared path also
+    compare device and inode.
     """
     try:
         return UUID(path.read_text().strip()).bytes

@@ -1,4 +1,4 @@
-"""Files that are read where they are: the pages of the system's cache, seen as memory."""
+"""Memory-mapped files."""
 
 import mmap
 import os
@@ -7,45 +7,45 @@ from typing import Self
 
 
 class Mapping(mmap.mmap):
-    """The bytes of a file, for reading. It may be removed meanwhile, but nobody may change it."""
+    """A read-only map of a file. The file may be removed meanwhile, but it must not change."""
 
     descriptor: int
 
     def __new__(cls, descriptor: int, length: int) -> Self:
         made = super().__new__(cls, descriptor, length, access=mmap.ACCESS_READ)
-        made.descriptor = os.dup(descriptor)  # the one that mmap keeps for itself is not told
+        made.descriptor = os.dup(descriptor)  # mmap does not expose its own descriptor
         return made
 
     def __del__(self) -> None:
         os.close(self.descriptor)
 
     def private(self) -> memoryview:
-        """The same bytes once more, to be changed: a page is copied when it is written to."""
+        """A private copy-on-write map of the same bytes."""
         return _private(self.descriptor, len(self))
 
 
 def map_file(path: Path) -> memoryview:
-    """The bytes of a file, for reading."""
+    """Maps a file for reading."""
     with path.open("rb") as file:
         return map_descriptor(file.fileno(), os.fstat(file.fileno()).st_size)
 
 
 def map_descriptor(descriptor: int, length: int) -> memoryview:
-    """The bytes of an open file, for reading; the descriptor stays the caller's."""
+    """Maps an open file for reading; the caller keeps the descriptor."""
     return memoryview(Mapping(descriptor, length) if length else b"")
 
 
 def map_privately(path: Path) -> memoryview:
-    """The bytes of a file, to be changed by nobody else, and without a trace in the file."""
+    """Maps a file copy-on-write; changes are private and do not reach the file."""
     with path.open("rb") as file:
         length = os.fstat(file.fileno()).st_size
         return _private(file.fileno(), length) if length else memoryview(bytearray())
 
 
 def own_bytes(view: memoryview) -> memoryview | None:
-    """What may be changed in the place of this view, without a copy of the whole.
+    """Returns a writable version of this view without copying it.
 
-    The view itself if it may; a private look at its file if it shows a whole one.
+    That is the view itself if it is writable, or a private map if it shows a whole mapped file.
     """
     if not view.readonly:
         return view

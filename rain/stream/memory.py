@@ -1,10 +1,10 @@
-"""Bytes that a socket fills before anybody else sees them.
+"""Receives from a socket directly into a `bytes` object.
 
-A program that fetches data wants `bytes`. Read into other memory they would have to be copied once
-more, which takes longer than the socket does: a new page of 4 KiB costs more than its content. So
-the bytes object is made first, without content, as Cap'n Proto's and Python's own readers do in C;
-it lies in large pages where the system has them, and a second thread asks for these ahead of the
-socket, since the system has to clear each page before it may be written.
+A program that fetches data wants `bytes`. Reading into other memory would need another copy, which
+takes longer than the socket: a new page of 4 KiB costs more than its content. So the bytes object
+is allocated first, uninitialised, as Cap'n Proto's and Python's own readers do in C. It uses huge
+pages where the system has them, and a second thread populates the pages ahead of the socket,
+because the kernel must clear each page before it may be written.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Final, Self
 from rain.stream.sockets import BrokenError, receive_into
 
 AHEAD_FROM = 32 * 1024 * 1024
-"""From this length on bytes are a mapping of their own, and worth a second thread."""
+"""From this length on, bytes are a separate mapping and worth a second thread."""
 
 _STEP = 16 * 1024 * 1024
-"""So much is asked for at once: between two steps the thread can be ended."""
+"""Bytes that are populated at once; the thread can be stopped between two steps."""
 
 _HUGE_PAGES: Final = getattr(mmap, "MADV_HUGEPAGE", 14)
 _POPULATE_WRITE: Final = 23  # since Linux 5.14
 _WRITABLE: Final = 0x200  # PyBUF_WRITE
 
-# What C programs use to make bytes that they fill themselves.
+# The C API for bytes that the caller fills.
 _make_blank = ctypes.pythonapi.PyBytes_FromStringAndSize
 _make_blank.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t]
 _make_blank.restype = ctypes.py_object
@@ -42,26 +42,26 @@ _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 def receive_bytes(connected: socket.socket, length: int) -> bytes:
-    """So many bytes of a socket; `BrokenError` when it ends before."""
+    """Receives `length` bytes; raises `BrokenError` if the stream ends before."""
     if not length:
-        return b""  # which is one object for all
+        return b""  # a shared singleton, which must not be filled
     data: bytes = _make_blank(None, length)
     address: int = _address_of(data)
     view: memoryview = _view_of(address, length, _WRITABLE)
     with view, _Ahead(data, address):
         if receive_into(connected, view) < length:
-            raise BrokenError("the stream was cut")
+            raise BrokenError("the stream was cut off")
     return data
 
 
 class _Ahead:
-    """Gets the pages of these bytes, so that whoever writes into them finds them there.
+    """Populates the pages of these bytes ahead of the writer.
 
-    All of this is advice: where the system does not follow it, pages come as they are written.
+    This is only advice: if the system ignores it, pages are created when they are written.
     """
 
     def __init__(self, data: bytes, address: int) -> None:
-        self._data = data  # stays for as long as the thread, even if Ctrl-C comes in between
+        self._data = data  # keeps the bytes alive while the thread runs, even after Ctrl-C
         page, length = mmap.PAGESIZE, len(data)
         self._first = -(-address // page) * page
         self._end = (address + length) // page * page

@@ -1,7 +1,7 @@
-"""The headers of the stream: what a reader asks, and what a holder answers. Pure.
+"""The headers of the stream: requests of readers and answers of holders. No I/O.
 
-All headers have a fixed length, and the one text in an answer is bounded, so that nobody can make
-anybody else wait for, or keep, more than a few thousand bytes of nonsense.
+All headers have a fixed length, and the only text in an answer is bounded, so that a bad peer can
+make the other side wait for, or store, only a few thousand bytes.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId
 
 HELLO = b"RainData"
-"""What a reader says first, once it is admitted."""
+"""The first bytes of a reader after admission."""
 
 TEXT_LIMIT = 8 * 1024
-"""The longest text in an answer: a reason, or a path."""
+"""The longest text in an answer: a reason or a path."""
 
 NOBODY = bytes(16)
-"""Where a machine or a client could be named, and is not."""
+"""The key if no machine or client is named."""
 
 _REQUEST = Struct("!B7xqqQ16s")
 _ANSWER = Struct("!B3xIQ")
@@ -31,30 +31,30 @@ ANSWER_SIZE = _ANSWER.size
 
 
 class Ask(IntEnum):
-    """What is wanted."""
+    """The kinds of requests."""
 
-    READ = 1  # an object
-    WRITE = 2  # to upload one
+    READ = 1  # read an object
+    WRITE = 2  # upload an object
 
 
 class Say(IntEnum):
-    """How an answer goes on."""
+    """The kinds of answers."""
 
-    BYTES = 0  # so many bytes follow: the blob, or a tar of the directory
+    BYTES = 0  # `length` bytes follow: the blob, or a tar of the directory
     NOT_HERE = 1  # this holder does not have the object (any more)
-    SHARED = 2  # it is at a place that the reader reaches by itself
-    READY = 3  # the upload may begin
+    SHARED = 2  # it is at a place that the reader can access itself
+    READY = 3  # the upload may start
     DONE = 4  # the upload is complete
-    REFUSED = 5  # and why
+    REFUSED = 5  # the text says why
 
 
 @frozen
 class Request:
-    """One question; `key` is the reader's machine, or the client that uploads."""
+    """One request; `key` is the reader's machine, or the client that uploads."""
 
     ask: Ask
     object: ObjectId
-    holder: int = 0  # the incarnation that shall answer, 0 for whoever listens there
+    holder: int = 0  # the incarnation that must answer; 0 for any
     length: int = 0  # of an upload
     key: bytes = NOBODY
 
@@ -67,13 +67,13 @@ class Request:
         try:
             ask = Ask(number)
         except ValueError:
-            raise ProtocolError(f"a stream asks for {number}, which nobody knows") from None
+            raise ProtocolError(f"a stream has the unknown request {number}") from None
         return Request(ask, ObjectId(object_id), holder, length, key)
 
 
 @frozen
 class Answer:
-    """The header of an answer, with its text."""
+    """The header of an answer with its text."""
 
     say: Say
     length: int = 0
@@ -85,12 +85,12 @@ class Answer:
 
     @staticmethod
     def decode(head: bytes) -> tuple[Answer, int]:
-        """The answer without its text, and how long the text behind it is."""
+        """Decodes the answer without its text; also returns the length of the text."""
         number, text_length, length = _ANSWER.unpack(head)
         try:
             say = Say(number)
         except ValueError:
-            raise ProtocolError(f"a stream answers {number}, which nobody knows") from None
+            raise ProtocolError(f"a stream has the unknown answer {number}") from None
         if text_length > TEXT_LIMIT:
             raise ProtocolError(f"a stream answers with a text of {text_length} bytes")
         return Answer(say, length), text_length
@@ -98,7 +98,7 @@ class Answer:
 
 @frozen
 class SharedPlace:
-    """Where a stored object is, and how to see that this is the same file there and here."""
+    """The path of a stored object, with device and inode to verify that it is the same file."""
 
     path: str
     device: int
@@ -112,5 +112,5 @@ class SharedPlace:
         device, _, rest = text.partition(" ")
         inode, _, path = rest.partition(" ")
         if not (device.isdecimal() and inode.isdecimal() and path):
-            raise ProtocolError(f"a stream names the place {text[:100]!r}, which is none")
+            raise ProtocolError(f"a stream names the invalid place {text[:100]!r}")
         return SharedPlace(path, int(device), int(inode))

@@ -1,6 +1,6 @@
-"""Reading objects from whoever holds them, and uploading constants to the server.
+"""Reads objects from their holders, and uploads constants to the server.
 
-Each call is one transfer in the thread that makes it. Connections are kept for a while, since the
+Each call is one transfer in the calling thread. Connections are pooled for a while, because the
 next object often comes from the same holder.
 """
 
@@ -34,23 +34,23 @@ from rain.stream.sockets import BrokenError
 
 CONNECT_TIMEOUT = 10.0
 KEPT = 5.0
-"""Seconds that an unused connection is kept: less than its other end would."""
+"""Seconds that an unused connection is kept: fewer than the other side keeps it."""
 
 
 class Taker(Protocol):
-    """Where an object goes. What it raises ends the transfer and reaches the reader."""
+    """The destination of an object. Its exceptions end the transfer and reach the caller."""
 
     def take_shared(self, place: SharedPlace, length: int) -> bool:
-        """Takes it from a place on this machine; False if that does not work from here."""
+        """Takes the object from a place on this machine; False if that does not work."""
         ...
 
     def take(self, connected: socket.socket, length: int) -> None:
-        """Takes exactly so many bytes from the socket."""
+        """Takes exactly `length` bytes from the socket."""
         ...
 
 
 class Transfer:
-    """One transfer, which may be ended from another thread."""
+    """One transfer, which can be stopped from another thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -58,7 +58,7 @@ class Transfer:
         self.stopped = False
 
     def stop(self) -> None:
-        """Gives it up; its thread raises `StoppedError` soon."""
+        """Stops the transfer; its thread raises `StoppedError` soon."""
         with self._lock:
             self.stopped = True
             if self._socket is not None:
@@ -76,7 +76,7 @@ class Transfer:
 
 
 class StreamReader:
-    """Reads from any address; `SERVER` stands for the server's own. For any number of threads."""
+    """Reads from any address; `SERVER` means the server's address. Thread-safe."""
 
     def __init__(
         self,
@@ -89,20 +89,20 @@ class StreamReader:
     ) -> None:
         self._secret = secret
         self._server_address = server_address
-        self._machine = machine  # whoever is on the same one may name a path
+        self._machine = machine  # a holder on the same machine may answer with a path
         self._connect_timeout = connect_timeout
         self._stall_limit = stall_limit
         self._lock = threading.Lock()
         self._kept: dict[str, list[tuple[float, socket.socket]]] = {}
         self._closed = False
-        self.received = 0  # bytes that have come through sockets
+        self.received = 0  # bytes received through sockets
 
     def read(
         self, source: str, object_id: ObjectId, taker: Taker, transfer: Transfer | None = None
     ) -> None:
-        """Gives an object to the taker.
+        """Reads an object into the taker.
 
-        Raises `NotHereError`, `UnreachableError`, `StoppedError`, or what the taker raises.
+        Raises `NotHereError`, `UnreachableError`, `StoppedError`, or an error of the taker.
         """
         transfer = transfer or Transfer()
 
@@ -117,7 +117,7 @@ class StreamReader:
             raise UnreachableError(f"{source}: {error}") from None
 
     def relay(self, source: str, request: Request, target: socket.socket) -> None:
-        """Passes the answer to another reader's question on to it, as it comes."""
+        """Relays the answer to another reader's request while it arrives."""
 
         def exchange(connected: socket.socket, holder: int) -> None:
             answer = self._ask(connected, Request(Ask.READ, request.object, holder))
@@ -130,7 +130,7 @@ class StreamReader:
             raise UnreachableError(f"{source}: {error}") from None
 
     def upload(self, key: bytes, object_id: ObjectId, data: bytes | memoryview) -> None:
-        """Gives the server the bytes of a constant; `RefusedError` if it does not take them."""
+        """Uploads a constant to the server; `RefusedError` if it does not accept it."""
 
         def exchange(connected: socket.socket, holder: int) -> None:
             request = Request(Ask.WRITE, object_id, holder, len(data), key)
@@ -144,7 +144,7 @@ class StreamReader:
             raise UnreachableError(f"{self._server_address}: {error}") from None
 
     def close(self) -> None:
-        """Closes the connections that nobody uses at present; no new one is kept."""
+        """Closes unused connections; no connection is kept from now on."""
         with self._lock:
             self._closed = True
             kept, self._kept = self._kept, {}
@@ -180,7 +180,7 @@ class StreamReader:
         exchange: Callable[[socket.socket, int], None],
         transfer: Transfer,
     ) -> None:
-        """One exchange over a connection, which is kept if it stays in order."""
+        """Makes one exchange over a connection, which is kept if there was no error."""
         try:
             found = Source.read(source)
             address = self._server_address if source == SERVER else found.address
@@ -223,7 +223,7 @@ class StreamReader:
         return connected
 
     def _kept_one(self, address: str) -> socket.socket | None:
-        """A connection that is in order; those that were kept for too long are closed."""
+        """Takes a usable connection from the pool; closes those that were kept for too long."""
         oldest = time.monotonic() - KEPT
         found: socket.socket | None = None
         with self._lock:
@@ -262,4 +262,4 @@ def _expect(answer: Answer, say: Say) -> None:
     if answer.say is Say.REFUSED:
         raise RefusedError(answer.text)
     if answer.say is not say:
-        raise ProtocolError(f"a stream answers {answer.say.name} where {say.name} is expected")
+        raise ProtocolError(f"a stream answers {answer.say.name} instead of {say.name}")

@@ -1,7 +1,7 @@
-"""A descriptor that is kept for the moment when there are no others: to say so to who connects.
+"""A reserve descriptor, used to refuse connections when no other descriptors are left.
 
-Without it a connection that cannot be accepted waits in the kernel's queue, and its other end waits
-for an answer that nobody gives.
+Without it, a connection that cannot be accepted would wait in the kernel's queue, and the peer
+would wait for an answer that never comes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from contextlib import contextmanager, suppress
 OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE}
 
 QUIET = 60.0
-"""Seconds without a refusal after which the next one is news again."""
+"""Seconds without a refusal after which the next one is logged again."""
 
 
 class Reserve:
-    """One open file. It may be lost to another thread while it is lent, and comes back later."""
+    """One open file. Another thread may take its place while it is lent; it is reopened later."""
 
     def __init__(self) -> None:
         self._descriptor: int | None = None
@@ -29,7 +29,7 @@ class Reserve:
 
     @contextmanager
     def lent(self) -> Generator[None]:
-        """In here one more descriptor can be opened, which must be closed in here as well."""
+        """In this scope one more descriptor can be opened, and must be closed again."""
         self.close()
         try:
             yield
@@ -37,7 +37,7 @@ class Reserve:
             self._fill()
 
     def is_news(self) -> bool:
-        """Whether it is worth a line in the log that somebody is refused now."""
+        """Whether a refusal now should be logged."""
         now = time.monotonic()
         before, self._last = self._last, now
         return now - before >= QUIET
@@ -53,7 +53,7 @@ class Reserve:
 
 
 def why_full() -> str:
-    """What those are told that cannot be let in."""
+    """The reason that refused peers get."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return (
         f"it has no file descriptors left, of which it may have {limit}: start it with a higher"

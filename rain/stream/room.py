@@ -1,4 +1,4 @@
-"""How much memory may be used: that of the machine, and that of the control groups around us."""
+"""The available memory: that of the machine, and that of our control groups."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from attrs import frozen
 
 @frozen
 class MemoryGroup:
-    """The files in which a control group tells how much its processes may have, and have."""
+    """The files with the memory limit and the memory usage of a control group."""
 
     limit: Path
     used: Path
 
 
 def memory_groups(root: Path) -> Iterator[MemoryGroup]:
-    """The control group of this process and all groups around it."""
+    """The control group of this process and all its ancestors."""
     for line in lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         if not controllers:  # version 2
@@ -36,14 +36,14 @@ def memory_groups(root: Path) -> Iterator[MemoryGroup]:
 
 
 def amount_in(file: Path) -> int | None:
-    """The number in a file; None when there is no such file, or it holds "max"."""
+    """Reads the number in a file; None if there is no such file, or it contains "max"."""
     return next((int(line) for line in lines(file) if line.isdigit()), None)
 
 
 def memory_left(root: Path = Path("/")) -> int:
-    """Bytes that may be used without taking them from others; 0 when nothing tells.
+    """Bytes that are available without taking them from others; 0 if unknown.
 
-    What a control group has includes what it could give back, so it may be more than is told.
+    The usage of a control group includes reclaimable memory, so more may be available.
     """
     left = [
         int(line.split()[1]) * 1024
@@ -60,7 +60,7 @@ def memory_left(root: Path = Path("/")) -> int:
 
 
 def lines(path: Path) -> list[str]:
-    """The lines of a file; none when this machine does not have it."""
+    """The lines of a file; none if the file does not exist."""
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
     return []

@@ -1,7 +1,7 @@
-"""Answering streams: one thread for each connection, which lives as long as its reader asks.
+"""Serves streams: one thread per connection, while its reader sends requests.
 
-A thread that waits for a slow reader costs next to nothing and holds up nobody. There are at most
-`THREADS_AT_ONCE`; connections beyond that wait for their turn, and then get one answer each.
+A thread that waits for a slow reader costs almost nothing and delays no one. There are at most
+`THREADS_AT_ONCE` threads; further connections wait for a thread and then get one answer each.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ log = logging.getLogger(__name__)
 
 THREADS_AT_ONCE = 256
 FIRST_WORD = 10.0
-"""Seconds that a new connection, or one between two questions, may be silent."""
+"""Seconds that a connection may be silent at its start and between two requests."""
 
 
 class StreamServer:
-    """The connections that were taken until now."""
+    """All connections of readers."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class StreamServer:
         secret: Secret | None = None,
     ) -> None:
         self._holder = holder
-        self._relay = relay  # reads what others have; closed with this
-        self._machine = machine  # who shares it may be told of paths
+        self._relay = relay  # reads objects of others; closed with this server
+        self._machine = machine  # readers on this machine may get paths
         self._stall_limit = stall_limit
         self._first_word = first_word
         self._threads_at_once = threads_at_once
-        self._secret = secret  # that those must know who were not let in by somebody else
+        self._secret = secret  # for peers that were not admitted before
         self._lock = threading.Lock()
         self._open: dict[socket.socket, threading.Thread] = {}
         self._queue: deque[tuple[socket.socket, bool]] = deque()
@@ -61,10 +61,7 @@ class StreamServer:
         return len(self._open)
 
     def take(self, connected: socket.socket, *, admitted: bool = False) -> None:
-        """A new connection, which belongs to this server from now on.
-
-        Its first words were said if it was let in already.
-        """
+        """Takes over a new connection; `admitted` if its handshake is already done."""
         with self._lock:
             if self._closed:
                 connected.close()
@@ -74,7 +71,7 @@ class StreamServer:
                 self._start(connected, admitted)
 
     def close(self) -> None:
-        """Ends every stream; the threads end soon after."""
+        """Ends all streams; the threads end soon after."""
         with self._lock:
             self._closed = True
             for connected, _ in self._queue:
@@ -103,7 +100,7 @@ class StreamServer:
         try:
             self._serve(connected, admitted)
         except NotAdmittedError as error:
-            log.warning("a reader was not let in: %s", error)
+            log.warning("a reader was not admitted: %s", error)
         except (BrokenError, ProtocolError) as error:
             log.warning("a stream was closed: %s", error)
         except OSError as error:
@@ -121,12 +118,12 @@ class StreamServer:
         if not admitted:
             admit(connected, self._secret)
         if sockets.receive(connected, len(HELLO)) != HELLO:
-            raise ProtocolError("it does not begin as streams do")
+            raise ProtocolError("it does not begin like a stream")
         while asked := sockets.receive(connected, REQUEST_SIZE):
             sockets.limit_waiting(connected, self._stall_limit)
             self._answer(connected, Request.decode(asked))
             sockets.limit_waiting(connected, self._first_word)
-            # Where others wait for a thread, whoever has more to ask connects again.
+            # If others wait for a thread, this reader must connect again for its next request.
             if self._queue or sockets.is_idle(connected):
                 return
 
@@ -166,7 +163,7 @@ class StreamServer:
         try:
             archive = Archive.of(held.path)
             place = held.place()
-        except (OSError, ChangedError):  # removed while we looked at it
+        except (OSError, ChangedError):  # removed meanwhile
             sockets.send(connected, Answer(Say.NOT_HERE).encode())
             return
         if self._shares_with(request):
@@ -187,7 +184,7 @@ class StreamServer:
             try:
                 self._relay.relay(source, request, connected)
             except (NotHereError, UnreachableError) as error:
-                log.info("%s is not passed on: %s", spell(request.object), error)
+                log.info("%s is not relayed: %s", spell(request.object), error)
             else:
                 return
         sockets.send(connected, Answer(Say.NOT_HERE).encode())

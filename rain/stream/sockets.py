@@ -1,7 +1,7 @@
-"""Sockets as the stream uses them: blocking, with the kernel's own time limits.
+"""The sockets of streams: blocking, with timeouts of the kernel.
 
-A limit that the kernel keeps costs nothing, and also holds for `sendfile` and `splice`. A peer that
-neither sends nor takes anything for so long is given up.
+A kernel timeout costs nothing and also applies to `sendfile` and `splice`. The connection to a peer
+that neither sends nor receives anything for that time is given up.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ STALL_LIMIT = 30.0
 """Seconds without a single byte after which a transfer is given up."""
 
 BUFFER = 1024 * 1024
-"""Bytes that are moved at once where they pass through memory of ours."""
+"""Bytes that are moved at once if they pass through our memory."""
 
 STRIDE = 16 * 1024 * 1024
-"""Bytes that one system call is asked to move: between two of them a transfer can be ended."""
+"""Bytes that one system call moves at most; a transfer can be stopped between two calls."""
 
 
 class BrokenError(RainError):
-    """The other side ended the stream, stalled, or said what makes no sense."""
+    """The other side ended the stream, stalled, or sent nonsense."""
 
 
 class StalledError(BrokenError):
-    """The other side has neither sent nor taken anything within the limit."""
+    """The other side has neither sent nor received anything within the limit."""
 
 
 def prepare(connected: socket.socket, stall_limit: float = STALL_LIMIT) -> None:
-    """Makes a connected socket ready; OSError when it has gone already."""
+    """Prepares a connected socket; raises OSError if it is already closed."""
     connected.setblocking(True)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     limit_waiting(connected, stall_limit)
 
 
 def limit_waiting(connected: socket.socket, seconds: float) -> None:
-    """How long one call may wait for the other side."""
+    """Limits how long one call may wait for the other side."""
     whole = int(seconds)
     limit = struct.pack("ll", whole, int((seconds - whole) * 1_000_000))
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
@@ -48,21 +48,21 @@ def limit_waiting(connected: socket.socket, seconds: float) -> None:
 
 
 def receive(connected: socket.socket, size: int) -> bytes:
-    """A header of so many bytes; b"" when the stream has ended before it.
+    """Receives a header of `size` bytes; b"" if the stream has ended before it.
 
-    The limit is for all of it together, so that nobody can send it drop by drop.
+    The time limit is for the whole header, so that a peer cannot send it byte by byte.
     """
     try:
         data = connected.recv(size, socket.MSG_WAITALL)
     except OSError as error:
         raise broken(error) from None
     if data and len(data) < size:
-        raise BrokenError("a header was cut, or came too slowly")
+        raise BrokenError("a header was cut off, or came too slowly")
     return data
 
 
 def is_idle(connected: socket.socket) -> bool:
-    """Whether nothing at all has come within the limit."""
+    """Whether nothing has arrived within the limit."""
     try:
         connected.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
@@ -73,7 +73,7 @@ def is_idle(connected: socket.socket) -> bool:
 
 
 def receive_into(connected: socket.socket, target: memoryview) -> int:
-    """Fills the memory; fewer bytes only when the stream ends before."""
+    """Fills the memory; returns fewer bytes only if the stream ends before."""
     got = 0
     while got < len(target):
         try:
@@ -87,7 +87,7 @@ def receive_into(connected: socket.socket, target: memoryview) -> int:
 
 
 def receive_file(connected: socket.socket, target: int, length: int) -> None:
-    """Moves so many bytes from the socket into a file, through a pipe of the kernel."""
+    """Moves `length` bytes from a socket to a file with splice."""
     with _Pipe() as pipe:
         done = 0
         while done < length:
@@ -95,14 +95,14 @@ def receive_file(connected: socket.socket, target: int, length: int) -> None:
 
 
 def pass_on(source: socket.socket, target: socket.socket, length: int) -> None:
-    """Moves so many bytes from one socket to another, through a pipe of the kernel."""
+    """Moves `length` bytes from one socket to another with splice."""
     with _Pipe() as pipe:
         while length:
             length -= pipe.move(source.fileno(), target.fileno(), length, None)
 
 
 def is_silent(connected: socket.socket) -> bool:
-    """Whether an unused connection still is in order: nothing has come, not even its end."""
+    """Whether an unused connection is still usable: nothing has arrived, not even its end."""
     try:
         connected.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
@@ -113,7 +113,7 @@ def is_silent(connected: socket.socket) -> bool:
 
 
 def hang_up(connected: socket.socket) -> None:
-    """Wakes whoever waits for this socket, and who closes it then."""
+    """Shuts the socket down; the thread that waits for it wakes up and closes it."""
     try:
         connected.shutdown(socket.SHUT_RDWR)
     except OSError:
@@ -121,7 +121,7 @@ def hang_up(connected: socket.socket) -> None:
 
 
 def send(connected: socket.socket, data: bytes | memoryview) -> None:
-    """All of it."""
+    """Sends all of the data."""
     try:
         connected.sendall(data)
     except OSError as error:
@@ -129,7 +129,7 @@ def send(connected: socket.socket, data: bytes | memoryview) -> None:
 
 
 def send_file(connected: socket.socket, source: int, start: int, length: int) -> None:
-    """A part of a file, straight from the kernel's cache; it must be there."""
+    """Sends a part of a file, directly from the page cache; the part must exist."""
     done = 0
     while done < length:
         try:
@@ -144,7 +144,7 @@ def send_file(connected: socket.socket, source: int, start: int, length: int) ->
 
 
 def broken(error: OSError) -> BrokenError:
-    """What a failed call on a socket means."""
+    """Converts the error of a failed socket call."""
     if isinstance(error, BlockingIOError):
         return StalledError("the other side stalls")
     return BrokenError(f"the connection broke: {error.strerror}")
@@ -154,13 +154,13 @@ _SET_PIPE_SIZE: Final = getattr(fcntl, "F_SETPIPE_SZ", 1031)
 
 
 class _Pipe:
-    """Where pages wait on their way from one descriptor to another."""
+    """The pipe that splice needs between two descriptors."""
 
     def __init__(self) -> None:
         self._reader, self._writer = os.pipe()
         try:
             self._size = fcntl.fcntl(self._writer, _SET_PIPE_SIZE, BUFFER)
-        except PermissionError:  # the user's pipes hold too much already; a small one is slower
+        except PermissionError:  # the user's limit for pipes is reached; a small pipe is slower
             self._size = 64 * 1024
 
     def __enter__(self) -> Self:
@@ -171,13 +171,13 @@ class _Pipe:
         os.close(self._writer)
 
     def move(self, source: int, target: int, most: int, offset: int | None) -> int:
-        """Moves what has come; gives how much. Trouble with the target raises plain OSError."""
+        """Moves available bytes; returns how many. A problem of the target raises plain OSError."""
         try:
             count = os.splice(source, self._writer, min(most, self._size))
         except OSError as error:
             raise broken(error) from None
         if not count:
-            raise BrokenError("the stream was cut")
+            raise BrokenError("the stream was cut off")
         left = count
         while left:
             moved = os.splice(

@@ -1,7 +1,7 @@
-"""Unpacking archives of directories, so that nothing is written anywhere but below the target.
+"""Unpacks archives of directories safely: nothing is written outside of the target.
 
-Symbolic links stay what they are, wherever they lead: they are part of a directory like its files.
-They are made when everything else is written, so that nothing can be written through one.
+Symbolic links are kept with any target: they are part of a directory like its files. They are
+created after everything else, so that nothing can be written through a link.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 
 
 def extract(archive: tarfile.TarFile, target: Path) -> None:
-    """Writes all entries; tarfile.TarError for one that lies outside or is of another kind."""
+    """Writes all entries; tarfile.TarError for one outside of the target or of another type."""
     links: list[tarfile.TarInfo] = []
-    # The oldest Pythons that we run on have no filters: there, entries are written as they are.
+    # The oldest supported Pythons have no filters: there, entries are written unchanged.
     archive.extraction_filter = getattr(tarfile, "data_filter", None)
     archive.extractall(target, members=_without_links(archive, links))
     root = os.path.realpath(target)
@@ -34,11 +34,11 @@ def _without_links(
 
 
 def _make_link(root: str, link: tarfile.TarInfo) -> None:
-    # A link that was made before may be above this one, and lead elsewhere.
+    # An earlier link may be a parent of this one and lead elsewhere.
     parent, name = os.path.split(os.path.join(root, link.name))  # noqa: PTH118 # as realpath
     folder = os.path.realpath(parent)
     if os.path.commonpath((root, folder)) != root or name in {"", ".", ".."}:
-        raise tarfile.TarError(f"the link {link.name!r} would lie outside of the directory")
+        raise tarfile.TarError(f"the link {link.name!r} would be outside of the directory")
     path = Path(folder, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_symlink() or path.is_file():

@@ -88,7 +88,7 @@ def test_who_has_the_same_secret_or_none_is_let_in(secret: Secret | None, role: 
 @pytest.mark.parametrize(
     ("acceptor", "dialler", "why"),
     [
-        (SECRET, OTHER, "the secret is not the one of this cluster"),
+        (SECRET, OTHER, "the secret is not the secret of this cluster"),
         (SECRET, None, "a secret is needed here"),
         (None, SECRET, "this side was started without a secret"),
     ],

@@ -39,7 +39,7 @@ def test_constraints_are_shown_as_they_were_given() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"near": "x"}, "there is no constraint 'near'; known are pin, spread, apart"),
+        ({"near": "x"}, "there is no constraint 'near'; known: pin, spread, apart"),
         ({"pin": 3}, "'pin' names governors by host:port or host, not 3"),
         ({"pin": [""]}, "'pin' names governors"),
         ({"spread": 1}, "'spread' is the name of a group of tasks, not 1"),

@@ -38,10 +38,10 @@ def test_everything_is_imported_without_the_peers() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["overhead", "--peers", "dask,spark"], "'spark' is none of dask, ray, parsl, pool"),
-        (["granularity", "--patterns", "star"], "'star' is none of stencil"),
-        (["server", "--tasks", "10,many"], "'10,many' is no list of numbers"),
-        (["server", "--tasks", "0"], "each is at least 1"),
+        (["overhead", "--peers", "dask,spark"], "'spark' is not one of dask, ray, parsl, pool"),
+        (["granularity", "--patterns", "star"], "'star' is not one of stencil"),
+        (["server", "--tasks", "10,many"], "'10,many' is not a list of numbers"),
+        (["server", "--tasks", "0"], "each must be at least 1"),
     ],
 )
 def test_a_wrong_option_is_named(arguments: list[str], words: str) -> None:

@@ -34,7 +34,7 @@ def test_a_busy_machine_is_told_of_and_a_quiet_one_is_not() -> None:
     def told(*cpus: float) -> str:
         return told_of_others(Results((), ("rain",), {}, {"rain": {ELSEWHERE: list(cpus)}}))
 
-    assert told(1.0, 0.5).startswith("Other programs had 0.75 cpus")
+    assert told(1.0, 0.5).startswith("Other programs used 0.75 cpus")
     assert told(0.01, 0.02) == ""
     assert told() == ""
 

@@ -128,7 +128,7 @@ def test_right_answers_pass() -> None:
     ("given", "words"),
     [
         ([1, 2, 4], "independent: result 2 is 4, not 3"),
-        ([1, 2], "independent: 2 results came, and there should be 3"),
+        ([1, 2], "independent: 2 results instead of 3"),
     ],
 )
 def test_wrong_answers_are_refused_by_name(given: list[object], words: str) -> None:

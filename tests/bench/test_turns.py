@@ -69,7 +69,7 @@ def test_a_turn_that_hangs_is_ended_with_all_that_it_has_started() -> None:
     ((name, _, child),) = figures
     assert name == "child"
     assert isinstance(child, int)
-    assert turn.problem == "pool showed nothing for 4 s and was ended:\nwaiting for a child"
+    assert turn.problem == "pool showed nothing for 4 s and was killed:\nwaiting for a child"
     assert played.is_gone(child)
 
 
@@ -98,7 +98,7 @@ def test_a_turn_that_does_not_end_after_its_figures_is_reported() -> None:
 
     assert list(turn.figures()) == [("first", 1.5, None)]
 
-    assert turn.problem == "pool had shown everything, but did not end for 4 s and was ended"
+    assert turn.problem == "pool showed everything, but did not end for 4 s and was killed"
 
 
 @pytest.mark.whole

@@ -183,7 +183,7 @@ def test_descriptions_that_cannot_be_are_refused(
 def test_load_is_refused_and_types_must_agree(session: Session) -> None:
     with pytest.raises(RainException, match="load"):
         tasks.Execute(["cat", Input("x", dataobj=blob("x"), load=True)])
-    with pytest.raises(RainException, match="do not go together"):
+    with pytest.raises(RainException, match="are not compatible"):
         tasks.Execute(["cat", Input("x", dataobj=blob("x"), content_type="json")])
 
 

@@ -56,7 +56,7 @@ def test_an_output_refuses_modes_unknown_types_and_contradictions() -> None:
         Output("a", content_type="nonsense")
     with pytest.raises(ValueError, match="nonsense"):
         Output("a", encode="nonsense")
-    with pytest.raises(RainException, match="do not go together"):
+    with pytest.raises(RainException, match="are not compatible"):
         Output("a", encode="json", content_type="pickle")
 
 

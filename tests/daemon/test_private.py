@@ -62,7 +62,7 @@ def test_a_private_folder_is_closed_to_others_whatever_it_was_before(tmp_path: P
 def test_a_private_folder_that_is_a_link_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    with pytest.raises(StartError, match=r"link is to be a folder of yours alone.*symbolic link"):
+    with pytest.raises(StartError, match=r"link must be a private folder of yours.*symbolic link"):
         private_folder(tmp_path / "link")
 
 
@@ -79,7 +79,7 @@ def test_a_temporary_folder_that_anybody_may_rename_in_is_refused(
 ) -> None:
     tmp_path.chmod(0o777)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(StartError, match="sticky bit; let TMPDIR name a folder of yours"):
+    with pytest.raises(StartError, match="sticky bit; set TMPDIR to a folder of yours"):
         temporary_folder()
 
 
@@ -127,5 +127,5 @@ def test_what_others_put_in_the_place_of_my_folder_is_refused_by_name(
     else:
         mine.symlink_to(tmp_path)
         reason = "symbolic link"
-    with pytest.raises(StartError, match=rf"{reason}.*remove it, or let TMPDIR"):
+    with pytest.raises(StartError, match=rf"{reason}.*remove it, or set TMPDIR"):
         default_work_folder("server")

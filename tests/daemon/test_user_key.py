@@ -51,7 +51,7 @@ def test_without_any_place_one_line_says_what_to_do(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "file").touch()
     (tmp_path / f"rain-{os.geteuid()}").touch()
-    with pytest.raises(StartError, match="no place for the key of this user.*XDG_STATE_HOME"):  # noqa: RUF043
+    with pytest.raises(StartError, match="the key of this user cannot be stored.*XDG_STATE_HOME"):  # noqa: RUF043
         user_key(_at(tmp_path / "file"))
 
 

@@ -404,5 +404,5 @@ def test_what_is_no_unit_fails_and_nothing_else_does(executor: Child, inside: ob
     row = [number(1), kind[0], msgpack.packb(inside), [function_id], []]
     executor.post(1)
     executor.say(protocol.CALLS, 1, [kind], [], [], [row], None)
-    assert executor.answer()[2].startswith("this is no unit: ")
+    assert executor.answer()[2].startswith("this is not a unit: ")
     assert executor.value(lambda ctx: 1) == 1

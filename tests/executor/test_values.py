@@ -71,7 +71,7 @@ def test_an_input_that_is_not_what_the_function_says_fails_the_task(executor: Ch
     given = (an_input(20, b"[1]", TEXT),)
     nested = Nested(1, load=True, content_type="json")
     text = executor.failure(lambda ctx, value: value, nested, inputs=given)
-    assert "'text' and 'json' do not go together" in text
+    assert "'text' and 'json' are not compatible" in text
 
 
 def test_a_stored_input_is_read_from_the_governors_folder(executor: Child) -> None:
@@ -242,7 +242,7 @@ def test_blobs_of_the_context(executor: Child) -> None:
     ("how", "complaint"),
     [
         ({"value": b"", "content_type": "json", "encode": "json"}, "either content_type or encode"),
-        ({"value": 1}, "bytes or str are expected"),
+        ({"value": 1}, "expected bytes or str"),
     ],
 )
 def test_wrong_blobs_are_refused(executor: Child, how: dict[str, Any], complaint: str) -> None:
@@ -336,7 +336,7 @@ def test_only_files_of_the_task_can_be_staged(executor: Child, path: str, compla
 
 
 def test_data_objects_cannot_be_unpickled_outside_of_a_task() -> None:
-    with pytest.raises(RuntimeError, match="for a task that runs"):
+    with pytest.raises(RuntimeError, match="inside a running task"):
         unpickle_input_object("a", 1, False, None)
 
 

@@ -238,8 +238,8 @@ def test_parts_are_taken_out_of_directories(tmp_path: Path, is_stored: bool) -> 
     [
         ("nothing", BLOB, "nothing is at the path 'nothing'"),
         ("../file", BLOB, "does not stay inside"),
-        ("deep", BLOB, "shall be a file, but a directory is at 'deep'"),
-        ("file", FOLDER, "shall be a directory, but a file is at 'file'"),
+        ("deep", BLOB, "must be a file, but a directory is at 'deep'"),
+        ("file", FOLDER, "must be a directory, but a file is at 'file'"),
     ],
 )
 def test_parts_that_are_not_there_fail_by_name(
@@ -364,7 +364,7 @@ def test_an_output_that_is_a_linked_input_is_copied(tmp_path: Path) -> None:
         (program("a\0b"), ": embedded null byte"),
         (program("true", outs=("made",)), "'blob' is missing: nothing is at"),
         (program("true", outs=("../made",)), "the path '../made' does not stay inside"),
-        (shell("mkdir made", (), ("made",)), "shall be a file, but a directory is at 'made'"),
+        (shell("mkdir made", (), ("made",)), "must be a file, but a directory is at 'made'"),
     ],
 )
 def test_a_program_that_does_not_do_its_work_fails_by_name(

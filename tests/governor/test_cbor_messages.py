@@ -143,7 +143,7 @@ def test_a_configuration_that_cannot_be_said_has_a_named_error(
 
 def test_a_call_that_is_too_large_has_a_named_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rain.governor.cbor_calls.LARGEST_FRAME", 100)
-    with pytest.raises(UncallableError, match="100 are the most"):
+    with pytest.raises(UncallableError, match="may have at most 100"):
         call_frame(a_call(), place)
 
 

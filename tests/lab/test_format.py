@@ -91,7 +91,7 @@ def test_a_graph_of_the_lab_is_the_same_after_it_was_written_and_read(name: str)
         ({}, "format: this is missing, and should be a text"),
         ({"format": "other"}, "format: this is 'other', not 'rain-lab-1'"),
         ({"format": FORMAT}, "tasks: this is missing, and should be a list"),
-        (graph(colour="red"), "colour: unknown; known are batches, cluster, format"),
+        (graph(colour="red"), "colour: unknown; known: batches, cluster, format"),
         (graph({"duration": 1}), "tasks[0].id: this is missing, and should be a text"),
         (graph({"id": "a"}), "tasks[0].duration: a duration in seconds is missing"),
         (graph({**A, "duration": "1"}), "tasks[0].duration: this is a text, and should be a"),
@@ -134,7 +134,7 @@ def test_what_is_wrong_with_a_graph_is_said_with_its_place(values: object, text:
         (b"{", "line 1, column 2: Expecting property name"),
         (b"\xff\xfe", "this is not a text file"),
         (b"[" * 100_000, "it is nested too deeply"),
-        (b'{"format": 1, "format": 2}', "the key 'format' stands twice in one table"),
+        (b'{"format": 1, "format": 2}', "the key 'format' is in one table twice"),
         (b'{"format": "x"}', "format: this is 'x'"),
     ],
 )

@@ -215,5 +215,5 @@ def test_what_is_no_recording_gets_one_line(tmp_path: Path) -> None:
     path.write_bytes(b"something else")
     assert "run.rec: this is not a recording of Rain" in refusal("--recording", str(path))
     write(path)
-    assert "name no other one" in refusal("--recording", str(path), "fork1")
+    assert "name no other graph" in refusal("--recording", str(path), "fork1")
     assert "there is no scheduler 'x'" in refusal("--recording", str(path), "-s", "x")

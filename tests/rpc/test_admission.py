@@ -48,8 +48,8 @@ def test_a_client_with_the_secret_works_as_ever() -> None:
 @pytest.mark.parametrize(
     ("server", "client", "why"),
     [
-        (SECRET, OTHER, "the secret is not the one of this cluster"),
-        (SECRET, None, "a secret is needed here: name its file with RAIN_SECRET_FILE"),
+        (SECRET, OTHER, "the secret is not the secret of this cluster"),
+        (SECRET, None, "a secret is needed here: set RAIN_SECRET_FILE"),
         (None, SECRET, "this side was started without a secret"),
     ],
 )
@@ -71,7 +71,7 @@ def test_a_governor_with_another_secret_is_told_why() -> None:
     async def main() -> int:
         server = FakeServer()
         async with serving(server, secret=SECRET) as here:
-            with pytest.raises(StartError, match="not the one of this cluster"):
+            with pytest.raises(StartError, match="not the secret of this cluster"):
                 await connect_governor(
                     here.nursery,
                     "127.0.0.1",

@@ -63,7 +63,7 @@ def test_an_announced_one_that_cannot_be_loaded_is_told(monkeypatch: pytest.Monk
 
 
 def test_an_unknown_name_is_told_with_the_known_ones() -> None:
-    with pytest.raises(StartError, match="no scheduler 'best'; known are horizon, rain"):
+    with pytest.raises(StartError, match="no scheduler 'best'; known: horizon, rain"):
         make_scheduler("best")
 
 

@@ -89,13 +89,13 @@ def test_a_stop_names_those_that_had_to_be_killed(world: World) -> None:
     stopped = rain(world, "stop", str(world.logs), "--grace", "0.1")
 
     assert stopped.returncode == 0
-    assert "killed, for not ending within 0.1 seconds: server\n" in stopped.stdout
+    assert "killed, because not ended within 0.1 seconds: server\n" in stopped.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "no governors: say --simple"),
+        ([], "no governors: use --simple"),
         (["--simple", "--local-governors=[1]"], "cannot be combined"),
         (["--local-governors=3"], "'3' is not a list of cpus"),
         (["--governor-host-file", "/no/such/file"], "/no/such/file cannot be read: No such file"),

@@ -18,7 +18,7 @@ def test_one_way_of_naming_governors_is_taken() -> None:
 
 
 def test_no_governors_at_all_are_refused() -> None:
-    with pytest.raises(StartError, match="no governors: say --simple"):
+    with pytest.raises(StartError, match="no governors: use --simple"):
         choose_way([])
 
 

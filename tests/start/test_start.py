@@ -74,7 +74,7 @@ def test_a_server_that_dies_is_told_with_its_log(world: World) -> None:
         world.start(1, server="dies")
 
     assert str(caught.value) == (
-        f"server ended with status 3 before it could be used; its log {world.logs}/server.err"
+        f"server ended with status 3 before it was ready; its log {world.logs}/server.err"
         " ends with:\n  | port 7210 is in use"
     )
     assert not list(world.logs.glob("governor-*"))
@@ -131,7 +131,7 @@ def test_what_is_never_ready_is_told_when_the_time_is_over(world: World) -> None
 
 
 def test_a_prefix_that_closes_descriptors_is_suspected(world: World) -> None:
-    with pytest.raises(StartError, match="nothing can be heard of it, for a --runprefix must"):
+    with pytest.raises(StartError, match="it cannot report, because a --runprefix must"):
         world.start(1, 0.5, server="mute")
 
 

@@ -55,7 +55,7 @@ def test_a_remote_governor_that_dies_is_told_with_its_log(world: World) -> None:
         world.start_remote("alpha", "beta", governor_1="dies")
 
     assert str(caught.value) == (
-        "governor-1 on beta ended with status 3 before it could be used; its log"
+        "governor-1 on beta ended with status 3 before it was ready; its log"
         f" {world.logs}/governor-1.err ends with:\n  | port 7210 is in use"
     )
     assert world.left() == []

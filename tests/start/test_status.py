@@ -99,7 +99,7 @@ def test_a_governor_that_rests_is_shown_with_the_reason() -> None:
 
     lines = shown(ClusterStatus("a:7210", with_rests(governors, {"governors": told}), ()))
 
-    assert "b:1 gets no tasks for 8 s, since it could not start one: Too many open files" in lines
+    assert "b:1 gets no tasks for 8 s, because it could not start one: Too many open files" in lines
     assert not any(line.startswith("a:1 gets") for line in lines)
 
 
@@ -177,7 +177,7 @@ def test_sessions_are_asked_for_over_http() -> None:
     [
         (500, "{}", "answers 500"),
         (200, "<html>", "is not understood"),
-        (200, "[]", "is not understood: it is no object"),
+        (200, "[]", "is not understood: it is not an object"),
     ],
 )
 def test_a_strange_answer_over_http_is_told(status: int, body: str, complaint: str) -> None:

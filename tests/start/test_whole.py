@@ -140,7 +140,7 @@ def test_a_port_in_use_is_told_in_the_words_of_the_server(place: Place) -> None:
     )
 
     assert (second.returncode, second.stdout) == (1, "")
-    assert "rain: server ended with status 1 before it could be used; its log" in second.stderr
+    assert "rain: server ended with status 1 before it was ready; its log" in second.stderr
     assert f"| rain: cannot listen on {cluster.address}" in second.stderr
 
 

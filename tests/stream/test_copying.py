@@ -47,7 +47,7 @@ def test_a_file_that_is_shorter_than_was_said_is_no_endless_copy(
 ) -> None:
     with (
         (tmp_path / "target").open("wb") as target,
-        pytest.raises(OSError, match="the file has 1000 bytes less than was said"),
+        pytest.raises(OSError, match="the file has 1000 bytes fewer than expected"),
     ):
         copy_bytes(source, target.fileno(), 257_000)
 

@@ -62,7 +62,7 @@ class Collected:
     def take(self, connected: socket.socket, length: int) -> None:
         data = bytearray(length)
         if receive_into(connected, memoryview(data)) < length:
-            raise BrokenError("the stream was cut")
+            raise BrokenError("the stream was cut off")
         self.data = bytes(data)
 
 

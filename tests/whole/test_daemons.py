@@ -105,7 +105,9 @@ def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
 def test_a_server_that_others_reach_needs_a_secret_and_says_so_in_one_line(tmp_path: Path) -> None:
     finished = rain("server", "--listen", "0.0.0.0:0", "--no-http", folder=tmp_path)
     assert finished.returncode == 1
-    assert last_line(finished).startswith("rain: whoever reaches 0.0.0.0 could run programs here")
+    assert last_line(finished).startswith(
+        "rain: anyone who reaches 0.0.0.0 could run programs here"
+    )
 
 
 def test_one_secret_opens_a_cluster_and_another_one_does_not(tmp_path: Path) -> None:
@@ -126,12 +128,14 @@ def test_one_secret_opens_a_cluster_and_another_one_does_not(tmp_path: Path) -> 
             assert sum_of(client, range(20)) == 190
 
         # and who has another one is told so in one line
-        with pytest.raises(ConnectionException, match="the secret is not the one of this cluster"):
+        with pytest.raises(
+            ConnectionException, match="the secret is not the secret of this cluster"
+        ):
             Client("127.0.0.1", serving.port, secret_file=other)
         refused = rain("governor", where, "--secret-file", other, folder=tmp_path)
         assert refused.returncode == 1
-        assert "the secret is not the one of this cluster" in last_line(refused)
-        assert "was not let in: the secret is not the one" in serving.errors.read_text()
+        assert "the secret is not the secret of this cluster" in last_line(refused)
+        assert "was not let in: the secret is not the secret" in serving.errors.read_text()
 
         # and HTTP asks for its password
         asked = HTTPConnection(serving.http, timeout=20)

@@ -1,6 +1,6 @@
-"""Graphs that the lab can make by itself, by their names.
+"""The graphs that the lab can generate, by name.
 
-A name may have parameters behind it: `stencil:width=100,steps=50`.
+A name may be followed by parameters: `stencil:width=100,steps=50`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SETS: dict[str, tuple[str, ...]] = {
 
 
 def make(text: str, seed: int) -> Workload:
-    """The graph of a family; the same seed makes the same graph."""
+    """Generates the graph of a family; the same seed gives the same graph."""
     name, _, given = text.partition(":")
     family = FAMILIES.get(name)
     if family is None:
         raise LabError(
-            f"there is no graph {name!r}; known are {', '.join((*SETS, *FAMILIES))},"
+            f"there is no graph {name!r}; known: {', '.join((*SETS, *FAMILIES))};"
             " or name a JSON file"
         )
     parameters = _read_parameters(text, given, parameters_of(family))

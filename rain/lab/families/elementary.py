@@ -1,7 +1,7 @@
-"""The elementary graphs: each holds one difficulty of scheduling, and nothing else.
+"""The elementary graphs: each has exactly one scheduling difficulty.
 
-Durations are normal numbers above 0, sizes are in MiB. What a user would expect is the mean that a
-number was drawn with.
+Durations are normally distributed and above 0; sizes are in MiB. The user's expectation of a number
+is the mean of its distribution.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def plain1n(seed: int, count: int = 380) -> Workload:
 
 
 def plain1cpus(seed: int, count: int = 380) -> Workload:
-    """The same, and they need from one to three cpus."""
+    """Independent tasks of very different lengths that need one to three cpus."""
     making = Making("plain1cpus", seed)
     for _ in range(count):
         mean = making.draw.random.choice(STEPS)
@@ -53,7 +53,7 @@ def merge_neighbours(seed: int, count: int = 107) -> Workload:
 
 
 def merge_small_big(seed: int, count: int = 80) -> Workload:
-    """Every merge reads something small and something large."""
+    """Every merge reads one small and one large object."""
     making = Making("merge_small_big", seed)
     for _ in range(count):
         small = making.output(making.task("a", 10, 1), 0.5)
@@ -83,7 +83,7 @@ def fork2(seed: int, count: int = 100) -> Workload:
 
 
 def bigmerge(seed: int, count: int = 320) -> Workload:
-    """One task reads what all others have made."""
+    """One task reads the outputs of all others."""
     making = Making("bigmerge", seed)
     made = [making.output(making.task("a", 17, 3), 100) for _ in range(count)]
     making.task("merge", 40, 0, *made)
@@ -91,7 +91,7 @@ def bigmerge(seed: int, count: int = 320) -> Workload:
 
 
 def duration_stairs(seed: int, count: int = 190) -> Workload:
-    """Two tasks of every whole number of seconds."""
+    """Two tasks for every whole number of seconds."""
     making = Making("duration_stairs", seed)
     for seconds in range(count):
         for _ in range(2):
@@ -100,7 +100,7 @@ def duration_stairs(seed: int, count: int = 190) -> Workload:
 
 
 def size_stairs(seed: int, count: int = 190) -> Workload:
-    """One task makes outputs of every whole number of MiB, each read by a task of its own."""
+    """One task makes an output of every whole number of MiB, each read by a separate task."""
     making = Making("size_stairs", seed)
     task = making.task("a", 17, 0)
     for made in [making.output(task, size) for size in range(count)]:
@@ -109,7 +109,7 @@ def size_stairs(seed: int, count: int = 190) -> Workload:
 
 
 def splitters(seed: int, depth: int = 7) -> Workload:
-    """A tree that grows from one task."""
+    """A binary tree that starts with one task."""
     making = Making("splitters", seed)
     level = [making.output(making.task("split", 20, 1), 512)]
     for _ in range(depth):
@@ -120,7 +120,7 @@ def splitters(seed: int, depth: int = 7) -> Workload:
 
 
 def conflux(seed: int, depth: int = 7) -> Workload:
-    """A tree that grows together to one task."""
+    """A binary tree that ends in one task."""
     making = Making("conflux", seed)
     level = [making.output(making.task("join", 20, 1.5), 128) for _ in range(2**depth)]
     while len(level) > 1:
@@ -145,7 +145,7 @@ def grid(seed: int, width: int = 19) -> Workload:
 
 
 def fern(seed: int, count: int = 200) -> Workload:
-    """A chain, each link of which also reads a task of its own."""
+    """A chain in which each task also reads a separate task."""
     making = Making("fern", seed)
     last = making.output(making.task("a", 20, 1), 100)
     for _ in range(count):

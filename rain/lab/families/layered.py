@@ -1,4 +1,4 @@
-"""Random graphs in layers: every task reads some of what the layers before it have made."""
+"""Random graphs in layers: every task reads some outputs of earlier layers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rain.lab.workload import Workload
 def layered(
     seed: int, layers: int = 12, width: int = 32, reads: int = 3, size: int = 20, seconds: int = 10
 ) -> Workload:
-    """Layers of any width up to `width`; durations and sizes differ much, as they do in life."""
+    """Layers of any width up to `width`; durations and sizes vary widely, as in real graphs."""
     making = Making("layered", seed)
     random = making.draw.random
     above: list[int] = []
@@ -28,12 +28,12 @@ def layered(
 
 
 def sparse(seed: int, layers: int = 12, width: int = 32) -> Workload:
-    """The same with much to compute and little to move."""
+    """Layers with much computation and little data."""
     return layered(seed, layers, width, reads=2, size=2, seconds=20)
 
 
 def heavy(seed: int, layers: int = 12, width: int = 32) -> Workload:
-    """The same with little to compute and much to move."""
+    """Layers with little computation and much data."""
     return layered(seed, layers, width, reads=4, size=150, seconds=4)
 
 

@@ -1,6 +1,6 @@
-"""Workflows of real science, as the package wfcommons generates them from recorded runs.
+"""Scientific workflows that the package wfcommons generates from recorded runs.
 
-The package is optional; it is used as a generator and not a line of it is copied.
+The package is optional and is used only as a generator; none of its code is copied.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def _wfcommons(name: str) -> ModuleType:
 
 
 def recipe(name: str, seed: int, tasks: int = 200) -> Workload:
-    """A workflow of about so many tasks, as wfcommons makes it."""
+    """Generates a workflow of about `tasks` tasks with wfcommons."""
     recipes = _wfcommons("wfcommons.wfchef.recipes")
     generator = _wfcommons("wfcommons").WorkflowGenerator
     kind = getattr(recipes, f"{name.capitalize()}Recipe", None)
     if kind is None:
         raise LabError(f"this version of wfcommons has no recipe for {name!r}")
     before = random.getstate(), np.random.get_state()
-    random.seed(seed)  # wfcommons draws from the generators that all share
+    random.seed(seed)  # wfcommons uses the global generators
     np.random.seed(seed)
     try:
         flow = generator(kind.from_num_tasks(tasks)).build_workflow()
@@ -60,9 +60,9 @@ def recipe(name: str, seed: int, tasks: int = 200) -> Workload:
 
 
 def read_flow(name: str, flow: Any) -> Workload:
-    """The workload of a generated workflow.
+    """Converts a generated workflow to a workload.
 
-    Files that no task writes are left out: they lie in a file system that all share.
+    Files that no task writes are left out: they are in a shared file system.
     """
     workload = Workload(name)
     made: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""Graphs as programs have them: reductions, trees, stencils, shuffles, joins.
+"""Graphs of typical programs: reductions, trees, stencils, shuffles, joins.
 
-`steps` rows of `width` tasks, each of which reads some of the row before, are the pattern of most
-of them; they differ in whom a task reads.
+Most consist of `steps` rows of `width` tasks. Each task reads some tasks of the previous row; the
+graphs differ in which ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SIZE = 10
 
 
 def merge(seed: int, count: int = 500) -> Workload:
-    """Independent tasks, and one that reads them all."""
+    """Independent tasks, and one task that reads all of them."""
     making = Making("merge", seed)
     made = [making.output(making.task("part", SECONDS, SPREAD), 1) for _ in range(count)]
     making.output(making.task("merge", SECONDS, SPREAD, *made), 1)
@@ -25,7 +25,7 @@ def merge(seed: int, count: int = 500) -> Workload:
 
 
 def merge_slow(seed: int, count: int = 500, seconds: int = 10) -> Workload:
-    """The same, all of equal and known length."""
+    """Independent tasks of equal, known length, and one task that reads all of them."""
     making = Making("merge_slow", seed)
     made = [making.output(making.task("part", seconds, 0), 0.001) for _ in range(count)]
     making.output(making.task("merge", 1, 0, *made), 0.001)
@@ -47,7 +47,7 @@ def tree(seed: int, depth: int = 9) -> Workload:
 
 
 def chain(seed: int, length: int = 100) -> Workload:
-    """Tasks in a row."""
+    """A chain of tasks."""
     making = Making("chain", seed)
     last = making.output(making.task("link", SECONDS, SPREAD), SIZE)
     for _ in range(length - 1):
@@ -58,7 +58,7 @@ def chain(seed: int, length: int = 100) -> Workload:
 def _rows(
     name: str, seed: int, width: int, steps: int, read: Callable[[int, int], Iterable[int]]
 ) -> Workload:
-    """`read(step, column)` says whom of the row before a task reads."""
+    """`read(step, column)` returns the tasks of the previous row that a task reads."""
     making = Making(name, seed)
     row = [making.output(making.task("start", SECONDS, SPREAD), SIZE) for _ in range(width)]
     for step in range(1, steps):
@@ -70,17 +70,17 @@ def _rows(
 
 
 def stencil(seed: int, width: int = 40, steps: int = 15) -> Workload:
-    """Every task reads the one above it and that one's two neighbours."""
+    """Every task reads the task above it and the two neighbours of that task."""
     return _rows("stencil", seed, width, steps, lambda _, i: (i - 1, i, i + 1))
 
 
 def nearest(seed: int, width: int = 40, steps: int = 15, reach: int = 5) -> Workload:
-    """Every task reads the nearest ones of the row above."""
+    """Every task reads the nearest tasks of the row above."""
     return _rows("nearest", seed, width, steps, lambda _, i: range(i - reach // 2, i + reach // 2))
 
 
 def spread(seed: int, width: int = 40, steps: int = 15, reach: int = 5) -> Workload:
-    """Every task reads as many, but far from each other, and others in every row."""
+    """Every task reads tasks that are far apart, and different ones in every row."""
     gap = max(width // reach, 1)
     return _rows(
         "spread", seed, width, steps, lambda step, i: (i + step + k * gap for k in range(reach))
@@ -93,7 +93,7 @@ def all_to_all(seed: int, width: int = 20, steps: int = 10) -> Workload:
 
 
 def fft(seed: int, depth: int = 6) -> Workload:
-    """Butterflies: every step joins what is twice as far apart as the step before."""
+    """Butterflies: every step joins tasks twice as far apart as the previous step."""
     width = 2**depth
     return _rows("fft", seed, width, depth + 1, lambda step, i: (i, i ^ (1 << (step - 1))))
 
@@ -115,7 +115,7 @@ def groupby(seed: int, parts: int = 24, groups: int = 24) -> Workload:
 
 
 def join(seed: int, left: int = 16, right: int = 8, groups: int = 12) -> Workload:
-    """Two tables are split by key, and the pieces of each key meet; keys are not equally many."""
+    """Two tables are split by key and joined per key; the keys are unevenly distributed."""
     making = Making("join", seed)
     shares = [making.draw.random.random() + 0.1 for _ in range(groups)]
     pieces: list[list[int]] = [[] for _ in range(groups)]

@@ -1,4 +1,4 @@
-"""What several schedulers need: levels, the place of data, when cpus get free, who has too much.
+"""Building blocks of schedulers: levels, places of data, times of free cpus, load balancing.
 
-All of it is pure and incremental: it hears what has changed and never walks over the whole graph.
+They do no I/O and are incremental: they get changes and never iterate over the whole graph.
 """

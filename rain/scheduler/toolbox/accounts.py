@@ -1,9 +1,9 @@
-"""Which task is planned next: sessions take turns by what they have had, tasks by their urgency.
+"""Decides which task is planned next: fair between sessions, by urgency within a session.
 
-A task without inputs from other tasks is a root. Roots make new data, and others use data up. As
-long as a session has more work than its longest chain is long, the order does not matter for its
-end; so the others go first, and few objects are alive at a time. Towards the end urgency alone
-decides, or the last chain would be late.
+A task without inputs from other tasks is a root. Roots make new data, and others consume data.
+While a session has more work than its longest chain, the order does not affect its end; so
+non-roots go first to keep few objects alive. Towards the end only urgency counts, or the last chain
+would be late.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from rain.scheduler.toolbox.shares import Share
 Entry = tuple[float, int, Task]
 
 RELAXED = 1.5
-"""Roots wait for others while the rest of the work takes longer than so many longest chains,"""
+"""Roots wait for others while the remaining work takes longer than this many longest chains,"""
 
 SHORT = 1.0
-"""or as long as the longest chain takes fewer seconds, or nothing is known of it."""
+"""or while the longest chain takes fewer seconds than this, or is not known."""
 
 SPREAD = 1000.0
-"""Milliseconds by which urgency alone puts a task of a session before or behind its place."""
+"""The most milliseconds by which urgency moves a task from its session's place on the scale."""
 
 
 @define(eq=False)
 class Account:
-    """One session: the tasks that are listed, and sums of seconds times cpus."""
+    """The account of a session: its listed tasks, and sums of seconds times cpus."""
 
     number: int
     roots: list[Entry] = Factory(list)
     others: list[Entry] = Factory(list)
     left: float = 0.0  # of its unfinished tasks
-    longest: float = 0.0  # the largest level that was seen
-    had: float = 0.0  # of its tasks that were taken
+    longest: float = 0.0  # the largest level so far
+    had: float = 0.0  # of its planned tasks
 
     @property
     def listed(self) -> bool:
-        """Whether it has tasks that could be planned."""
+        """Whether it has tasks to plan."""
         return bool(self.roots or self.others)
 
     def lead(self, cpus: int) -> float:
-        """Seconds of urgency that tasks which are no roots have ahead of these."""
+        """Seconds of urgency by which non-roots go before roots."""
         relaxed = self.longest < SHORT or self.left > RELAXED * self.longest * cpus
         return self.longest if relaxed else 0.0
 
     def pop(self, cpus: int) -> Task:
-        """The most urgent task, roots after the others while there is time."""
+        """Takes the most urgent task; roots come after the others while there is time."""
         roots, others = self.roots, self.others
         if roots and (not others or -roots[0][0] > self.lead(cpus) - others[0][0]):
             return heappop(roots)[2]
@@ -59,20 +59,20 @@ class Account:
 
 
 def is_root(task: Task) -> bool:
-    """Whether it reads nothing that another task makes."""
+    """Whether it reads no output of another task."""
     return not task.inputs or all(found.producer is None for found in task.inputs)
 
 
 class Accounts:
-    """The accounts of all sessions, and the tasks whose time has not come."""
+    """The accounts of all sessions, and the tasks that wait for a time."""
 
     def __init__(self) -> None:
         self._accounts: dict[Session, Account] = {}
-        self.sleeping: list[Entry] = []  # tasks whose time will come, the first one first
-        self._least = 0.0  # what the session has had that has had least
+        self.sleeping: list[Entry] = []  # tasks that wait for a time, the earliest first
+        self._least = 0.0  # the smallest `had` of all sessions
 
     def submitted(self, tasks: Iterable[Task]) -> None:
-        """New tasks have come, with their marks."""
+        """Adds new tasks with their marks."""
         accounts = self._accounts
         for task in tasks:
             account = accounts.get(task.session)
@@ -83,13 +83,13 @@ class Accounts:
             account.longest = max(account.longest, mark.level)
 
     def finished(self, task: Task, seconds: float) -> None:
-        """A task is done."""
+        """A task has finished."""
         account = self._accounts.get(task.session)
         if account is not None:
             account.left -= seconds * task.cpus
 
     def planned(self, task: Task, seconds: float) -> None:
-        """A task has got its place."""
+        """A task was planned."""
         self._accounts[task.session].had += seconds * max(task.cpus, 1)
 
     def forget(self, sessions: Iterable[Session]) -> None:
@@ -98,9 +98,9 @@ class Accounts:
             self._accounts.pop(session, None)
 
     def priority(self, task: Task, seconds: float, share: Share, cpus: int) -> int:
-        """How governors shall order the tasks that they have, in milliseconds.
+        """The priority of a task at its governor, in milliseconds.
 
-        Its session's place on the scale of all counts most, and then how urgent it is there.
+        The place of its session on the common scale counts most, then its urgency within it.
         """
         account, mark = self._accounts[task.session], mark_of(task)
         ahead = mark.level - account.longest
@@ -111,33 +111,33 @@ class Accounts:
         return int(place + SPREAD * ahead / (1.0 + abs(ahead)))
 
     def list(self, task: Task, urgency: float) -> None:
-        """A task could be planned."""
+        """Lists a task that can be planned."""
         account = self._accounts.get(task.session)
         if account is not None:
-            if not account.listed:  # what it did not use while it had nothing to do is gone
+            if not account.listed:  # an idle session collects no credit
                 account.had = max(account.had, self._least)
             heappush(
                 account.roots if is_root(task) else account.others, (-urgency, task.order, task)
             )
 
     def later(self, task: Task, time: float) -> None:
-        """A task need not be looked at before that time, unless it is listed anew."""
+        """Defers a task until that time, unless it is listed again before."""
         heappush(self.sleeping, (time, task.order, task))
 
     @property
     def listed(self) -> bool:
-        """Whether there are tasks that could be planned."""
+        """Whether there are tasks to plan."""
         return bool(self._accounts) and any(found.listed for found in self._accounts.values())
 
     def due(self, now: float) -> Iterator[Task]:
-        """The tasks whose time has come."""
+        """Takes the tasks whose time has come."""
         while self.sleeping and self.sleeping[0][0] <= now:
             yield heappop(self.sleeping)[2]
 
     def take(self, cpus: int) -> Iterator[Task]:
-        """Task after task; always from the session that has had least so far."""
+        """Takes tasks, always from the session that has had least so far."""
         turns = [
-            (account.had, -account.number, account)  # among equals the newest
+            (account.had, -account.number, account)  # of equal ones the newest
             for account in self._accounts.values()
             if account.listed
         ]

@@ -1,4 +1,4 @@
-"""Moving tasks that wait, from governors with too many of them to those that are idle."""
+"""Load balancing: moves waiting tasks from overloaded governors to idle ones."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from rain.graph.rules import suits
 from rain.scheduler.api import Plan
 
 LOOKED_AT = 64
-"""Tasks beyond the wanted share that are looked at; a queue may hold very many that do not fit."""
+"""Tasks that are tried beyond the wanted share; a queue may have many that do not fit."""
 
 
 REFUSALS = 16
-"""After so many tasks that had better stay the others are not asked: they will be next time."""
+"""After this many refused moves the rest is left for the next run."""
 
 Moves = Callable[[Task, Governor, Governor, Plan], bool]
-"""Whether a task should go from one governor to another; when it says yes, it goes."""
+"""A function that decides whether a task moves from one governor to another."""
 
 
 def always(task: Task, donor: Governor, taker: Governor, plan: Plan) -> bool:
-    """Whoever is idle may have it."""
+    """Any idle governor may take the task."""
     return True
 
 
 Gives = Callable[[Governor], bool]
-"""Whether a governor with more than it can run at once has something to give away."""
+"""A function that decides whether an overloaded governor gives tasks away."""
 
 
 def willingly(donor: Governor) -> bool:
-    """Whoever has too much gives of it."""
+    """Every overloaded governor gives tasks away."""
     return True
 
 
 def feed_hungry(
     governors: list[Governor], plan: Plan, moves: Moves = always, gives: Gives = willingly
 ) -> None:
-    """Moves waiting tasks to governors with idle cpus; nothing ever moves to and fro."""
+    """Moves waiting tasks to governors with idle cpus; no task moves back and forth."""
     full = [governor for governor in governors if governor.active_cpus > governor.cpus]
     if not full:
         return
@@ -64,14 +64,14 @@ def feed_hungry(
 
 
 def _surplus(governor: Governor) -> int:
-    """Cpus' worth of ready tasks beyond what the governor can run at once."""
+    """The cpus of ready tasks beyond what the governor can run at once."""
     return governor.active_cpus - governor.cpus
 
 
 def _to_move(donor: Governor, governor: Governor) -> list[Task]:
-    """Tasks that leave the two about even, or one that could run at once.
+    """The tasks that balance the two governors, or one that could run at once.
 
-    Neither choice makes the giver hungry and the taker a giver, so no task goes to and fro.
+    Neither choice makes the donor idle or the taker overloaded, so no task moves back and forth.
     """
     surplus, room = _surplus(donor), -_surplus(governor)
     share = min(surplus, (surplus + room) // 2)
@@ -80,7 +80,7 @@ def _to_move(donor: Governor, governor: Governor) -> list[Task]:
     for task in islice(_waiting(donor), share + LOOKED_AT):
         alone = not moved and task.cpus <= room
         if (
-            task.cpus  # those without do not wait for cpus
+            task.cpus  # tasks without cpus do not wait for cpus
             and (moved + task.cpus <= share or alone)
             and can_move(task, governor)
             and _evens_out(task, donor, governor, len(chosen))
@@ -93,13 +93,13 @@ def _to_move(donor: Governor, governor: Governor) -> list[Task]:
 
 
 def can_move(task: Task, governor: Governor) -> bool:
-    """Whether a planned task may go there; constraints were weighed when it was planned."""
+    """Whether a planned task may move there; tasks with constraints stay."""
     wishes = task.kind.constraints
     return suits(task.kind, governor) and (wishes is None or not wishes.groups())
 
 
 def _evens_out(task: Task, donor: Governor, governor: Governor, before: int) -> bool:
-    """Whether a task that needs something scarce has fewer before it, `before` moved with it."""
+    """Whether a task with scarce resources gets fewer tasks before it, after `before` moves."""
     needs = task.kind.resources
     if not needs.others:
         return True
@@ -108,7 +108,7 @@ def _evens_out(task: Task, donor: Governor, governor: Governor, before: int) -> 
 
 
 def _waiting(donor: Governor) -> Iterator[Task]:
-    """The tasks that have not started there, the last ones of the queue first."""
+    """The tasks that have not started there, the end of the queue first."""
     yield from reversed(donor.queue)
     for task in reversed(donor.assigned):
         if task.row is TaskRow.ASSIGNED:

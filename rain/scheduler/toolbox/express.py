@@ -1,13 +1,13 @@
-"""The express lane: tasks that are over before a better plan for them would be made.
+"""The express lane: for tasks that are too short to be worth a better plan.
 
-A task of microseconds that reads and makes little may run anywhere, and only the cost of planning
-it counts. So it is planned at first sight, the moment it comes.
+A task of microseconds with small inputs and outputs may run anywhere, and only the cost of planning
+it counts. So it is planned at once when it arrives.
 
-What needs something scarce beside cpus goes this way, too, and is dealt out by that.
+Tasks that need scarce resources besides cpus also go this way and are distributed by these.
 
-Of new functions nobody knows how long they take. As many of their tasks as keep every cpu busy go
-through the lane; the others are kept back until the first of them have ended, which is soon if
-they are tiny. Then they follow, or turn out to be worth a plan.
+The duration of a new function is unknown. So as many of its tasks as keep every cpu busy go through
+the lane; the others are kept back until the first of them have ended, which is soon if they are
+tiny. Then the others follow through the lane, or prove to be worth a plan.
 """
 
 from __future__ import annotations
@@ -30,41 +30,41 @@ from rain.scheduler.toolbox.transfers import Note
 from rain.scheduler.toolbox.waiting_list import needs_plan
 
 TINY = 0.005
-"""Seconds: tasks that take longer are worth a plan,"""
+"""Seconds; longer tasks are worth a plan,"""
 
 LIGHT = 1_000_000
-"""and so are those that read or make more bytes."""
+"""and so are tasks that read or make more bytes than this."""
 
 SURE = 0.1
-"""Seconds: a function whose tasks took so long at first is not tiny. Below that they may have been
-slow only because an executor had just started, until so many have ended:"""
+"""Seconds; a function whose first tasks took this long is not tiny. Below that they may have been
+slow only because an executor had just started, until this many have ended:"""
 
 ENOUGH = 32
 
 FIRST = 128
-"""So many tasks of unknown duration are planned for each cpu: a governor is told of as many at once
-as this, so some are left for it when it has sent its first news."""
+"""Tasks of unknown duration that are planned for each cpu: more than a governor runs until its
+first news arrive, so that it does not become idle."""
 
 AT_ONCE = 1024
-"""So many tasks are planned in one run: whoever else asks the server something waits no longer than
-that, and so many keep a few governors busy until the next run."""
+"""The most tasks planned in one run, so that other clients do not wait long; this many keep a few
+governors busy until the next run."""
 
 FOR_EACH = 64
 AT_MOST = 8192
-"""With many governors it is so many for each of them, but no more than that in all: a message to a
-governor costs as much as ten tasks, so it shall tell of more."""
+"""With many governors the limit is this many for each, but no more than that in total: a message to
+a governor costs as much as ten tasks, so it should contain more."""
 
 
 class Sight(NamedTuple):
-    """What can be said today, at first sight, of the tasks of one kind."""
+    """What is known about the tasks of one kind now."""
 
     passes: bool  # whether they take the express lane
-    known: bool  # whether the user, or earlier tasks of this name, have said how long they take
+    known: bool  # whether the duration is known, from the user or from earlier tasks of this name
     seconds: float
 
 
 def look_at(task: Task, estimates: Estimates) -> Sight:
-    """What can be said of tasks like this one."""
+    """What is known about tasks like this one."""
     kind = task.kind
     learned = task.session.learned.get(kind.id)
     if kind.duration_hint:
@@ -75,7 +75,7 @@ def look_at(task: Task, estimates: Estimates) -> Sight:
         seconds = learned.seconds / learned.finished
         known = seconds < TINY or seconds >= SURE or learned.finished >= ENOUGH
     if kind.resources.others:
-        passes = True  # by what is scarce: the times of cpus say nothing of it
+        passes = True  # it is placed by its scarce resources, for which cpu times do not matter
     elif kind.constraints is not None or (known and seconds >= TINY):
         passes = False
     else:
@@ -87,14 +87,14 @@ def look_at(task: Task, estimates: Estimates) -> Sight:
 
 
 class Sights:
-    """The kinds in one run of a scheduler: several ask, and nothing changes meanwhile."""
+    """A cache of sights by kind, valid for one run of a scheduler."""
 
     def __init__(self, estimates: Estimates) -> None:
         self._estimates = estimates
         self.found: dict[KindId, Sight] = {}
 
     def of(self, task: Task) -> Sight:
-        """What can be said of tasks of its kind."""
+        """The sight of the task's kind."""
         kind = task.kind.id
         found = self.found.get(kind)
         if found is None:
@@ -104,21 +104,21 @@ class Sights:
 
 @define
 class Line:
-    """The tasks of one session in one run, and its place among all sessions."""
+    """The tasks of one session in one run, and the session's place on the scale."""
 
     tasks: deque[Task]
     share: Share
 
 
 class Express:
-    """The tasks in the lane that have no governor yet, by their sessions."""
+    """The tasks in the lane that have no governor yet, by session."""
 
     def __init__(self, shares: Shares) -> None:
-        self.lines: dict[Session, deque[Task]] = {}  # none is empty
+        self.lines: dict[Session, deque[Task]] = {}  # without empty entries
         self._shares = shares
 
     def add(self, tasks: Iterable[Task]) -> None:
-        """Takes tasks in, inputs before consumers. `listed` is set: nobody else plans them."""
+        """Adds tasks, producers before consumers. Sets `listed`: only the lane plans them."""
         session: Session | None = None
         line: deque[Task] = deque()
         for task in tasks:
@@ -128,9 +128,9 @@ class Express:
             line.append(task)
 
     def enter(self, tasks: Iterable[Task], sights: Sights, now: float) -> list[Task]:
-        """Takes new tasks in, inputs before consumers, with their notes; returns the others.
+        """Adds new tasks that may use the lane, producers before consumers; returns the others.
 
-        One note is enough for all of a kind, as long as nothing but their like has come.
+        All tasks of a kind share one note if no tasks of other kinds have arrived between them.
         """
         others: list[Task] = []
         line: deque[Task] = deque()
@@ -158,10 +158,10 @@ class Express:
     def plan(
         self, governors: list[Governor], cpus: int, sights: Sights, plan: Plan
     ) -> tuple[list[Task], list[Task]]:
-        """Plans what can go at once: those that were, and those that do not belong here.
+        """Plans tasks at once; returns the planned ones, and those that do not belong here.
 
-        No more than a run has, from every session its share; the others are for the next run.
-        `cpus` are those of all governors.
+        It plans at most the limit of a run, a share from every session; the rest waits for the next
+        run. `cpus` is the number of cpus of all governors.
         """
         run = _Run(plan, sights, Loads(governors), max(cpus, 1))
         at_once = min(max(AT_ONCE, FOR_EACH * len(governors)), AT_MOST)
@@ -183,16 +183,16 @@ class _Run:
     plan: Plan
     sights: Sights
     loads: Loads
-    cpus: int  # of all governors, at least one
+    cpus: int  # of all governors, at least 1
     planned: list[Task] = Factory(list)
     refused: list[Task] = Factory(list)
 
     def go_along(self, line: Line, count: int) -> None:
-        """Plans so many tasks of a line, or as far as to the first that is kept back.
+        """Plans `count` tasks of a line, or up to the first task that is kept back.
 
-        Later tasks have lower priorities, by what was planned before them, so that who has come
-        with very many at once does not make everybody else wait for all of them. Those that wait
-        for inputs are counted apart and go first, so that few objects are alive at a time.
+        Later tasks have lower priorities, by the work planned before them, so that a session with
+        very many tasks does not make all others wait. Tasks that wait for inputs are counted
+        separately and go first, to keep few objects alive.
         """
         waiting = line.tasks
         while waiting and count:
@@ -209,7 +209,7 @@ class _Run:
             self.plan.run_again()
 
     def _plan_kind(self, line: Line, tasks: list[Task]) -> list[Task]:
-        """Plans tasks of one kind; returns those from the first that is kept back."""
+        """Plans tasks of one kind; returns the rest from the first one that is kept back."""
         kind = tasks[0].kind
         passes, known, seconds = self.sights.found.get(kind.id) or self.sights.of(tasks[0])
         if not passes:
@@ -217,8 +217,8 @@ class _Run:
             return []
         cpus, others, share = kind.resources.cpus, kind.resources.others, line.share
         step = 1000.0 * seconds * cpus / self.cpus
-        known_tasks = tasks[0].session.tasks  # kinds are those of one session
-        # Nothing but cpus counts for where they go, and there is one for everybody.
+        known_tasks = tasks[0].session.tasks  # a kind belongs to one session
+        # Only cpus matter for the placement, and every governor has at least one.
         together = (
             not others and kind.constraints is None and len(tasks) >= len(self.loads.governors)
         )
@@ -229,7 +229,7 @@ class _Run:
                 or task.row in DONE
                 or known_tasks.get(task.id) is not task
             ):
-                continue  # it needs no plan any more
+                continue  # it no longer needs a plan
             if together and not task.inputs:
                 alike.append(task)
                 continue
@@ -257,9 +257,9 @@ class _Run:
         return self._deal(line, alike, step, known=known) if alike else []
 
     def _deal(self, line: Line, tasks: list[Task], step: float, *, known: bool) -> list[Task]:
-        """Plans tasks of one kind that read nothing, together for each governor.
+        """Plans tasks of one kind without inputs, together for each governor.
 
-        Returns those that are kept back.
+        Returns the tasks that are kept back.
         """
         cpus = tasks[0].cpus
         if known or not cpus:
@@ -290,17 +290,17 @@ class _Run:
         return tasks[count:]
 
     def _room(self, governor: Governor) -> int:
-        """For how many cpus' worth of tasks of unknown duration there is room."""
+        """The cpus for which more tasks of unknown duration may be planned."""
         return max(FIRST * governor.cpus - governor.active_cpus, 0)
 
 
 def _priorities(ready: float, step: float, places: range) -> list[int]:
-    """Each a step lower than the one before; in whole milliseconds many are the same."""
+    """Priorities that fall by `step`; in whole milliseconds many are equal."""
     if int(ready - step * places[0]) == (last := int(ready - step * places[-1])):
         return [last] * len(places)
     return [int(ready - step * place) for place in places]
 
 
 def _is_light(task: Task) -> bool:
-    """Whether its inputs are few bytes."""
+    """Whether its inputs are small."""
     return expected_bytes(task.inputs) <= LIGHT

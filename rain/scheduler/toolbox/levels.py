@@ -1,11 +1,11 @@
-"""How urgent tasks are: the b-level, which is the length of the longest chain that starts with one.
+"""The urgency of tasks: the b-level, the length of the longest chain that starts with a task.
 
-The level of a task is its own duration and the largest level of its consumers. New tasks are
-entered once, consumers first, and raise the levels of older producers where they make a chain
-longer. A level never falls again: what was finished meanwhile is behind the task, not before it.
+The level of a task is its own duration plus the largest level of its consumers. New tasks are
+entered once, consumers first, and raise the levels of older producers if they make a chain longer.
+A level never falls: finished tasks are predecessors, which do not count.
 
-Levels alone would let a task starve while others with longer chains keep coming. So urgency counts
-down with the time at which a task came: a second of waiting weighs as much as one of level.
+With levels alone a task could starve while others with longer chains keep arriving. So the time of
+arrival is subtracted: a second of waiting weighs as much as a second of level.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from rain.scheduler.toolbox.waiting_list import strangers
 
 @define(eq=False)
 class Mark:
-    """What our schedulers keep at a task, in its slot `sched`."""
+    """The data of our schedulers in the slot `sched` of a task."""
 
-    seconds: float  # its duration, as expected when it came
+    seconds: float  # its expected duration at arrival
     level: float
     came: float  # when it was submitted
 
     @property
     def urgency(self) -> float:
-        """Larger goes first."""
+        """The urgency; larger goes first."""
         return self.level - self.came
 
     @property
     def priority(self) -> int:
-        """The same for governors, who count in whole numbers: milliseconds."""
+        """The urgency as a priority for governors, in whole milliseconds."""
         return int(1000 * (self.level - self.came))
 
 
 def no_transfer(data_object: DataObject) -> float:
-    """Data moves in no time."""
+    """Ignores transfers: data moves in no time."""
     return 0.0
 
 
 def mark_of(task: Task) -> Mark:
-    """The mark of a task that was entered."""
+    """The mark of an entered task."""
     mark = task.sched
     assert isinstance(mark, Mark), f"{task!r} was never submitted to this scheduler"
     return mark
 
 
 def urgency(task: Task) -> float:
-    """How urgent a task is that was entered."""
+    """The urgency of an entered task."""
     return mark_of(task).urgency
 
 
@@ -61,7 +61,7 @@ def enter_levels(
     make: Callable[[float, float, float], Mark] = Mark,
     transfer: Callable[[DataObject], float] = no_transfer,
 ) -> None:
-    """Marks new tasks, which come with inputs before consumers."""
+    """Marks new tasks, given with producers before consumers."""
     duration, now = plan.estimates.duration, plan.now
     for task in reversed(tasks):
         seconds = duration(task)
@@ -82,7 +82,7 @@ def enter_news(
     make: Callable[[float, float, float], Mark] = Mark,
     transfer: Callable[[DataObject], float] = no_transfer,
 ) -> None:
-    """Marks what is new, and what came while another scheduler planned."""
+    """Marks new tasks, and tasks that arrived while another scheduler planned."""
     enter_levels(news.submitted, plan, make, transfer)
     others = strangers(news, Mark)
     if others:
@@ -90,7 +90,7 @@ def enter_news(
 
 
 def _largest(data_object: DataObject) -> float:
-    """The largest level of the consumers that are known."""
+    """The largest level of the marked consumers."""
     largest = 0.0
     for consumer in data_object.consumers:
         mark = consumer.sched
@@ -100,7 +100,7 @@ def _largest(data_object: DataObject) -> float:
 
 
 def _raise_producers(task: Task, transfer: Callable[[DataObject], float]) -> None:
-    """Passes the level of a task on to those before it whose longest chain it makes longer."""
+    """Raises the levels of producers whose longest chain the task makes longer."""
     pending = [task]
     while pending:
         task = pending.pop()
@@ -111,7 +111,7 @@ def _raise_producers(task: Task, transfer: Callable[[DataObject], float]) -> Non
                 continue
             mark = producer.sched
             if not isinstance(mark, Mark):
-                continue  # it came while another scheduler planned
+                continue  # it arrived while another scheduler planned
             least = mark.seconds + transfer(data_object) + level
             if mark.level < least:
                 mark.level = least

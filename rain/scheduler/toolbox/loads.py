@@ -1,6 +1,6 @@
-"""Where a task would go at first sight: to its inputs, else to who has the fewest tasks per cpu.
+"""A cheap placement: a task goes to its inputs, else to the governor with the fewest tasks per cpu.
 
-That costs a few microseconds and needs to know nothing of how long tasks take.
+It costs a few microseconds and needs no durations.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from rain.scheduler.estimates import Estimates
 from rain.scheduler.toolbox.places import LOOKED_AT
 
 WORTH = 5000
-"""How many bytes of a ready task's inputs weigh as much as one more task per cpu before it."""
+"""Bytes of input that weigh as much as one more task per cpu in the queue."""
 
 BLOCK = 64
-"""So many neighbours at most go to one governor before it is another one's turn,"""
+"""The most neighbours that go to one governor before the next one gets tasks,"""
 
 LARGEST = 512
-"""and at most so many of those that are over in no time,"""
+"""and the most if they are very short,"""
 
 NO_TIME = 0.01
-"""seconds that a block of them may take. So a governor needs 20 us for one that does nothing."""
+"""seconds that a block of them may take. So an empty task counts as 20 us."""
 
 STRETCH = 0.25
-"""They may be larger by as much as this part of one needs to go with the others."""
+"""The fraction of a block by which blocks may be larger, to include the remainder."""
 
 MESSAGES = 0.0004
-"""Seconds that the messages about one block cost the server and a governor."""
+"""Seconds that the messages for one block cost the server and a governor."""
 
 SURE = 32
-"""When so many tasks of a name have shown how long they take, it is believed."""
+"""Measured durations of a name are trusted after this many tasks."""
 
 UNKNOWN_SIZE = 1024
-"""Bytes that an output is taken for while nothing is known about it."""
+"""The assumed bytes of an output of unknown size."""
 
 
 def bytes_by_governor(task: Task) -> dict[Governor, int] | None:
-    """How many bytes of the task's inputs are, or will be, on which governor."""
+    """The bytes of the task's inputs that are or will be on each governor."""
     local: dict[Governor, int] = {}
     for data_object in task.inputs[:LOOKED_AT]:
         places = data_object.scheduled
         size = data_object.expected_size
         if data_object.data is not None and size <= INLINE_LIMIT:
-            continue  # it travels with the task: near to everybody
+            continue  # it is sent with the task: near to every governor
         if not places:
             if data_object.is_finished:
-                continue  # only the server has it: far from everybody
+                continue  # only the server has it: far from every governor
             return None
         for governor in places:
             local[governor] = local.get(governor, 0) + (size or UNKNOWN_SIZE)
@@ -60,10 +60,10 @@ def bytes_by_governor(task: Task) -> dict[Governor, int] | None:
 _NOWHERE: dict[Governor, int] = {}
 
 Entry = tuple[float, int, int, Governor]
-"""The load of a governor, as it was, its cpus, its number, and itself.
+"""The (perhaps outdated) load of a governor, its cpus, its number, and itself.
 
-Among governors with the same load the smallest is taken, so that the others stay free for tasks
-which fit nowhere else.
+Of governors with the same load the smallest is chosen, so that the others stay free for tasks that
+fit nowhere else.
 """
 
 
@@ -73,12 +73,12 @@ def load_of(governor: Governor) -> float:
 
 
 def _scarce_load(task: Task, governor: Governor) -> float:
-    """Planned tasks by how many such as this one fit there at once: two gpus run two of them."""
+    """Planned tasks divided by how many such tasks fit there at once: two gpus run two of them."""
     return len(governor.scheduled) / task.kind.resources.times_in(governor.resources)
 
 
 def done_in_no_time(task: Task, estimates: Estimates) -> int:
-    """So many tasks like this one are over before others could take their share; at least one."""
+    """How many such tasks finish before others could take a share of them; at least one."""
     learned = task.session.learned.get(task.kind.id)
     if learned is None or learned.finished < SURE:
         return 1
@@ -86,10 +86,10 @@ def done_in_no_time(task: Task, estimates: Estimates) -> int:
 
 
 def worth_a_message(task: Task, count: int, estimates: Estimates) -> int:
-    """How many of so many tasks like this one should go to one governor together; at least one.
+    """How many of `count` such tasks should go to one governor together; at least one.
 
-    Fewer mean more messages, which cost the server time; more mean that the governor which gets the
-    last ones ends later. The sum of both is least when they are equal.
+    Smaller blocks mean more messages, which cost server time; with larger blocks the governor that
+    gets the last one ends later. The sum of both costs is least when they are equal.
     """
     seconds = _at_least(estimates.duration(task))
     least = int(sqrt(count * MESSAGES / seconds))
@@ -97,30 +97,30 @@ def worth_a_message(task: Task, count: int, estimates: Estimates) -> int:
 
 
 def _at_least(seconds: float) -> float:
-    """How long a task takes: as long as the governor needs for it, even if it does nothing."""
+    """The duration of a task, but at least the governor's overhead per task."""
     return max(seconds, NO_TIME / LARGEST)
 
 
 class Loads:
-    """Governors by load, as a heap whose entries are corrected when they surface.
+    """Governors by load, as a heap whose entries are corrected when they reach the top.
 
-    It is made when it is asked for the second time: for one task a look at all of them is enough.
+    The heap is built on the second query: for a single task a linear search is enough.
     """
 
     def __init__(self, governors: list[Governor]) -> None:
         self.governors = governors
         self._heap: list[Entry] = []
         self._asked = False
-        self._there: dict[Governor, None] = {}  # the governors, to be asked for
+        self._there: dict[Governor, None] = {}  # the governors, as a set
 
     def choose(self, task: Task) -> Governor | None:
-        """Where its inputs are, unless there is too much to do; None if it has no place yet."""
+        """The governor with its inputs, unless it is overloaded; None if it has no place yet."""
         local = bytes_by_governor(task) if task.inputs else _NOWHERE
         if local is None:
             return None  # a producer has no place yet
         if not local:
             return self.least(task)
-        if len(local) == 1 and task.missing:  # as nearly always
+        if len(local) == 1 and task.missing:  # the usual case
             (only,) = local
             there = self._there = self._there or dict.fromkeys(self.governors)
             if only in there and allows(task, only, self.governors):
@@ -146,21 +146,21 @@ class Loads:
     def deal(
         self, task: Task, count: int, all_of_them: int, estimates: Estimates
     ) -> list[tuple[Governor, int]]:
-        """Where so many tasks like this one go, that read nothing: always to the least loaded.
+        """Distributes `count` tasks like this one without inputs to the least loaded governors.
 
-        They go by blocks, since neighbours often have a consumer in common, and since it is one
-        message that tells of a block. Empty if none fits.
+        They go in blocks, because neighbours often have a common consumer and a block needs only
+        one message. Empty if no governor fits.
         """
         fitting = _all_that_fit(task, self.governors)
         if len(fitting) < 2:
             return [(governor, count) for governor in fitting]
         even = min(count // (2 * len(fitting)), BLOCK)
         block = max(even, worth_a_message(task, all_of_them, estimates))
-        if count > block:  # rather some more in each of them than a few that are left
+        if count > block:  # distribute the remainder over the blocks
             most = max(block, done_in_no_time(task, estimates))
             block = -(-count // ceil(max(count / block - STRETCH, count / most)))
         idle = [governor for governor in fitting if not governor.scheduled]
-        if count <= block * len(idle):  # each gets one at most, the smallest first
+        if count <= block * len(idle):  # each gets at most one block, the smallest first
             idle.sort(key=lambda found: found.cpus)
             first = [(governor, block) for governor in idle[: count // block]]
             left = count % block
@@ -178,12 +178,12 @@ class Loads:
         return dealt
 
     def least(self, task: Task) -> Governor | None:
-        """The least loaded governor that could run the task."""
+        """The least loaded governor that can run the task."""
         kind = task.kind
         resources = kind.resources
         if not resources.others:
             governor = self._top()
-            if kind.constraints is None and resources.cpus <= governor.cpus:  # as nearly always
+            if kind.constraints is None and resources.cpus <= governor.cpus:  # the usual case
                 return governor
             if allows(task, governor, self.governors):
                 return governor
@@ -198,7 +198,7 @@ class Loads:
         if not self._asked:
             self._asked = True
             chosen, least = governors[0], inf
-            for governor in governors:  # among equals the smallest, and then the oldest
+            for governor in governors:  # of equal ones the smallest, then the oldest
                 load = len(governor.scheduled) / (governor.cpus or 1)
                 if load < least or (load == least and governor.cpus < chosen.cpus):
                     chosen, least = governor, load
@@ -216,7 +216,7 @@ class Loads:
 def _all_that_fit(task: Task, governors: list[Governor]) -> list[Governor]:
     """The governors that may run the task."""
     kind = task.kind
-    if kind.constraints is None and not kind.resources.others:  # as nearly always
+    if kind.constraints is None and not kind.resources.others:  # the usual case
         cpus = kind.resources.cpus
         return [found for found in governors if cpus <= found.cpus]
     return [found for found in governors if allows(task, found, governors)]

@@ -1,4 +1,4 @@
-"""Where the data of a task is: bytes by governor, now and when what is planned has been done."""
+"""The places of a task's data: bytes by governor, now and according to the plan."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from rain.graph import DataObject, Governor, Task
 from rain.scheduler.estimates import Estimates
 
 LOOKED_AT = 64
-"""How many inputs of a task count for its place; a merge of thousands need not read them all."""
+"""The inputs of a task that count for its place; a merge of thousands need not check all."""
 
 
 def travels_along(data_object: DataObject) -> bool:
-    """Whether it comes inside the message that names it, and so is near to everybody."""
+    """Whether it is sent inside the message that names it, and so is near to every governor."""
     return data_object.data is not None and len(data_object.data) <= INLINE_LIMIT
 
 
 def bytes_by_governor(task: Task, estimates: Estimates) -> dict[Governor, int]:
-    """How many bytes of the task's inputs are, or will be, on which governor."""
+    """The bytes of the task's inputs that are or will be on each governor."""
     local: dict[Governor, int] = {}
     for data_object in task.inputs[:LOOKED_AT]:
         places = data_object.scheduled
@@ -28,7 +28,7 @@ def bytes_by_governor(task: Task, estimates: Estimates) -> dict[Governor, int]:
 
 
 def has_place(task: Task) -> bool:
-    """Whether it is known where every input (of those that are looked at) is or will be made."""
+    """Whether the place of every considered input is known."""
     return all(
         data_object.is_finished
         or (data_object.producer is not None and data_object.producer.scheduled is not None)

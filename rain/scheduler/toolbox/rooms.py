@@ -11,9 +11,9 @@ from rain.graph.rules import allows, suits
 
 
 class Rooms:
-    """The free cpus of each governor, and a heap of who has most.
+    """The free cpus of each governor, and a heap with the most free cpus first.
 
-    Rooms only get smaller, so entries of the heap are corrected when they surface.
+    Free cpus only decrease, so entries of the heap are corrected when they reach the top.
     """
 
     def __init__(self, governors: Iterable[Governor]) -> None:
@@ -30,7 +30,7 @@ class Rooms:
         return bool(self._free)
 
     def choose(self, task: Task, local: dict[Governor, int]) -> Governor | None:
-        """Who has room for the task: whoever has most of its bytes, then most free cpus."""
+        """The governor with room that has most of the task's bytes, then most free cpus."""
         free, kind = self._free, task.kind
         if kind.resources.others or kind.constraints is not None:
             candidates = (found for found in free if self._fits(task, found))
@@ -63,11 +63,11 @@ class Rooms:
         return None
 
     def take(self, task: Task, governor: Governor) -> None:
-        """The task was planned there."""
+        """Notes that the task was planned there."""
         self._free[governor] -= task.cpus
         if self._free[governor] <= 0:
             del self._free[governor]
 
     def keep_for(self, kind: TaskKind) -> None:
-        """All governors on which tasks of this kind could ever run are kept free for them."""
+        """Reserves all governors on which tasks of this kind could ever run."""
         self._free = {found: room for found, room in self._free.items() if not suits(kind, found)}

@@ -1,11 +1,11 @@
-"""One scale of priorities for all tasks, on which sessions get equal shares of the cpus.
+"""A common scale of priorities on which sessions get equal shares of the cpus.
 
-Each session has a place on the scale. What it plans stands there, and by what that will take of all
-cpus its next task stands further back. A session that has had nothing for a while, or is new,
-begins with what is next to start: so a single task of it waits for what runs, and not for all that
-others have brought before. Of two that bring very much each gets its turn.
+Each session has a place on the scale, which is the priority of its next task. Each planned task
+moves the place back by the task's share of all cpu time. A session that is new or was idle starts
+at the place of the task that starts next: so its single task waits only for running tasks, not for
+all tasks that others have submitted before. Two sessions with many tasks alternate.
 
-This is start-time fair queueing: places count what was planned, and not seconds since 1970.
+This is start-time fair queueing: places count planned work, not seconds since 1970.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rain.base.states import TaskRow
 from rain.graph import Governor, Session
 
 LEAD = 1000.0
-"""Milliseconds: tasks that use data up go so much before those that make new data."""
+"""Milliseconds by which tasks that consume data go before those that make new data."""
 
 
 @define(eq=False)
@@ -27,7 +27,7 @@ class Share:
     """The priorities of the next tasks of a session."""
 
     ready: float = inf
-    missing: float = inf  # of those that wait for inputs, which are counted apart
+    missing: float = inf  # of tasks that wait for inputs, which are counted separately
 
 
 class Shares:
@@ -35,12 +35,12 @@ class Shares:
 
     def __init__(self) -> None:
         self._shares: dict[Session, Share] = {}
-        self.last = inf  # the place that is furthest back so far; set by who uses places up
-        self._first = inf  # where a session begins now
-        self._crowded = False  # whether there are tasks that wait for cpus
+        self.last = inf  # the last place so far; set by the user of places
+        self._first = inf  # the place of a new session
+        self._crowded = False  # whether tasks wait for cpus
 
     def look(self, governors: Iterable[Governor], now: float) -> None:
-        """A session now begins just before all that waits for cpus."""
+        """Sets the place of new sessions just before all tasks that wait for cpus."""
         best = max(map(_best_waiting, governors), default=-inf)
         self._crowded = best > -inf
         if self._crowded:
@@ -58,7 +58,7 @@ class Shares:
         return share
 
     def passes(self, session: Session) -> bool:
-        """Whether its next task will start before those that wait at the governors now."""
+        """Whether its next task will start before those that now wait at the governors."""
         share = self._shares.get(session)
         return self._crowded and (share is None or share.ready >= self._first)
 
@@ -69,10 +69,10 @@ class Shares:
 
 
 def _best_waiting(governor: Governor) -> float:
-    """The priority of the task that starts next there; minus infinity if none waits."""
+    """The priority of the next task to start there; minus infinity if none waits."""
     if governor.active_cpus <= governor.cpus:
         return -inf
-    for task in governor.assigned:  # in the order in which it was told of them
+    for task in governor.assigned:  # in the order of assignment
         if task.row is TaskRow.ASSIGNED:
             return task.priority
     for task in governor.queue:

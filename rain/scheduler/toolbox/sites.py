@@ -1,8 +1,8 @@
-"""When the cpus of each governor get free, as far as that can be foreseen.
+"""Predicts when the cpus of each governor become free.
 
-A site is a governor with a time for each of its cpus: when that cpu will have done what is planned
-for it. The times follow from the plan: planning a task moves them on at once, and what has turned
-out otherwise (tasks that ended earlier or later) is looked at when it matters.
+A site is a governor with a time for each of its cpus: the end of the work planned for it. Planning
+a task updates the times at once; deviations (tasks that ended earlier or later) are corrected when
+they matter.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from rain.graph import Governor, Task
 from rain.scheduler.toolbox.levels import Mark
 
 MANY = 64
-"""Of so many tasks on a governor only the sum matters, not when each of them ends."""
+"""With more tasks than this on a governor only their sum is used, not the end of each."""
 
 EXPRESS = 0.001
-"""Seconds that each task counts for that was planned at first sight."""
+"""The assumed seconds of a task from the express lane."""
 
 OVERDUE = 0.1
-"""A task that runs for longer than expected will run for this part of its time so far."""
+"""An overdue task is assumed to run on for this fraction of its time so far."""
 
 
 @define(eq=False)
 class Site:
-    """A governor and its times; they are sorted, so that the k-th says when k cpus are free."""
+    """A governor and its times, which are sorted: the k-th says when k cpus are free."""
 
     governor: Governor
     slots: list[float]
-    work: float = 0.0  # seconds times cpus of all that is planned there and not finished
-    planned: int = 0  # how many tasks that is; all others there came by the express lane
-    download: float = 0.0  # when the network will have brought, and taken, what is planned
+    work: float = 0.0  # seconds times cpus of all unfinished planned tasks
+    planned: int = 0  # the number of these tasks; all others came through the express lane
+    download: float = 0.0  # the end of all planned downloads
     upload: float = 0.0
-    last: float = 0.0  # when the last of the tasks that wait there will start
-    looked: int = -1  # the run in which the slots were last computed from what is there
+    last: float = 0.0  # when the last waiting task will start
+    looked: int = -1  # the run in which the slots were last computed from its tasks
 
     @property
     def cpus(self) -> int:
-        """How many slots there are, at least one."""
+        """The number of slots, at least one."""
         return len(self.slots)
 
     def start(self, cpus: int, now: float) -> float:
-        """When so many cpus are free together."""
+        """When this many cpus are free at once."""
         return max(self.slots[cpus - 1], now) if cpus else now
 
     def book(self, cpus: int, start: float, seconds: float) -> None:
-        """So many cpus have something to do then."""
+        """Books cpus for this time."""
         slots = self.slots
         self.last = max(self.last, start)
         if cpus == 1:
@@ -61,14 +61,14 @@ class Site:
             slots.sort()
 
     def look(self, now: float) -> None:
-        """Computes the slots from the tasks that are there."""
+        """Computes the slots from the governor's tasks."""
         governor, count = self.governor, self.cpus
         if len(governor.scheduled) > MANY + count:
             express = EXPRESS * (len(governor.scheduled) - self.planned)
             self.last = now + (self.work + express) / count
             self.slots = [self.last] * count
             return
-        self.slots = [0.0] * count  # free for ever so long
+        self.slots = [0.0] * count  # free since any time
         self.last = now
         waiting: list[Task] = []
         for task in governor.scheduled:
@@ -88,20 +88,20 @@ def _seconds(task: Task) -> float:
 
 
 def _left(task: Task, now: float) -> float:
-    """How long a running task will still run."""
+    """The remaining seconds of a running task."""
     passed = now - task.started
     return max(_seconds(task) - passed, OVERDUE * passed)
 
 
 class Sites:
-    """The sites of all governors, and which of them is free first."""
+    """The sites of all governors, with a search for the first free one."""
 
     def __init__(self) -> None:
         self._sites: dict[Governor, Site] = {}
         self._soonest: dict[int, _Soonest] = {}
         self._run = 0
         self.cpus = 0  # of all of them
-        self.real_cpus = 0  # the same, if those without any do not count as one
+        self.real_cpus = 0  # without counting governors without cpus as one
 
     def __len__(self) -> int:
         return len(self._sites)
@@ -113,11 +113,11 @@ class Sites:
         return self._sites[governor]
 
     def get(self, governor: Governor) -> Site | None:
-        """The site of a governor, unless that has left."""
+        """The site of a governor, unless it has left."""
         return self._sites.get(governor)
 
     def begin_run(self, governors: Iterable[Governor], *, changed: bool) -> None:
-        """The scheduler runs; `changed`: governors have come or gone, or begun or ended a rest."""
+        """Starts a run; `changed`: governors have joined, left, or started or ended a rest."""
         self._run += 1
         if changed:
             before = self._sites
@@ -131,7 +131,7 @@ class Sites:
             self._soonest = {}
 
     def look(self, site: Site, now: float) -> None:
-        """Makes sure that the times of a site are true, once in a run."""
+        """Updates the times of a site, once per run."""
         if site.looked != self._run:
             site.looked = self._run
             before = site.slots
@@ -140,7 +140,7 @@ class Sites:
                 self._changed(site)
 
     def look_again(self, site: Site, now: float) -> None:
-        """Something was taken away there, or was booked only to see what would be."""
+        """Updates the times again, after a task was removed or booked only as a trial."""
         site.look(now)
         self._changed(site)
 
@@ -149,7 +149,7 @@ class Sites:
             soonest.add(site)
 
     def first(self, cpus: int, now: float) -> Site | None:
-        """Where so many cpus are free first; None when no governor has so many."""
+        """The site where `cpus` cpus are free first; None if no governor has enough."""
         soonest = self._soonest.get(cpus)
         if soonest is None:
             soonest = self._soonest[cpus] = _Soonest(self._sites.values(), cpus)
@@ -157,13 +157,13 @@ class Sites:
             site = soonest.first()
             if site is None or site.looked == self._run or site.start(cpus, now) > now:
                 return site
-            self.look(site, now)  # it should be free by now; perhaps it is not
+            self.look(site, now)  # predicted to be free by now, which may be wrong
 
 
 class _Soonest:
-    """Sites by when so many cpus are free, as a heap whose entries are corrected on the way.
+    """A heap of sites by the time at which a number of cpus is free; entries are corrected lazily.
 
-    Each site has one entry that counts, known by its version; older ones go when they surface.
+    Each site has one valid entry, identified by its version; older entries are dropped at the top.
     """
 
     def __init__(self, sites: Iterable[Site], cpus: int) -> None:
@@ -179,7 +179,7 @@ class _Soonest:
         return site.slots[self._place], load, site.cpus, governor.number, version, site
 
     def first(self) -> Site | None:
-        """The site that is free first; among equals one that has little to do, and fits best."""
+        """The site that is free first; of equal ones the least busy, then the best fit."""
         heap, place = self._heap, self._place
         while heap:
             time, load, _, _, version, site = heap[0]

@@ -1,8 +1,7 @@
-"""When the inputs of a task would be on a governor, over links that it shares with all others.
+"""Predicts when the inputs of a task arrive on a governor, over links shared with other transfers.
 
-Every governor has a download and an upload, each with a time until which it is taken by what was
-planned before. So ten tasks that want their inputs from one place are not told that each of them
-has all of its bandwidth.
+Every governor has a download and an upload link, each with a time until which earlier plans use it.
+So ten tasks with inputs from the same place do not each count on its whole bandwidth.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from rain.scheduler.toolbox.places import LOOKED_AT
 from rain.scheduler.toolbox.sites import EXPRESS, Site, Sites
 
 LATENCY = 0.001
-"""Seconds that it takes to tell another governor of an input, however small."""
+"""Seconds of latency to get an input from another governor, regardless of its size."""
 
 NEAR = 8
-"""Consumers of a task, and inputs of these, that are looked at."""
+"""The most consumers of a task, and inputs of these, that are considered."""
 
 
 @define(eq=False)
 class Note(Mark):
-    """A mark with where a task was planned and when it will end there.
+    """A mark with the place and the expected end of a planned task.
 
-    `listed` says that it is somebody's turn to plan it: the list's, or the express lane's, which
-    keeps it set for good.
+    `listed` says that the task is in the list of tasks to plan, or in the express lane, which never
+    clears it.
     """
 
     end: float = 0.0
@@ -39,9 +38,9 @@ class Note(Mark):
 
 
 def note_of(task: Task) -> Note:
-    """The note on a task; a task that came while another scheduler planned gets one of a tiny task.
+    """The note of a task; if it arrived while another scheduler planned, that of a tiny task.
 
-    If it needs a plan once more, the express lane sends it on to where it belongs.
+    If it needs a plan again, the express lane sends it on to where it belongs.
     """
     note = task.sched
     if not isinstance(note, Note):
@@ -50,15 +49,15 @@ def note_of(task: Task) -> Note:
 
 
 class Wanted(NamedTuple):
-    """An input that takes time to come."""
+    """An input that must be transferred."""
 
     object: DataObject
-    made: float  # when it is, or will be, finished
-    seconds: float  # how long it is on its way
+    made: float  # when it was or will be finished
+    seconds: float  # duration of its transfer
 
 
 class Place(NamedTuple):
-    """Where a task would go, and when."""
+    """A possible place of a task, with its times."""
 
     site: Site
     start: float
@@ -66,7 +65,7 @@ class Place(NamedTuple):
 
 
 def wanted_inputs(task: Task, plan: Plan) -> list[Wanted]:
-    """The inputs of a task that are not at once everywhere."""
+    """The inputs of a task that need transfers."""
     estimates, now = plan.estimates, plan.now
     found: list[Wanted] = []
     for data_object in task.inputs[:LOOKED_AT]:
@@ -83,7 +82,7 @@ def wanted_inputs(task: Task, plan: Plan) -> list[Wanted]:
 def place_on(
     site: Site, sites: Sites, cpus: int, wanted: list[Wanted], ready: float, now: float
 ) -> Place:
-    """When a task could start there that is ready at this time."""
+    """When a task that is ready at this time could start there."""
     arrival, down, moving = ready, max(site.download, now), 0.0
     for found in wanted:
         places = found.object.scheduled
@@ -96,7 +95,7 @@ def place_on(
 
 
 def occupy_links(site: Site, sites: Sites, wanted: Wanted) -> None:
-    """The input will be brought there."""
+    """Books the links for the transfer of an input."""
     places = wanted.object.scheduled
     end = max(wanted.made, site.download, _source_free(places, sites)) + wanted.seconds
     site.download = end
@@ -106,15 +105,15 @@ def occupy_links(site: Site, sites: Sites, wanted: Wanted) -> None:
 
 
 def _source_free(places: tuple[Governor, ...], sites: Sites) -> float:
-    """When the governor that would send it has sent all else; the server counts as always free."""
+    """When the upload of the sending governor is free; the server counts as always free."""
     source = sites.get(places[0]) if places else None
     return source.upload if source is not None else 0.0
 
 
 def kin(task: Task, plan: Plan) -> dict[Governor, float]:
-    """Where the other inputs of the task's consumers are, or will be: bytes by governor.
+    """The places of the other inputs of the task's consumers: bytes by governor.
 
-    Tasks whose outputs meet in one consumer had better run in one place.
+    Tasks whose outputs have a common consumer should run in one place.
     """
     estimates = plan.estimates
     found: dict[Governor, float] = {}

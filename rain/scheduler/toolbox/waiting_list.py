@@ -1,4 +1,4 @@
-"""Tasks that a scheduler has heard of and not planned, in an order of its own."""
+"""A list of unplanned tasks, in the order of their urgency."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Urgency = Callable[[Task], float]
 
 
 def needs_plan(task: Task) -> bool:
-    """Whether the task is still there, not done, and nobody has planned it."""
+    """Whether the task still exists, is not done, and has no plan."""
     if task.scheduled is not None or task.row in DONE:
         return False
     return task.session.tasks.get(task.id) is task  # `is_known` without its call
 
 
 def strangers(news: News, mark: type) -> list[Task]:
-    """Tasks in the news that need a plan, and came while another scheduler planned: no mark."""
+    """Tasks in the news that need a plan, but have no mark: they came while another one planned."""
     found = {
         task: None
         for tasks in (news.unplanned, news.ready)
@@ -31,7 +31,7 @@ def strangers(news: News, mark: type) -> list[Task]:
 
 
 class WaitingList:
-    """A heap, the most urgent task first and among equals the oldest; each task is in it once."""
+    """A heap, the most urgent task first and of equal ones the oldest; each task is in it once."""
 
     def __init__(self, urgency: Urgency) -> None:
         self._urgency = urgency
@@ -42,14 +42,14 @@ class WaitingList:
         return len(self._members)
 
     def add(self, tasks: Iterable[Task]) -> None:
-        """Tasks to be planned."""
+        """Adds tasks to plan."""
         for task in tasks:
             if task not in self._members:
                 self._members[task] = None
                 heappush(self._heap, (-self._urgency(task), task.order, task))
 
     def take(self) -> Iterator[Task]:
-        """Takes out one after the other; those that need no plan any more are passed over."""
+        """Takes the tasks one after the other; skips those that no longer need a plan."""
         while self._heap:
             task = heappop(self._heap)[2]
             del self._members[task]

@@ -1,11 +1,11 @@
-"""What the event log says about one session, gathered as it is read.
+"""A digest of the event log of one session, built while the log is read.
 
-A session may have a million tasks, so what is known of each is a number in a few columns, at the
-place that is the number of the task. Objects share the numbering with tasks: of them the group of
-their producer is known, so that arrows can be counted. Names, governors and arrows are kept once.
+A session may have a million tasks, so the data of each task are numbers in a few columns, indexed
+by the number of the task. Objects share these numbers; for them only the group of the producer is
+stored, to count arrows. Names, governors and arrows are stored once.
 
 Numbers come from clients. Beyond `MOST_NUMBERS`, or with more names than `MOST_GROUPS`, tasks are
-counted and not told apart, so that nobody can make a digest larger than that.
+only counted, so that the size of a digest is bounded.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ MOST_GROUPS = 1000
 MOST_GOVERNORS = 5000
 MOST_LINKS = 20_000
 SMALL = 400
-"""Tasks and objects up to which every single arrow is known."""
+"""The most tasks and objects for which every arrow is stored."""
 
 _MOST_SUBMISSIONS = 2000
 
 
 class Mark(enum.IntEnum):
-    """Where a task stands, as far as the log tells; also what a number is at all."""
+    """The state of a task according to the log; also the type of a number."""
 
     UNKNOWN = 0
     OBJECT = 1
@@ -39,7 +39,7 @@ class Mark(enum.IntEnum):
     RUNNING = 3
     FINISHED = 4
     FAILED = 5
-    SKIPPED = 6  # it will never run, since what it needs has failed
+    SKIPPED = 6  # it will never run, because a task that it needs has failed
 
 
 TASK_MARKS = (Mark.WAITING, Mark.RUNNING, Mark.FINISHED, Mark.FAILED, Mark.SKIPPED)
@@ -47,7 +47,7 @@ TASK_MARKS = (Mark.WAITING, Mark.RUNNING, Mark.FINISHED, Mark.FAILED, Mark.SKIPP
 
 @define(eq=False)
 class Names:
-    """Texts, each with a small number; the last one stands for all that came too late."""
+    """Numbers for texts; the last number stands for all texts beyond the limit."""
 
     most: int
     texts: list[str] = Factory(list)
@@ -66,7 +66,7 @@ class Names:
 
 @define(eq=False)
 class Columns:
-    """One place per number. The views share its memory: they must be gone before it grows."""
+    """One entry per number. Views share its memory and must be released before it grows."""
 
     mark: array[int] = Factory(lambda: array("B", [0]))
     group: array[int] = Factory(lambda: array("H", [0]))
@@ -91,7 +91,7 @@ class Columns:
         return np.frombuffer(self.duration, np.float64)
 
     def reach(self, number: int) -> bool:
-        """Makes place for a number; False when it is too large."""
+        """Makes room for a number; False if it is too large."""
         missing = number + 1 - len(self.mark)
         if missing > 0:
             if not 0 <= number < MOST_NUMBERS:
@@ -106,10 +106,10 @@ class Columns:
 
 @define(eq=False)
 class Digest:
-    """One session."""
+    """The digest of one session."""
 
     session: int
-    last: int = 0  # the newest event that was read
+    last: int = 0  # the newest event read so far
     name: str = ""
     user: Any = None
     client: str = ""
@@ -119,15 +119,15 @@ class Digest:
     message: str = ""
     tasks: int = 0
     objects: int = 0
-    beyond: int = 0  # tasks whose numbers are too large to have a place
+    beyond: int = 0  # tasks whose numbers are too large
     failed_task: int = 0
     error: str = ""
-    submissions: list[tuple[float, int]] = Factory(list)  # when, and how many tasks
+    submissions: list[tuple[float, int]] = Factory(list)  # time and number of tasks
     groups: Names = Factory(lambda: Names(MOST_GROUPS, ["constants"]))
     governors: Names = Factory(lambda: Names(MOST_GOVERNORS))
     columns: Columns = Factory(Columns)
     links: dict[tuple[int, int], int] = Factory(dict)  # arrows from group to group
-    arrows: list[tuple[int, int]] | None = Factory(list)  # every one, while they are few
+    arrows: list[tuple[int, int]] | None = Factory(list)  # all of them, while they are few
     running: dict[int, None] = field(init=False, factory=dict)
 
     # Submissions.
@@ -144,7 +144,7 @@ class Digest:
             self.arrows = None
 
     def learn(self, tasks: Sequence[Sequence[Any]]) -> None:
-        """Some tasks of the submission, in order: number, name, inputs, outputs."""
+        """Adds tasks of the submission, in order: number, name, inputs, outputs."""
         columns, groups = self.columns, self.groups
         for number, name, _, outputs in tasks:
             group = groups.number(name)
@@ -174,10 +174,10 @@ class Digest:
             columns.mark[given] = Mark.OBJECT
             self.arrows.append((given, task))
 
-    # What happened.
+    # Events.
 
     def happened(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Rows of the log in order: id, event type, time, and what it is about."""
+        """Adds rows of the log in order: id, event type, time, and data."""
         for event_id, event_type, time, detail in rows:
             self.last = event_id
             if event_type == "TaskStarted":
@@ -232,11 +232,11 @@ class Digest:
     def _skipped(self, number: int, time: float) -> None:
         if self.columns.reach(number):
             self.columns.mark[number] = Mark.SKIPPED
-            self.columns.started[number] = time  # when it was over
+            self.columns.started[number] = time  # when it ended
             self.running.pop(number, None)
 
     def _governor_removed(self, governor: str) -> None:
-        """What it ran is to be run again."""
+        """Marks the tasks that ran there as waiting again."""
         gone = self.governors.number(governor)
         columns = self.columns
         for number in [one for one in self.running if columns.governor[one] == gone]:

@@ -1,4 +1,4 @@
-"""The digests of the sessions that somebody looks at, and the threads that read for them."""
+"""A cache of the digests of viewed sessions, and the threads that read for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @frozen
 class _Shelf:
-    """A digest, and the lock of who reads for it."""
+    """A digest, and the lock for its readers."""
 
     digest: Digest
     lock: trio.Lock = Factory(trio.Lock)
@@ -29,16 +29,16 @@ class _Shelf:
 
 @define(eq=False)
 class Library:
-    """Keeps the digests that were asked for last; each goes on where it was."""
+    """Keeps the most recently used digests; each continues to read where it stopped."""
 
     path: Path
     threads: trio.CapacityLimiter = field(factory=lambda: trio.CapacityLimiter(READERS))
-    _shelves: dict[int, _Shelf] = Factory(dict)  # the one that was asked for last is the last
+    _shelves: dict[int, _Shelf] = Factory(dict)  # the most recently used one is last
 
     async def ask(self, session: int, view: Callable[[Digest, float], T]) -> T:
-        """A view of a session as the log tells of it now, and how much of the log was read.
+        """Returns a view of a session from the present log.
 
-        What cannot be read raises `sqlite3.Error`, and the digest begins anew.
+        If the log cannot be read, raises `sqlite3.Error`, and the digest starts again.
         """
         shelf = self._shelves.pop(session, None) or _Shelf(Digest(session))
         self._shelves[session] = shelf
@@ -59,5 +59,5 @@ class Library:
         return seen
 
     async def read(self, function: Callable[[], T]) -> T:
-        """Something else that reads the log."""
+        """Runs another function that reads the log."""
         return await trio.to_thread.run_sync(function, limiter=self.threads)

@@ -1,4 +1,4 @@
-"""How busy the governors' machines were, as lines to draw; read from the event log in a thread."""
+"""The load of the governors' machines as lines to draw; read from the event log in a thread."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rain.server.dashboard.reading import opened
 POINTS = 180
 MOST_GOVERNORS = 64
 LONGEST = 7 * 24 * 60
-"""Minutes that can be looked back."""
+"""The longest time range in minutes."""
 
-# Of each governor and each equal piece of the time: processors and memory on average, and the
-# network's counters at its end. The loop back to the same machine is no network.
+# For each governor and each of the equal time slices: the mean of cpus and memory, and the network
+# counters at its end. Loopback does not count.
 _PIECES = """
 SELECT group_concat(json_array(governor, piece, cpus, memory, received, sent), ',') FROM (
     SELECT json_extract(event, '$.governor') AS governor,
@@ -34,7 +34,7 @@ SELECT group_concat(json_array(governor, piece, cpus, memory, received, sent), '
 
 
 def machines(path: Path, now: float, minutes: float) -> dict[str, Any]:
-    """The last minutes of every governor that was monitored in them."""
+    """The last minutes of every governor with samples."""
     since = now - min(max(minutes, 1.0), LONGEST) * 60.0
     step = (now - since) / POINTS
     text = datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds")
@@ -46,7 +46,7 @@ def machines(path: Path, now: float, minutes: float) -> dict[str, Any]:
 
 
 def lines(pieces: list[list[Any]], since: float, step: float) -> dict[str, Any]:
-    """Ordered pieces as lines: times, percentages, and bytes per second."""
+    """Converts ordered slices to lines: times, percentages, and bytes per second."""
     every = [
         (str(governor), [row[1:] for row in rows])
         for governor, rows in groupby(pieces, lambda row: row[0])
@@ -77,7 +77,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _rate(before: float | None, after: float | None, seconds: float) -> float | None:
-    """None where the counter is not known or began anew."""
+    """The rate of a counter; None if it is unknown or was reset."""
     if before is None or after is None or after < before:
         return None
     return round((after - before) / seconds, 1)

@@ -1,4 +1,4 @@
-"""The newest events that somebody wants to see, each cut to a length that can be shown."""
+"""The newest events that match a query, each cut to a length that can be shown."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ MOST_EVENTS = 200
 _TEXT = 4000  # letters of an event
 _LINE = 300  # letters of what it is about
 
-# What an event is about, in the order in which it is told. A submission may be very long: of it
-# only the numbers are read.
+# A summary of an event. A submission may be very long, so only its counts are read.
 _ABOUT = """
 CASE event_type WHEN 'ClientSubmit' THEN
     json_array(json_array_length(event, '$.tasks') || ' tasks',
@@ -28,7 +27,7 @@ ELSE json_array(
     json_extract(event, '$.error')
 ) END
 """
-# How those leave who have done with their work; the server writes these words.
+# Reasons for a normal end, as the server writes them.
 _IN_ORDER = """VALUES ('GovernorRemoved', 'it has stopped'),
     ('ClientRemoved', ''), ('ClientRemoved', 'the other side closed the connection')"""
 _NEWEST = """
@@ -42,7 +41,7 @@ WHERE {where} ORDER BY id DESC LIMIT {most}
 
 
 def newest(path: Path, query: Query) -> list[dict[str, Any]]:
-    """The newest events that fit a query, the newest first."""
+    """The newest events that match a query, newest first."""
     chosen = selection(query)
     statement = _NEWEST.format(
         about=_ABOUT, where=chosen.where, text=_TEXT, most=MOST_EVENTS, in_order=_IN_ORDER

@@ -1,4 +1,4 @@
-"""What the living graph says of a session, a task or an object, between two turns."""
+"""Describes a session, a task or an object from the live graph, between two turns."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rain.graph import DataObject, Governor, Task
 from rain.graph.claims import Claim, Why, claims_on
 from rain.server.state import State
 
-MOST_NAMED = 5  # inputs that are named as missing
+MOST_NAMED = 5  # missing inputs that are named
 MOST_OBJECTS = 200
 
 
 def task_now(state: State, session: int, number: int) -> dict[str, Any] | None:
-    """Where a task stands and why it stands there; None when it is not in the graph."""
+    """The state of a task and the reason for it; None if it is not in the graph."""
     task = state.graph.tasks.get(TaskId(pack(session, number)))
     if task is None:
         return None
@@ -33,7 +33,7 @@ def task_now(state: State, session: int, number: int) -> dict[str, Any] | None:
 
 
 def why(state: State, task: Task) -> str:
-    """One sentence: why the task is not further yet."""
+    """One sentence on why the task is in its state."""
     where = task.scheduled.address if task.scheduled else ""
     match task.row:
         case TaskRow.WAITING:
@@ -55,7 +55,7 @@ def why(state: State, task: Task) -> str:
 
 
 def _ending(task: Task) -> str:
-    """How a task that is done has ended."""
+    """How a finished task has ended."""
     if task.row is TaskRow.SKIPPED:
         return "It will never run: it was cancelled, or what it needs has failed."
     ending = "finished" if task.row is TaskRow.FINISHED else "failed"
@@ -126,7 +126,7 @@ def _reason(claim: Claim) -> str:
 
 
 def objects_now(state: State, session: int, skip: int) -> dict[str, Any] | None:
-    """Some data objects of an open session, in order; None when it is not open."""
+    """Some data objects of an open session, in order; None if it is not open."""
     node = state.graph.sessions.get(SessionId(session))
     if node is None or node.failure is not None:
         return None

@@ -1,4 +1,4 @@
-"""How far a session is: in sum, by the names of its tasks, and over time."""
+"""The progress of a session: in total, by task name, and over time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARKS = len(Mark)
 
 
 class Counts(TypedDict):
-    """How many tasks stand where."""
+    """The number of tasks in each state."""
 
     waiting: int
     running: int
@@ -31,11 +31,11 @@ class Group(Counts):
     mean: float | None  # seconds of the finished ones
     deviation: float | None
     seconds: float
-    share: float  # of the seconds of all
+    share: float  # of the seconds of all tasks
 
 
 def counts(digest: Digest) -> Counts:
-    """All tasks."""
+    """Counts all tasks."""
     marks = np.bincount(digest.columns.marks(), minlength=_MARKS)
     return _counts([int(count) for count in marks])
 
@@ -51,7 +51,7 @@ def _counts(marks: list[int]) -> Counts:
 
 
 def groups(digest: Digest) -> list[Group]:
-    """The tasks by name, in the order in which the names first came."""
+    """The tasks by name, in the order of first appearance."""
     names = digest.groups.texts
     mark = digest.columns.marks()
     group = digest.columns.groups().astype(np.int64)
@@ -84,7 +84,7 @@ def groups(digest: Digest) -> list[Group]:
 
 
 def over_time(digest: Digest, now: float, points: int = 120) -> Json:
-    """How many tasks were not done and how many ran, at equal steps of the session's life."""
+    """The numbers of unfinished and of running tasks, at equal steps over time."""
     mark = digest.columns.marks()
     started = digest.columns.starts()
     ends = started + digest.columns.durations()
@@ -108,12 +108,12 @@ def _submitted(digest: Digest, times: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.zeros(len(times), np.int64)
     when, many = zip(*digest.submissions, strict=True)
     sums = np.concatenate([[0], np.cumsum(np.array(many, np.int64))])
-    # A time stands for the whole millisecond in which its event was written.
+    # A time stands for a whole millisecond.
     return sums[np.searchsorted(np.array(when), times + 0.001, "right")]
 
 
 def summary(digest: Digest, now: float, read: float) -> Json:
-    """The session and how far it is; `read` is how much of the log was read until now."""
+    """The session and its progress; `read` is the fraction of the log that was read."""
     return {
         "session": digest.session,
         "name": digest.name,
@@ -138,5 +138,5 @@ def summary(digest: Digest, now: float, read: float) -> Json:
 
 
 def status(reason: str) -> str:
-    """A word for how a session ended."""
+    """A word for the end of a session."""
     return {"": "open", "ClientClose": "closed", "Error": "failed"}.get(reason, "server lost")

@@ -1,7 +1,7 @@
-"""From the file of the event log to digests and lists; for threads, since it waits for the disk.
+"""Reads the event log into digests and lists; blocks on the disk, so it is for threads.
 
-SQLite takes the events apart and joins the rows of a page itself, without Python's lock: a row at a
-time would have to wait for a busy server to let go of that lock.
+SQLite parses the events and joins the rows of a page itself, without the GIL: fetching single rows
+would have to wait for the GIL of a busy server each time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from rain.server.dashboard.digest import Digest
 
 PAGE_ROWS = 2000
 MOST_PAGES = 50
-"""Pages that one request reads; the next one goes on."""
+"""Pages that one request reads; the next request continues."""
 
 MOST_SESSIONS = 200
-_MESSAGE = 2000  # letters of a failure in lists
-_CHUNK = 500  # tasks of a submission that come together
+_MESSAGE = 2000  # characters of a failure in lists
+_CHUNK = 500  # tasks of a submission that are read together
 
 _TIME = "(julianday(timestamp) - 2440587.5) * 86400.0"
 _PAGE = f"""
@@ -92,25 +92,25 @@ WHERE session = :session AND event_type = 'ClientSubmit' LIMIT :most OFFSET :ski
 
 @contextmanager
 def opened(path: Path) -> Generator[sqlite3.Connection]:
-    """The log, to be read only."""
+    """Opens the log read-only."""
     address = f"{path.absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as database:
         yield database
 
 
 class UnreadableError(RainError):
-    """The event log has something that no server of this version writes."""
+    """The event log has content that this version does not write."""
 
 
 def catch_up(path: Path, digest: Digest) -> float:
-    """Reads what is new about a session, so much as one request may; how much of it is read."""
+    """Reads new events of a session, within the limit of a request; returns the fraction read."""
     with opened(path) as database:
         ((newest,),) = database.execute("SELECT max(id) FROM events")
         end = newest or 0
         for _ in range(MOST_PAGES):
             try:
                 more = _next_page(database, digest, end)
-            # The file may be of another version, or was changed by hand: that is no fault of ours.
+            # The file may be of another version or edited by hand: this is not our bug.
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 raise UnreadableError(
                     f"the event log {path} is not understood after event {digest.last}: {error!r}"
@@ -143,7 +143,7 @@ def _submission(database: sqlite3.Connection, digest: Digest, event_id: int) -> 
 
 
 def sessions(path: Path) -> list[dict[str, Any]]:
-    """The newest sessions, open and over, the newest first."""
+    """The newest sessions, open and closed, newest first."""
     with opened(path) as database:
         new = database.execute(_NEW_SESSIONS, (MOST_SESSIONS,)).fetchall()
         oldest = min((row[0] for row in new), default=0)
@@ -166,7 +166,7 @@ def sessions(path: Path) -> list[dict[str, Any]]:
 
 
 def task(path: Path, session: int, number: int) -> dict[str, Any] | None:
-    """The spec of a task and its story; None if the log does not know it."""
+    """The spec and the events of a task; None if it is not in the log."""
     given = {"session": session, "number": number}
     with opened(path) as database:
         spec = database.execute(_TASK_SPEC, given).fetchone()
@@ -183,7 +183,7 @@ def task(path: Path, session: int, number: int) -> dict[str, Any] | None:
 def object_specs(
     path: Path, session: int, skip: int, most: int
 ) -> tuple[int, list[dict[str, Any]]]:
-    """How many data objects a session has, and the specs of some in the order of submission."""
+    """The number of data objects of a session, and the specs of some in submission order."""
     with opened(path) as database:
         ((total,),) = database.execute(_OBJECTS, (session,))
         given = {"session": session, "skip": skip, "most": most}

@@ -1,4 +1,4 @@
-"""Tasks as rows of a table: some of them, chosen and in order."""
+"""Tasks as rows of a table, filtered and sorted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def task_rows(
     order: str = "number",
     skip: int = 0,
 ) -> dict[str, Any]:
-    """Tasks of a name (or of all names below "name/") that stand somewhere, `MOST_ROWS` at most."""
+    """At most `MOST_ROWS` tasks of a name (or of all names below "name/") in a state."""
     columns = digest.columns
     mark = columns.marks()
     marks = [each for each in TASK_MARKS if state in {"", each.name.lower()}]
@@ -47,7 +47,7 @@ def task_rows(
 
 
 def task_row(digest: Digest, number: int) -> dict[str, Any]:
-    """What the columns say of one task."""
+    """The row of one task."""
     columns = digest.columns
     mark = Mark(columns.mark[number])
     begun = mark in {Mark.RUNNING, Mark.FINISHED, Mark.FAILED}

@@ -1,8 +1,7 @@
-"""The graph of a session as a drawing in layers: each task while they are few, otherwise by name.
+"""The graph of a session as a drawing in layers: single tasks while they are few, else by name.
 
-A layer is how far something is from the beginning. Names may point at each other in circles (the
-tasks of one name both before and after those of another); what points back is left out of the
-layers and drawn all the same.
+The layer is the distance from the start. Names can form cycles (if tasks of one name are both
+before and after those of another); links that point back are ignored for the layers but drawn.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Link = tuple[int, int]
 
 
 def shape(digest: Digest) -> dict[str, Any]:
-    """Nodes with their places, and links between them."""
+    """Nodes with their positions, and links between them."""
     if digest.arrows is not None and len(digest.columns.mark) <= 4 * SMALL + 100:
         return _whole(digest, digest.arrows)
     return _by_name(digest)
@@ -77,7 +76,7 @@ def _by_name(digest: Digest) -> dict[str, Any]:
 
 
 def layers(nodes: Iterable[int], links: Iterable[Link]) -> dict[int, tuple[int, int]]:
-    """The layer of every node and its row in the layer, so that few links cross."""
+    """The layer and the row of every node, chosen so that few links cross."""
     after: dict[int, list[int]] = {node: [] for node in nodes}
     for source, target in dict.fromkeys(links):
         if source != target and source in after and target in after:
@@ -106,7 +105,7 @@ def layers(nodes: Iterable[int], links: Iterable[Link]) -> dict[int, tuple[int, 
 
 
 def _forward(after: dict[int, list[int]]) -> list[int]:
-    """The nodes in an order in which all links point forward, but for those that close a circle."""
+    """An order of nodes in which all links point forward, except those that close a cycle."""
     finished: list[int] = []
     seen: set[int] = set()
     for root, first in after.items():

@@ -1,4 +1,4 @@
-"""What ran where and when: single bars while they are few, otherwise how many at a time."""
+"""Where and when tasks ran: single bars while they are few, else the number at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BUCKETS = 200
 def timeline(
     digest: Digest, now: float, since: float | None, until: float | None
 ) -> dict[str, Any]:
-    """The governors with what they ran between two moments, the busiest first when many."""
+    """The governors with their tasks between two moments; the busiest first if many."""
     columns = digest.columns
     mark = columns.marks()
     started = columns.starts()
@@ -72,11 +72,11 @@ def _bars(
     """One bar per task: lane, start, end, number, group, mark. Bars of a lane do not overlap."""
     bars: list[tuple[int, float, float, int, int, int]] = []
     free: list[int] = []
-    taken: list[tuple[float, int]] = []  # when a lane is free again
+    taken: list[tuple[float, int]] = []  # when each lane becomes free
     lanes = 0
     for place in np.argsort(starts, kind="stable"):
         start, end, number = float(starts[place]), float(ends[place]), int(numbers[place])
-        # Times are whole milliseconds: what ends in the one in which another starts is before it.
+        # Times are whole milliseconds: an end in the same millisecond as a start is before it.
         while taken and taken[0][0] <= start + 0.001:
             heapq.heappush(free, heapq.heappop(taken)[1])
         if free:
@@ -101,14 +101,14 @@ def _bars(
 def _busy(
     starts: NDArray[np.float64], ends: NDArray[np.float64], first: float, end: float
 ) -> list[float]:
-    """How many ran at a time, on average over each of the equal pieces of the time."""
+    """The mean number of running tasks in each of the equal time slices."""
     edges = np.linspace(first, max(end, first + 0.001), BUCKETS + 1)
     work = _work_until(starts, edges) - _work_until(ends, edges)
     return [round(float(each), 2) for each in np.diff(work) / np.diff(edges)]
 
 
 def _work_until(moments: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum over all moments before each edge of the time from the moment to the edge."""
+    """For each edge, the sum of the times from all earlier moments to the edge."""
     moments = np.sort(moments)
     sums = np.concatenate([[0.0], np.cumsum(moments - edges[0])])
     before = np.searchsorted(moments, edges)

@@ -1,1 +1,1 @@
-"""The event log: what happened, as SQLite rows of JSON, written beside the turns and queried."""
+"""The event log: happenings as SQLite rows of JSON, written by another process, and queries."""

@@ -1,8 +1,8 @@
-"""Specs and infos as JSON text, as the event log shows them.
+"""Specs and infos as JSON text for the event log.
 
-The text is put together by hand, because a submission holds tens of thousands of tasks and building
-dictionaries first would cost several times as much. Everything that does not come from a number of
-ours goes through `json`. Empty values are left out; an id is the pair [session, number].
+The text is formatted by hand, because a submission has tens of thousands of tasks and building
+dictionaries first would cost several times as much. Everything but our own numbers goes through
+`json`. Empty values are left out; an id is the pair [session, number].
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from rain.base.ids import NUMBER_MASK, KindId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.server.happenings import ClientSubmit, TaskNotes
 
-_OF_PYTHON = "py/"  # the tasks whose config is no JSON
+_OF_PYTHON = "py/"  # tasks whose config is not JSON
 
 
 def quoted(text: str) -> str:
-    """Any text as a JSON string."""
+    """Encodes a text as a JSON string."""
     return json.dumps(text)
 
 
@@ -37,7 +37,7 @@ def identities(packed: list[int] | tuple[int, ...]) -> str:
 
 
 def embedded(text: str | bytes) -> str:
-    """JSON that came from outside, checked and made compact; what is no JSON becomes a string."""
+    """Checks and compacts foreign JSON; invalid JSON becomes a string."""
     try:
         return _compact(json.loads(text, parse_constant=_no_constant))
     except (ValueError, RecursionError):
@@ -61,7 +61,7 @@ def timestamp(seconds: float) -> str:
 
 @define
 class Timestamps:
-    """`timestamp` for many moments that are close to each other: most of the text is kept."""
+    """`timestamp` for many close moments; it reuses most of the text."""
 
     _seconds: int = -1
     _text: str = ""
@@ -95,7 +95,7 @@ def task_info(
 
 
 def object_info(size: int, content_type: str, user: str) -> str:
-    """What one data object turned out to be."""
+    """The info of a finished data object."""
     parts = [
         f'"size":{size}',
         f'"content_type":{quoted(content_type)}' if content_type else "",
@@ -105,7 +105,7 @@ def object_info(size: int, content_type: str, user: str) -> str:
 
 
 def session_spec(name: str, user: str) -> str:
-    """How the user called a session."""
+    """The spec of a session."""
     parts = [
         f'"name":{quoted(name)}' if name else "",
         f'"user":{embedded(user)}' if user else "",
@@ -115,12 +115,12 @@ def session_spec(name: str, user: str) -> str:
 
 @define
 class _TaskForm:
-    """What all specs of one kind have in common."""
+    """The shared parts of all specs of one kind."""
 
     head: str
     tail: str
     labels: list[str]  # one per input, or none
-    outputs: list[str]  # what follows the id of each output's own spec
+    outputs: list[str]  # the text after the id in the spec of each output
     has_json_config: bool
 
     @staticmethod
@@ -153,17 +153,17 @@ def _object_tail(kind: ObjectKind) -> str:
 
 @define
 class _Specs:
-    """The specs of one submission while they are written."""
+    """Writes the specs of one submission."""
 
     submit: ClientSubmit
     tasks: list[str] = Factory(list)
     objects: list[str] = Factory(list)
     _object_tails: dict[KindId, str] = Factory(dict)
     _forms: dict[KindId, _TaskForm] = Factory(dict)
-    _configs: dict[bytes, str] = Factory(dict)  # many tasks have the same
+    _configs: dict[bytes, str] = Factory(dict)  # a cache, because many tasks share a config
 
     def write(self) -> None:
-        """Writes all of them."""
+        """Writes all specs."""
         submit, columns = self.submit, self.submit.tasks
         for object_id, kind in zip(submit.constants, submit.constant_kinds, strict=True):
             self.objects.append(f'{{"id":{identity(object_id)}{self._object_tail(kind)}')

@@ -1,9 +1,9 @@
-"""Keeping the event log: what happened is taken from the state at fixed times and sent to a writer.
+"""Keeps the event log: takes happenings from the state at intervals and sends them to a writer.
 
-A task of trio takes it in the thread of the turns, where nothing can happen meanwhile, and sends it
-to the process that writes (`rain.server.history.writer`). While that is busy, or the disk stalls,
-what happens is collected in the state, up to the limit there. Whatever is not written leaves one
-line in the server's own log and an event `EventsLost`.
+A trio task takes them in the thread of the turns, between turns, and sends them to the process that
+writes (`rain.server.history.writer`). While that process is busy, or the disk stalls, happenings
+are collected in the state up to a limit. Happenings that are not written leave a line in the
+server's own log and an event `EventsLost`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from rain.server.history.writer import packed
 from rain.server.state import State
 
 INTERVAL = 0.25
-"""Seconds between two takings: an event can be read well within a second."""
+"""Seconds between two batches, so that an event can be read within a second."""
 
 PART = 5000
-"""What has happened goes to the writer in parts of about so many, each packed in a moment."""
+"""The approximate size of the parts that are sent to the writer."""
 
 PATIENCE = 5.0
-"""Seconds that the writer is given to end, here and by the server that comes next."""
+"""Seconds that the writer may take to end, also when the next server waits for it."""
 
 _WAIT_FOR_LOCK = "import fcntl, sys; fcntl.flock(int(sys.argv[1]), fcntl.LOCK_EX)"
 _PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
@@ -45,7 +45,7 @@ _PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
 @frozen
 class HistorySettings:
-    """What is kept, and where."""
+    """What the event log keeps, and where."""
 
     folder: Path
     with_objects: bool = False  # an event for every finished data object too
@@ -59,9 +59,9 @@ async def open_history(
     now: Callable[[], float],
     log: FilteringBoundLogger,
 ) -> AsyncGenerator[EventReader | None]:
-    """Keeps the event log of a server while the block runs; without settings there is none.
+    """Keeps the event log of a server during the block; without settings there is none.
 
-    To be entered before the first turn: the numbers of the sessions go on where the log ends.
+    Enter it before the first turn: the session numbers continue where the log ends.
     """
     if settings is None:
         yield None
@@ -76,7 +76,7 @@ async def open_history(
             log.warning("sessions of an earlier server were lost", sessions=lost)
         process = await start_writer(path, lock, settings.keep)
     finally:
-        os.close(lock)  # the writer has it now
+        os.close(lock)  # the writer has its own copy
     state.happenings = Happenings(settings.with_objects)
     keeper = _Keeper(state, state.happenings, process, log)
     async with beside(keeper.run, keeper.end):
@@ -84,7 +84,7 @@ async def open_history(
 
 
 async def _lock(path: Path) -> int:
-    """The lock, for which the writer of a server that was killed is waited for."""
+    """Takes the lock; waits for the writer of a server that was killed."""
     with ExitStack() as opened:
         lock = open_lock(path)
         opened.callback(os.close, lock)
@@ -100,16 +100,16 @@ async def _lock(path: Path) -> int:
 
 
 async def wait_for_lock(lock: int) -> None:
-    """Returns when the lock was given to this descriptor; can be cancelled.
+    """Waits for the lock; can be cancelled.
 
-    The system calls nobody back about locks, and a thread that waits for one cannot be stopped. A
-    process can, and what it is given belongs to every copy of the descriptor.
+    There is no asynchronous wait for a lock, and a thread that waits for one cannot be stopped. A
+    child process can be stopped, and its lock belongs to all copies of the descriptor.
     """
     try:
         await trio.run_process(
             [sys.executable, "-I", "-S", "-c", _WAIT_FOR_LOCK, str(lock)],
             pass_fds=(lock,),
-            start_new_session=True,  # Ctrl-C is for the server, which then ends it
+            start_new_session=True,  # Ctrl-C must reach only the server, which then ends it
             check=False,
         )
     except OSError as error:
@@ -119,7 +119,7 @@ async def wait_for_lock(lock: int) -> None:
 
 
 async def start_writer(path: Path, lock: int, keep: Keep) -> trio.Process:
-    """Starts the process that writes; it has the lock for as long as it lives."""
+    """Starts the writer process, which holds the lock while it lives."""
     known = os.environ.get("PYTHONPATH")
     packages = f"{_PACKAGES}{os.pathsep}{known}" if known else _PACKAGES
     try:
@@ -134,7 +134,7 @@ async def start_writer(path: Path, lock: int, keep: Keep) -> trio.Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=(lock,),
-            start_new_session=True,  # Ctrl-C is not meant for it: see there
+            start_new_session=True,  # Ctrl-C must not reach it: see the writer
             env={**os.environ, "PYTHONPATH": packages},
         )
     except OSError as error:
@@ -145,18 +145,18 @@ async def start_writer(path: Path, lock: int, keep: Keep) -> trio.Process:
 
 @define(eq=False)
 class _Keeper:
-    """Feeds the writer, and hears what it reports."""
+    """Sends batches to the writer and reads its reports."""
 
     state: State
     happenings: Happenings
     process: trio.Process
     log: FilteringBoundLogger
     ending: trio.Event = Factory(trio.Event)
-    # The last batch is written even if the server was cancelled, but not waited for without end.
+    # The last batch is written even if the server is cancelled, but within a time limit.
     scope: trio.CancelScope = Factory(lambda: trio.CancelScope(shield=True))
 
     async def run(self) -> None:
-        """Feeds the writer until the end, and sees it end."""
+        """Sends batches until the end, then waits for the writer to end."""
         try:
             with self.scope:
                 async with trio.open_nursery() as nursery:
@@ -164,7 +164,7 @@ class _Keeper:
                     await self._feed()
                 await self.process.wait()
         finally:
-            # One that still runs is stuck. Nothing that it does now could be half-written.
+            # It is stuck. SQLite transactions make it safe to kill it.
             self.process.kill()
             with trio.CancelScope(shield=True):
                 await self.process.wait()
@@ -175,12 +175,12 @@ class _Keeper:
             self.log.error("event log writer has failed", status=self.process.returncode)
 
     def end(self) -> None:
-        """Whatever happens from now on is not kept."""
+        """Stops keeping happenings."""
         self.scope.deadline = trio.current_time() + PATIENCE
         self.ending.set()
 
     async def _feed(self) -> None:
-        assert self.process.stdin is not None  # it was asked for
+        assert self.process.stdin is not None  # it is a pipe
         last = False
         async with self.process.stdin as pipe:
             while not last:
@@ -194,7 +194,7 @@ class _Keeper:
                         return  # the writer has died; that is told in the end
 
     async def _hear(self) -> None:
-        assert self.process.stdout is not None  # it was asked for
+        assert self.process.stdout is not None  # it is a pipe
         said = b""
         async with self.process.stdout as pipe:
             async for piece in pipe:

@@ -1,11 +1,11 @@
-"""The query language of the event log: which events somebody wants to see, as JSON.
+"""The query language of the event log, in JSON.
 
     {"id": {"value": 120, "mode": ">"},
      "event_types": [{"value": "TaskStarted", "mode": "="}, {"value": "TaskFinished", "mode": "="}],
      "session": {"value": 3, "mode": "="}}
 
-Every part may be left out; the parts are joined by "and", the event types by "or". A query that is
-anything else is refused with one line.
+Every part is optional; the parts are joined by "and", the event types by "or". Any other query is
+refused with a one-line error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Condition:
 
 @frozen
 class Query:
-    """A conjunction; the event types are alternatives, and none means all."""
+    """A conjunction of conditions; event types are alternatives, and none means all."""
 
     id: Condition | None = None
     event_types: tuple[Condition, ...] = ()
@@ -39,7 +39,7 @@ class Query:
 
 
 def parse(body: bytes) -> Query:
-    """Reads a query; RefusedError when it is none."""
+    """Parses a query; raises RefusedError if it is not valid."""
     try:
         given: object = json.loads(body)
     except (ValueError, RecursionError):
@@ -49,7 +49,7 @@ def parse(body: bytes) -> Query:
     surplus = sorted(given.keys() - {"id", "event_types", "session"})
     if surplus:
         raise RefusedError(
-            f"the query has the unknown part {surplus[0]!r}; known are id, event_types, session"
+            f"the query has the unknown part {surplus[0]!r}; known: id, event_types, session"
         )
     return Query(
         _number("id", given.get("id")),
@@ -102,7 +102,7 @@ def _condition(part: str, given: object) -> tuple[object, str]:
 
 @frozen
 class Selection:
-    """A query as the text behind WHERE, and its parameters by name."""
+    """A query as the SQL text after WHERE, and its named parameters."""
 
     where: str
     parameters: dict[str, int | str]
@@ -111,9 +111,9 @@ class Selection:
 def selection(query: Query) -> Selection:
     """The SQL of a query.
 
-    A plus before a column keeps SQLite from using the index on it. Only an index in which the
-    wanted rows stand in the order of their ids may be used; otherwise every page of a long answer
-    would collect and sort all of the rest.
+    A plus before a column prevents SQLite from using its index. Only an index that gives the rows
+    in the order of their ids may be used; otherwise every page of a long answer would collect and
+    sort all remaining rows.
     """
     where: list[str] = []
     parameters: dict[str, int | str] = {}

@@ -1,9 +1,8 @@
-"""Reading the event log, page by page, beside the writer.
+"""Reads the event log page by page while the writer writes.
 
-A page is a bounded piece of an answer. Between two pages nothing is held in the file, so that a
-reader who takes a day for his answer costs neither memory nor disk. SQLite joins the rows of a page
-itself, without Python's lock: fetched one by one, each would have to wait for a busy server to let
-go of that lock.
+A page is a bounded piece of an answer. Between two pages no transaction is open, so that a very
+slow reader costs neither memory nor disk. SQLite joins the rows of a page itself, without the GIL:
+fetching single rows would have to wait for the GIL of a busy server each time.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from rain.server.history.query import Query, Selection, selection
 PAGE_BYTES = 256 * 1024
 PAGE_ROWS = 1000
 
-# Of the next rows, so many that all but the last of them keep within the bytes of a page.
+# The next rows; all but the last of them fit into the bytes of a page.
 _PAGE_END = """
 SELECT max(id) FROM (
     SELECT id, sum(size) OVER (ORDER BY id) - size AS before FROM (
@@ -37,20 +36,20 @@ SELECT group_concat(item, ',') FROM (
 
 @frozen
 class EventReader:
-    """Where an event log is read."""
+    """Opens answers from an event log."""
 
     path: Path
 
     def pages(self, query: Query) -> Pages:
-        """The answer to a query, to be read and closed."""
+        """Opens the answer to a query; the caller must close it."""
         return Pages(self.path, selection(query))
 
 
 @define(eq=False)
 class Pages:
-    """The pages of one answer, in order; it ends with the event that is the newest at its start.
+    """The pages of one answer, in order; it ends with the newest event at its start.
 
-    `next` waits for the disk: it is for threads, one at a time.
+    `next` blocks on the disk: call it in threads, one at a time.
     """
 
     _path: Path

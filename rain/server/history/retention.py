@@ -1,9 +1,9 @@
-"""What the event log keeps, and what goes first when it is too old or too much; pure.
+"""Decides what the event log deletes first when it is too old or too large. No I/O.
 
-Sessions that are over go whole, the one that has been over for longest first, and between them what
-belongs to no session (monitoring, governors, clients) by its age. When nothing else is left and the
-file is still too large, the oldest events of open sessions go. What is never deleted is the
-beginning of an open session, and the newest session, from which numbers go on.
+Closed sessions are deleted as a whole, the one that ended first goes first; events of no session
+(monitoring, governors, clients) are deleted by age together with them. If only open sessions are
+left and the file is still too large, their oldest events are deleted. The start of an open session
+and the newest session, from which the numbers continue, are never deleted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DEFAULT_BYTES = 10 * 1024**3
 
 @frozen
 class Keep:
-    """How much is kept; None for all."""
+    """How much is kept; None for everything."""
 
     seconds: float | None = None
     bytes: int | None = DEFAULT_BYTES
@@ -28,31 +28,31 @@ ALL_BUT_TOO_MUCH = Keep()
 
 @frozen
 class Facts:
-    """What the log has, as far as it matters here. Times are in seconds, None for nothing."""
+    """The relevant facts about the log. Times are in seconds; None if there is no such event."""
 
     used: int  # bytes
-    session_over: float | None  # since when the session is over that has been over for longest
-    loose: float | None  # the oldest event that belongs to no session
+    session_over: float | None  # the earliest end of a closed session
+    loose: float | None  # the oldest event of no session
 
 
 class Going(enum.Enum):
-    """What goes next."""
+    """What to delete next."""
 
     SESSION = "session"
     LOOSE = "loose"
-    ANY = "any"  # the oldest events, whatever they are
+    ANY = "any"  # the oldest events of any type
 
 
 @frozen
 class Next:
-    """What goes next; of what belongs to no session only what is older than `before`."""
+    """What to delete next; of the events of no session only those older than `before`."""
 
     what: Going
     before: float = float("inf")
 
 
 def next_to_go(keep: Keep, facts: Facts, now: float) -> Next | None:
-    """What is to be deleted next, a slice at a time; None when everything may stay."""
+    """Returns what to delete next, a slice at a time; None if everything may stay."""
     session, loose = facts.session_over, facts.loose
     what, since = Going.ANY, now
     if session is not None and (loose is None or session <= loose):

@@ -1,6 +1,6 @@
-"""From happenings to rows of the event log; pure, and run in the process that writes it.
+"""Converts happenings to rows of the event log. No I/O; runs in the writer process.
 
-Rows of one type, time and session come together, so that the store can insert them together.
+Rows of one type, time and session are grouped, so that the store can insert them together.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from rain.server.happenings import (
 from rain.server.history import forms
 
 MOST_ROWS = 500
-"""Rows that come together at most; more make nothing faster."""
+"""The most rows in a group; larger groups are not faster."""
 
 
 @frozen
 class Rows:
-    """Some rows that differ only in their event."""
+    """A group of rows that differ only in the event."""
 
     time: str
     event_type: str
     session: SessionId | None
     events: list[str]  # JSON
-    foreign: bool = False  # they hold JSON of users, nested as deeply as these like
+    foreign: bool = False  # they contain JSON of users, which may be deeply nested
 
 
 def rows_of(happening: Happening) -> Iterator[Rows]:
-    """The rows that tell of a happening, in order."""
+    """The rows of a happening, in order."""
     time = forms.timestamp(happening.time)
     match happening:
         case TasksStarted():
@@ -91,7 +91,7 @@ def session_closed(happening: SessionClosed) -> str:
 
 
 def events_lost(time: float, count: int) -> Rows:
-    """Says where the log has a gap."""
+    """The row that marks a gap in the log."""
     event = f'{{"type":"EventsLost","count":{count}}}'
     return Rows(forms.timestamp(time), "EventsLost", None, [event])
 
@@ -142,7 +142,7 @@ def _monitoring(happening: Monitoring) -> str:
 
 
 def _runs(ids: list[int]) -> Iterator[tuple[SessionId, range]]:
-    """Pieces of a column that are of one session and not too long."""
+    """Splits a column into runs of one session, each not too long."""
     end = 0
     for session, run in groupby(ids, session_of):
         start, end = end, end + sum(1 for _ in run)
@@ -151,7 +151,7 @@ def _runs(ids: list[int]) -> Iterator[tuple[SessionId, range]]:
 
 
 def _alike(event_type: str, ids: list[int], told: str, time: str) -> Iterator[Rows]:
-    """Events that tell the same of several tasks."""
+    """Equal events of several tasks."""
     tail = f"],{told}}}"
     for session, run in _runs(ids):
         head = f'{{"type":"{event_type}","task":[{session},'
@@ -211,14 +211,14 @@ def _starts(starts: list[float]) -> list[str]:
 
 
 def _span(happening: TaskFailed | AttemptFailed) -> tuple[str, float | None]:
-    """When it started and for how long it ran, as far as that was told."""
+    """When it started and how long it ran, as far as that is known."""
     if not happening.start:
         return "", None
     return forms.timestamp(happening.start), happening.time - happening.start
 
 
 def _start_of(happening: TaskFailed | AttemptFailed, governor: str, time: str) -> Iterator[Rows]:
-    """Whoever counts the running tasks needs a start for each end, also when none was told."""
+    """Adds a start if none was reported, because counting running tasks needs one for each end."""
     if not happening.start:
         task, info = forms.identity(happening.task), forms.task_info(governor)
         event = f'{{"type":"TaskStarted","task":{task},"info":{info}}}'

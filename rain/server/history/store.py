@@ -1,7 +1,7 @@
 """The file of the event log: one SQLite table, written in batches.
 
-Many rows of one sort are inserted by one statement that reads them from a JSON array: half the work
-of a statement per row.
+Many similar rows are inserted by one statement that reads them from a JSON array, which takes half
+the time of one statement per row.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OPEN_SESSIONS = (
     "SELECT session FROM events WHERE event_type = 'SessionNew'"
     " EXCEPT SELECT session FROM events WHERE event_type = 'SessionClosed' ORDER BY session"
 )
-_FEW = 4  # rows for which an array is not worth its while
+_FEW = 4  # the most rows for which an array is not worthwhile
 
 
 @define(eq=False)
@@ -55,12 +55,12 @@ class EventStore:
     _database: sqlite3.Connection
 
     def last_session(self) -> SessionId:
-        """The largest session that the log knows, 0 when it is new."""
+        """The largest session number in the log; 0 if it is new."""
         ((largest,),) = self._database.execute("SELECT max(session) FROM events")
         return SessionId(largest or 0)
 
     def close_lost_sessions(self, now: float, message: str) -> int:
-        """Sessions of a server that is no more get their end; returns how many."""
+        """Closes sessions of a server that has ended; returns how many."""
         lost = [SessionId(session) for (session,) in self._database.execute(_OPEN_SESSIONS)]
         with self._transaction():
             for session in lost:
@@ -76,7 +76,7 @@ class EventStore:
                 self._write(happening)
 
     def trimmer(self, keep: Keep, now: Callable[[], float]) -> Trimmer:
-        """Who keeps the log within what shall be kept."""
+        """Makes the trimmer that keeps the log within its limits."""
         return Trimmer(self._database, keep, now)
 
     def _write(self, happening: Happening) -> None:
@@ -109,7 +109,7 @@ class EventStore:
 
 
 def open_store(path: Path) -> EventStore:
-    """Opens an event log, and makes it if there is none."""
+    """Opens an event log; creates it if there is none."""
     with ExitStack() as opened:
         try:
             database = sqlite3.connect(path, isolation_level=None)
@@ -131,9 +131,9 @@ def open_store(path: Path) -> EventStore:
 
 
 def open_lock(path: Path) -> int:
-    """The lock of an event log as a descriptor, for `take_lock`.
+    """Opens the lock file of an event log, for `take_lock`.
 
-    It is a file of its own, since closing SQLite's file would drop SQLite's own locks.
+    It is a separate file, because closing a descriptor of SQLite's file would drop SQLite's locks.
     """
     beside = path.with_suffix(".lock")
     try:
@@ -145,7 +145,7 @@ def open_lock(path: Path) -> int:
 
 
 def take_lock(lock: int) -> bool:
-    """Takes the lock if nobody else has it, until the last copy of the descriptor is closed."""
+    """Takes the lock if it is free; it lasts until the last copy of the descriptor is closed."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Deleting what the event log does not keep, slice by slice, and giving its space back."""
+"""Deletes old events slice by slice, and gives their space back."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rain.server.history.forms import timestamp
 from rain.server.history.retention import Facts, Going, Keep, Next, next_to_go
 
 SLICE = 5000
-"""Events that are deleted in one transaction, so that no reader and no batch waits for long."""
+"""Events deleted in one transaction; few enough that no reader and no batch waits for long."""
 
 MOST_SLICES = 100
-"""Slices of one call; the next call goes on."""
+"""Slices per call; the next call continues."""
 
 EVERY = 1.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 _TIME = "(julianday(timestamp) - 2440587.5) * 86400.0"
 # The newest session stays, because the next one gets the number after it.
@@ -29,7 +29,7 @@ AND +session < (SELECT max(session) FROM events) ORDER BY id LIMIT 1
 """
 _OLDEST_LOOSE = f"SELECT {_TIME} FROM events WHERE session IS NULL ORDER BY id LIMIT 1"
 _DELETE = "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE {} ORDER BY id LIMIT ?)"
-# Its end is what says that a session is over: it goes last.
+# The end of a session marks it as closed, so it is deleted last.
 _OF_SESSION = _DELETE.format("session = ? AND +event_type <> 'SessionClosed'")
 _END_OF_SESSION = "DELETE FROM events WHERE session = ? AND +event_type = 'SessionClosed'"
 _LOOSE = _DELETE.format("session IS NULL AND +timestamp < ?")
@@ -38,7 +38,7 @@ _ANY = _DELETE.format("+event_type <> 'SessionNew'")
 
 @define(eq=False)
 class Trimmer:
-    """Keeps an event log within what shall be kept."""
+    """Keeps an event log within its limits."""
 
     database: sqlite3.Connection
     keep: Keep
@@ -46,7 +46,7 @@ class Trimmer:
     _looked: float = 0.0
 
     def trim_if_due(self) -> int:
-        """`trim`, but not all the time; how many events were deleted."""
+        """Calls `trim` at intervals; returns how many events were deleted."""
         now = self.now()
         if now - self._looked < EVERY:
             return 0
@@ -54,7 +54,7 @@ class Trimmer:
         return self.trim()
 
     def trim(self) -> int:
-        """Deletes what is too old or too much; how many events that were."""
+        """Deletes what is too old or too much; returns how many events."""
         deleted = 0
         for _ in range(MOST_SLICES):
             session, over = self._one(_OLDEST_OVER) or (None, None)
@@ -67,7 +67,7 @@ class Trimmer:
             if not gone:
                 break  # only what is never deleted is left
         if deleted:
-            # As a script, because `execute` would take only the first of its steps.
+            # As a script, because `execute` would run only its first step.
             self.database.executescript("PRAGMA incremental_vacuum")
         return deleted
 
@@ -96,5 +96,5 @@ class Trimmer:
 
 
 def _text(seconds: float) -> str:
-    """A time as the log has it; they sort as texts."""
+    """A time in the format of the log, which sorts as text."""
     return "end" if seconds == float("inf") else timestamp(seconds)

@@ -1,12 +1,12 @@
 """The process that writes the event log: `python -m rain.server.history.writer FILE KEEP`.
 
-It reads batches from its standard input until the end and writes each into the file. It is a
-process of its own because formatting and writing cost about as much as the turns themselves, and a
-thread beside them would hold them up for each of its slices. What goes wrong it reports on its
-standard output, a JSON object a line; it goes on with the next batch.
+It reads batches from its standard input until the end and writes each to the file. It is a separate
+process because formatting and writing cost about as much as the turns themselves, and a thread
+would compete with the turns for the GIL. It reports errors on its standard output as JSON lines and
+continues with the next batch.
 
-The end of the input is the end of the server, also of one that was killed. That is why signals for
-the whole group of processes do not end it.
+The end of the input is the end of the server, even if the server was killed. So signals to the
+whole process group do not end it.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from rain.server.history.store import EventStore, open_store
 from rain.server.history.trimming import Trimmer
 
 NICE = 5
-"""How far the writer steps back for turns and tasks that want the same processor."""
+"""The niceness of the writer, which should not slow down turns and tasks."""
 
 _HEAD = 8
 
 
 def packed(taken: Taken) -> bytes:
-    """A batch as the writer reads it."""
+    """Encodes a batch for the writer."""
     body = pickle.dumps(taken, pickle.HIGHEST_PROTOCOL)
     return len(body).to_bytes(_HEAD, "big") + body
 
 
 def next_batch(source: BinaryIO) -> Taken | None:
-    """The next batch; None at the end, also in the middle of a batch."""
+    """Reads the next batch; None at the end of the input, even in the middle of a batch."""
     head = source.read(_HEAD)
     size = int.from_bytes(head, "big")
     body = source.read(size)
@@ -55,7 +55,7 @@ def next_batch(source: BinaryIO) -> Taken | None:
 
 @define(eq=False)
 class Writer:
-    """Writes batches, and remembers how many events are missing since the last one."""
+    """Writes batches, and counts the events that were lost since the last one."""
 
     store: EventStore
     now: Callable[[], float]
@@ -68,7 +68,7 @@ class Writer:
     )
 
     def write(self, taken: Taken) -> None:
-        """Writes a batch whole; if that is impossible, its events are missing."""
+        """Writes a whole batch; if that fails, its events count as lost."""
         lost = self.lost + taken.lost
         try:
             self.store.write(self.now(), taken.happenings, lost)
@@ -91,7 +91,7 @@ class Writer:
             self.report("event log cannot be trimmed", {"error": str(error)})
 
     def finish(self) -> None:
-        """The server has ended, and with it the sessions that are open."""
+        """Closes the open sessions, because the server has ended."""
         try:
             self.store.close_lost_sessions(self.now(), "the server has ended")
         except sqlite3.Error as error:
@@ -104,7 +104,7 @@ def run(
     report: Callable[[str, dict[str, object]], None],
     keep: Keep = ALL_BUT_TOO_MUCH,
 ) -> None:
-    """Writes all batches of a source."""
+    """Writes all batches from a source."""
     with closing(open_store(path)) as store:
         writer = Writer(store, time.time, report, keep)
         while (taken := next_batch(source)) is not None:

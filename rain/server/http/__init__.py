@@ -1,1 +1,1 @@
-"""What the server tells over HTTP: the event log, the state of things, a page for a browser."""
+"""The HTTP side of the server: event log, status, and pages for a browser."""

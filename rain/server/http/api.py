@@ -1,4 +1,4 @@
-"""GET /api/...: what the dashboard draws, as JSON. Every answer is bounded."""
+"""GET /api/...: the data of the dashboard as JSON. Every answer is bounded."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ Json: TypeAlias = dict[str, Any]
 
 
 class _UnknownError(RefusedError):
-    """What was asked for is not there."""
+    """The requested item does not exist."""
 
 
 @frozen
 class Asked:
-    """The query string of a request, every part of which may be given once."""
+    """The query string of a request; each part may be given once."""
 
     parts: dict[str, str]
 
     @staticmethod
     def of(query: str, known: tuple[str, ...]) -> Asked:
-        """Reads it; RefusedError when something in it is not known."""
+        """Parses a query string; raises RefusedError for an unknown part."""
         parts = dict(parse_qsl(query, keep_blank_values=True))
         for name in parts:
             if name not in known:
-                raise RefusedError(f"unknown part {name!r}; known are {', '.join(known)}")
+                raise RefusedError(f"unknown part {name!r}; known: {', '.join(known)}")
         return Asked(parts)
 
     def number(self, name: str, default: int | None = None, largest: int = _LARGEST) -> int:
-        """A whole number; one without a default must be given."""
+        """A whole number; it is required if there is no default."""
         text = self.parts.get(name)
         if text is None and default is not None:
             return default
@@ -68,7 +68,7 @@ class Asked:
         return int(text)
 
     def moment(self, name: str) -> float | None:
-        """A number of seconds, or None when it is not given."""
+        """A number of seconds, or None if it is not given."""
         text = self.parts.get(name)
         if not text:
             return None
@@ -81,7 +81,7 @@ class Asked:
         return value
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        """One of some words; the first one when it is not given."""
+        """One of several words; the first one if it is not given."""
         word = self.parts.get(name, choices[0])
         if word not in choices:
             raise RefusedError(f"{name}: this must be one of {', '.join(filter(None, choices))}")
@@ -90,7 +90,7 @@ class Asked:
 
 @define(eq=False)
 class Api:
-    """Everything below /api. Without an event log only the present can be asked for."""
+    """Everything below /api. Without an event log only the present state is available."""
 
     state: State
     now: Callable[[], float]
@@ -101,7 +101,7 @@ class Api:
         return Api(state, now, Library(events.path) if events else None)
 
     def places(self) -> dict[str, Callable[[Request], Awaitable[Response]]]:
-        """What can be asked for."""
+        """The handlers by path."""
         return {
             f"/api/{name}": partial(self._answer, serve, known)
             for name, (serve, known) in {
@@ -188,7 +188,7 @@ class Api:
 
     async def _task(self, library: Library, asked: Asked) -> Json:
         session = asked.number("session")
-        number = asked.number("task", largest=NUMBER_MASK)  # large ones are of who has joined
+        number = asked.number("task", largest=NUMBER_MASK)  # large ones belong to joined clients
         known = await library.read(partial(reading.task, library.path, session, number))
         if known is None:
             raise _UnknownError(f"the event log knows no task {session}/{number}")
@@ -208,7 +208,7 @@ class Api:
 
 
 def _progress_of(living: Any) -> Json:
-    """What the state adds to a session that is open."""
+    """The data that the state adds to an open session."""
     if living is None:
         return {"tasks": None, "unfinished": None, "objects": None, "held_up": ""}
     return {name: living[name] for name in ("tasks", "unfinished", "objects", "held_up")}

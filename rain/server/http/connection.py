@@ -1,7 +1,7 @@
 """One HTTP connection: h11 knows the protocol, this file moves its bytes.
 
-A peer can cost only so much: a request has a largest size, a response is sent piece by piece, and
-a peer that says nothing or takes nothing for a while is closed.
+The cost of a peer is bounded: requests have a maximum size, a response is sent in pieces, and the
+connection to a peer that neither sends nor receives for a while is closed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ LARGEST_BODY = 64 * 1024
 PATIENCE = 30.0
 """Seconds that a peer may take for a request, for a piece of a response, or between the two."""
 HEAD_PATIENCE = 5.0
-"""Seconds until the request line and the headers are there; for later requests, from their first
-byte."""
+"""Seconds until the request line and the headers have arrived; for later requests, from their
+first byte."""
 
 Answer = Callable[[Request], Awaitable[Response]]
 
 _EVERYWHERE: Headers = (("cache-control", "no-store"),)
-_PIECE = 4 * 1024  # no head is larger than the limit by more than this
+_PIECE = 4 * 1024  # a head may exceed the limit by at most this
 
 
 class _TooLargeError(Exception):
@@ -39,7 +39,7 @@ async def serve_connection(
 ) -> None:
     """Answers the requests of one connection, one after the other, until it ends.
 
-    `waits` hears whether a request is still to come, or has come whole and is being answered.
+    `waits` is called with True while a request is awaited, and with False while one is answered.
     """
     connection = _Connection(stream, stream.socket.getsockname()[1], waits)
     try:
@@ -47,7 +47,7 @@ async def serve_connection(
             pass
         await connection.close()
     except (trio.BrokenResourceError, trio.TooSlowError, h11.RemoteProtocolError):
-        return  # it has gone, is too slow, or speaks something else: nobody is left to tell
+        return  # it has gone, is too slow, or does not speak HTTP: no answer is possible
     finally:
         await trio.aclose_forcefully(stream)
 
@@ -64,7 +64,7 @@ class _Connection:
     begun: bool = True  # a request, or the connection itself
 
     async def serve_one(self, answer: Answer) -> bool:
-        """One request and its response; whether there may be another one."""
+        """Handles one request; returns whether there may be another one."""
         self.waits(True)
         try:
             with trio.fail_after(PATIENCE):
@@ -104,7 +104,7 @@ class _Connection:
         return True
 
     async def close(self) -> None:
-        """Ends the connection so that the peer gets all that was said."""
+        """Closes the connection so that the peer still gets all data."""
         with trio.move_on_after(PATIENCE):
             await self.stream.send_eof()
             while await self.stream.receive_some():

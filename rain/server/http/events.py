@@ -29,7 +29,7 @@ class EventsPage:
     threads: trio.CapacityLimiter = Factory(lambda: trio.CapacityLimiter(READERS))
 
     async def serve(self, request: Request) -> Response:
-        """A JSON list of events, or one line on what is wrong."""
+        """Answers with a JSON list of events, or one line on what is wrong."""
         if self.reader is None:
             return messages.text(
                 HTTPStatus.NOT_FOUND, "this server keeps no event log: see --event-log"
@@ -52,13 +52,13 @@ class EventsPage:
 
 @define(eq=False)
 class _Answer:
-    """The JSON list, a page at a time."""
+    """The JSON list, one page at a time."""
 
     pages: Pages
     threads: trio.CapacityLimiter
     log: FilteringBoundLogger
     page: str = ""  # the next one, "" after the last
-    before: str = "["  # what comes before it
+    before: str = "["  # the text before it
 
     async def next(self) -> bytes | None:
         if not self.before:
@@ -70,7 +70,7 @@ class _Answer:
         try:
             await self.turn_page()
         except sqlite3.Error as error:
-            # A status was sent already: to break off is how the peer learns of it.
+            # A status was sent already, so only closing the connection can signal the error.
             self.log.error("event log cannot be read", error=str(error))
             raise trio.BrokenResourceError from error
         return piece.encode()

@@ -1,4 +1,4 @@
-"""Listening for HTTP: who is let in, and how many at a time."""
+"""Listens for HTTP connections and limits their number."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from rain.stream.reserve import OUT_OF_DESCRIPTORS, Reserve, why_full
 
 MOST_CONNECTIONS = 64
 MOST_WAITING = 16
-"""Connections of one address without a whole request."""
+"""The most connections of one address without a complete request."""
 
 TURN_AWAY_LIMIT = 1.0
-"""Seconds for one answer of a server that has no descriptor left."""
+"""Seconds for one answer of a server without free descriptors."""
 
 _UNAVAILABLE = (
     b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n"
@@ -36,7 +36,7 @@ _FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-lengt
 async def serve_http(
     settings: HttpSettings, answer: Answer, log: FilteringBoundLogger
 ) -> AsyncGenerator[str]:
-    """Serves while the block runs, and gives the address."""
+    """Serves HTTP during the block; yields the address."""
     listeners = await _listen(settings)
     host, port = listeners[0].socket.getsockname()[:2]
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -59,7 +59,7 @@ async def _listen(settings: HttpSettings) -> list[trio.SocketListener]:
 
 
 class _Door(trio.abc.Listener[trio.SocketStream]):
-    """A port that tells who comes when no descriptor is left that there is none."""
+    """A listener that answers with an error if no descriptors are left."""
 
     def __init__(self, listener: trio.SocketListener, log: FilteringBoundLogger) -> None:
         self._listener = listener
@@ -68,7 +68,7 @@ class _Door(trio.abc.Listener[trio.SocketStream]):
 
     async def accept(self) -> trio.SocketStream:
         while True:
-            # Without a descriptor the kernel refuses to accept also when nobody has come.
+            # Without a free descriptor, accept fails even if there is no connection.
             await trio.lowlevel.wait_readable(self._listener.socket.fileno())
             try:
                 return await self._listener.accept()
@@ -80,13 +80,13 @@ class _Door(trio.abc.Listener[trio.SocketStream]):
     async def _turn_away(self) -> None:
         reason = why_full()
         if self._reserve.is_news():
-            self._log.error("who connects over HTTP is turned away", reason=reason)
+            self._log.error("HTTP connections are refused", reason=reason)
         body = f"The server cannot answer: {reason}.\n".encode()
         with self._reserve.lent(), suppress(OSError, trio.BrokenResourceError):
             with trio.move_on_after(TURN_AWAY_LIMIT):
                 stream = await self._listener.accept()
                 async with stream:
-                    await stream.receive_some()  # what was not read would take the answer with it
+                    await stream.receive_some()  # unread data would reset the connection
                     await stream.send_all(_UNAVAILABLE % len(body) + body)
 
     async def aclose(self) -> None:
@@ -96,17 +96,17 @@ class _Door(trio.abc.Listener[trio.SocketStream]):
 
 @define(eq=False)
 class _Doorman:
-    """Lets connections in as long as there are not too many.
+    """Accepts connections up to a limit.
 
-    Those for which a whole request has not come give way: those of an address that has too many,
-    or else of the one that has most, so that a flood pushes out the slow ones of nobody else.
+    Connections without a complete request are closed first: those of an address with too many, or
+    else of the address with the most, so that a flood does not affect slow connections of others.
     """
 
     answer: Answer
     listeners: list[_Door]
     scope: trio.CancelScope = Factory(trio.CancelScope)
     inside: int = 0
-    waiting: dict[trio.CancelScope, str] = Factory(dict)  # for a request of whom, the oldest first
+    waiting: dict[trio.CancelScope, str] = Factory(dict)  # their addresses, oldest first
 
     async def run(self) -> None:
         """Serves until the scope is cancelled; then every connection is closed."""
@@ -151,11 +151,11 @@ class _Doorman:
 
 
 def _peer(stream: trio.SocketStream) -> str:
-    """Whose connection it is. Of IPv6, one user has a whole network."""
+    """The address of the peer; for IPv6 the network, because one user has a whole network."""
     try:
         host = plain_host(stream.socket.getpeername()[0])
     except OSError:
-        return ""  # it has gone already
+        return ""  # it is closed already
     address = ipaddress.ip_address(host)
     if address.version == 6:
         return str(ipaddress.ip_network((int(address) >> 64 << 64, 64)))

@@ -1,4 +1,4 @@
-"""The page for a browser: governors and sessions, anew every two seconds, without a script."""
+"""A simple page with governors and sessions that reloads every two seconds, without scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 from rain.base.resources import spell_amount
 from rain.server.http.status import GovernorStatus, SessionStatus, Status
 
-_LINE = 200  # letters of a failure that are shown
+_LINE = 200  # characters of a failure that are shown
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -35,7 +35,7 @@ th, td {{ text-align: left; padding: 0.3em 1em; border-bottom: 1px solid #ccc; }
 
 
 def lite_page(status: Status) -> str:
-    """The page for how things stand."""
+    """Makes the page for a status."""
     return _PAGE.format(
         version=escape(status["version"]),
         clients=status["clients"],

@@ -1,4 +1,4 @@
-"""What a request asks and what a response says, apart from how they travel."""
+"""Requests and responses, independent of their encoding."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ Headers = tuple[tuple[str, str], ...]
 
 @frozen
 class Request:
-    """A request that has come whole."""
+    """A complete request."""
 
     method: str
     path: str  # without the query string
     body: bytes = b""
     query: str = ""
     authorization: str = ""  # the header of this name
-    port: int = 0  # at which it came
+    port: int = 0  # where it arrived
     host: str = ""  # the header of this name
     origin: str = ""  # the header of this name, which browsers send
 
 
 class Pieces(Protocol):
-    """A long body, each piece of which is made when the one before was sent."""
+    """A long body whose pieces are made on demand."""
 
     async def next(self) -> bytes | None:
-        """The next piece, None after the last; `trio.BrokenResourceError` when there is none."""
+        """The next piece, None after the last one; raises `trio.BrokenResourceError` on failure."""
         ...
 
     def close(self) -> None:
-        """Called once, however the response ends."""
+        """Called once at the end of the response, for any reason."""
         ...
 
 
@@ -48,16 +48,16 @@ class Response:
 
 
 def text(status: HTTPStatus, line: str, headers: Headers = ()) -> Response:
-    """One line for people."""
+    """A response with one line of text."""
     return Response(status, "text/plain; charset=utf-8", f"{line}\n".encode(), headers)
 
 
 def page(html: str) -> Response:
-    """A page for a browser."""
+    """A response with an HTML page."""
     return Response(HTTPStatus.OK, "text/html; charset=utf-8", html.encode())
 
 
 def json_value(value: object) -> Response:
-    """A value as JSON."""
+    """A response with a JSON value."""
     body = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return Response(HTTPStatus.OK, "application/json", f"{body}\n".encode())

@@ -1,7 +1,7 @@
-"""Which requests a browser may have sent for a page of another site. Pure.
+"""Detects requests that a browser has sent for a page of another site. No I/O.
 
-Any page that a user looks at can send requests to loopback. It may not read the answers, unless its
-own name leads here, too (DNS rebinding): then `Host` has that name.
+Any web page can send requests to loopback. It cannot read the answers, unless its own host name
+resolves to this machine (DNS rebinding): then `Host` has that name.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from urllib.parse import urlsplit
 
 
 def objection(host: str, origin: str, names: frozenset[str]) -> str:
-    """Why a request with these headers is not answered; "" if it is."""
+    """Why a request with these headers is refused; "" if it is not."""
     if host and not _is_ours(host, names):
         return (
             "the header Host names another machine; start the server with --http-host NAME if that"
             " is a name of this one"
         )
     if origin and urlsplit(origin).netloc.lower() != host.lower():
-        return "a page of another site asks"
+        return "the request comes from a page of another site"
     return ""
 
 
 def _is_ours(host: str, names: frozenset[str]) -> bool:
-    """Addresses are ours: only a name can be made to lead elsewhere."""
+    """Whether a host is ours; addresses always are, because only names can be rebound."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:

@@ -1,4 +1,4 @@
-"""The files of the dashboard as a browser gets them, and what a browser may do with them."""
+"""The files of the dashboard as responses, with their security headers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 
-# Only what this server sends itself, and nothing that stands inside of a page.
+# Only content of this server, and no inline scripts or styles.
 _STRICT: Headers = (
     (
         "content-security-policy",

@@ -1,4 +1,4 @@
-"""What can be asked for over HTTP, and by which method."""
+"""The paths of the HTTP side and their methods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOOK = ("GET", "HEAD")
 
 @frozen
 class _Place:
-    """One thing that can be asked for."""
+    """One path."""
 
     methods: tuple[str, ...]
     serve: Callable[[Request], Awaitable[Response]]
@@ -34,7 +34,7 @@ class _Place:
 
 @define(eq=False)
 class Site:
-    """Answers requests; it runs in the thread of the turns and looks at the state between them."""
+    """Answers requests; runs in the thread of the turns and reads the state between turns."""
 
     places: dict[str, _Place]
     secret: Secret | None = None
@@ -48,7 +48,7 @@ class Site:
         log: FilteringBoundLogger,
         secret: Secret | None = None,
     ) -> Site:
-        """The site of one server; without an event log its place says that there is none."""
+        """Makes the site of one server; without an event log, /events says that there is none."""
 
         async def status(_: Request) -> Response:
             await trio.lowlevel.checkpoint()
@@ -76,7 +76,7 @@ class Site:
         )
 
     async def answer(self, request: Request) -> Response:
-        """The response to one request."""
+        """Answers one request."""
         reason = objection(request.host, request.origin, self.names)
         if reason:
             return messages.text(HTTPStatus.FORBIDDEN, reason)
@@ -105,8 +105,8 @@ class Site:
 
 async def _to_the_dashboard(request: Request) -> Response:
     await trio.lowlevel.checkpoint()
-    # With the host, so that the password of `http://rain:TOKEN@HOST/` does not stay in the address
-    # of the page: scripts may not ask for what is beside such a one.
+    # With the host, to drop the password of `http://rain:TOKEN@HOST/` from the page's address:
+    # scripts cannot fetch relative URLs of an address with a password.
     host = f"//{request.host}" if request.host else ""
     place = f"{host}/dashboard/"
     return messages.text(HTTPStatus.FOUND, "see /dashboard/", (("location", place),))

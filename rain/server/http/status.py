@@ -1,4 +1,4 @@
-"""How things stand, in numbers that are at hand: nothing here walks over tasks or objects."""
+"""The status in numbers that are at hand: nothing here iterates over tasks or objects."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class GovernorStatus(TypedDict):
 
     governor: str
     resources: dict[str, int]
-    assigned: int  # tasks that it was told to run
-    queued: int  # ready tasks that wait for room there
+    assigned: int  # tasks assigned to it
+    queued: int  # ready tasks that wait for it
     objects: int
-    heard: float  # seconds since it last said something
-    rests: float  # seconds for which it gets no tasks, since it could not start some
+    heard: float  # seconds since its last message
+    rests: float  # seconds without tasks, because it could not start some
     rests_why: str
 
 
@@ -33,18 +33,18 @@ class SessionStatus(TypedDict):
     unfinished: int
     objects: int
     failure: str
-    held_up: str  # why a task waits for a governor that nobody has started
+    held_up: str  # why a task waits for a missing governor
 
 
 class SchedulerReport(TypedDict):
-    """Who plans, and how that goes."""
+    """The scheduler and its statistics."""
 
     name: str
     runs: int
-    seconds: float  # that all runs took
-    faults: int  # runs that failed, so that `rain` planned in its place
+    seconds: float  # of all runs
+    faults: int  # failed runs, for which `rain` planned instead
     last_fault: str
-    rests: float  # seconds until it is asked again, after it was interrupted; else 0
+    rests: float  # seconds until it runs again after an interruption; else 0
 
 
 class Status(TypedDict):
@@ -61,7 +61,7 @@ class Status(TypedDict):
 
 
 def gather_status(state: State, now: float) -> Status:
-    """How things stand between two turns."""
+    """Gathers the status between two turns."""
     graph = state.graph
     return Status(
         version=rain.__version__,

@@ -41,7 +41,7 @@ def test_every_part_may_be_left_out(body: bytes) -> None:
         (b"\xff", "not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b"[]", "not a JSON object"),
-        (b'{"sessions": 1}', "unknown part 'sessions'; known are id, event_types, session"),
+        (b'{"sessions": 1}', "unknown part 'sessions'; known: id, event_types, session"),
         (b'{"id": 7}', 'id: a condition is {"value": ..., "mode": ...}'),
         (b'{"id": {"value": 7}}', "id: a condition is"),
         (b'{"id": {"value": 7, "mode": "=", "or": 1}}', "id: a condition is"),

@@ -144,7 +144,7 @@ def test_events_come_newest_first_cut_and_by_filter(
         ("/api/session?session=-1", "session: this must be a whole number"),
         ("/api/session?session=" + "9" * 5000, "session: this must be a whole number"),
         ("/api/session?session=99999999999", "session: this must be a whole number"),
-        ("/api/session?colour=red", "unknown part 'colour'; known are session"),
+        ("/api/session?colour=red", "unknown part 'colour'; known: session"),
         ("/api/timeline?session=1&since=nan", "since: this must be a number of seconds"),
         ("/api/tasks?session=1&state=lost", "state: this must be one of waiting, running, "),
         ("/api/events?after=x", "after: this must be a whole number"),
