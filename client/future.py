@@ -90,7 +90,8 @@ class Future(concurrent.futures.Future[T]):
     def cancel(self) -> bool:
         """Cancels the call, also when it runs already; False when it is done.
 
-        Calls that need its result are cancelled with it.
+        Calls that need its result are cancelled with it. A function that runs gets a
+        `KeyboardInterrupt`, and may clean up for some seconds before it is killed.
         """
         if self.cancelled():
             return True
