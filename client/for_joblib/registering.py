@@ -1,10 +1,19 @@
 """Makes the backend known to joblib, which is imported only then."""
 
+import sys
 from typing import Any
+
+
+def register_with_loaded_joblib() -> None:
+    """The same if the program has loaded joblib; it is cheap, and loads nothing else."""
+    if "joblib" in sys.modules:
+        register_joblib()
 
 
 def register_joblib() -> None:
     """Lets joblib know the backend "rain"; twice is once.
+
+    Importing `rain.client` does so by itself when joblib is imported already.
 
     After it, `with joblib.parallel_config(backend="rain", client=client)` runs every
     `joblib.Parallel` inside on the cluster of that client, which may be those of scikit-learn.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Generator
@@ -249,3 +251,15 @@ def test_without_a_client_the_backend_has_a_cluster_of_its_own_and_ends_it() -> 
 
     housekeeper.join(60)
     assert not housekeeper.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("imports", "known"),
+    [("import joblib, rain.client", True), ("import rain.client, joblib", False)],
+)
+def test_the_backend_is_known_when_joblib_was_imported_first(imports: str, known: bool) -> None:
+    script = f"{imports}; print('rain' in joblib.parallel.BACKENDS)"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.stdout, ran.stderr) == (f"{known}\n", "")
