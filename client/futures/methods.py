@@ -213,6 +213,16 @@ class FutureMethods(Submitting):
         """
         return waiting.gather(futures, errors=errors, timeout=timeout)
 
+    def progress(self, futures: Iterable[Future[Any]]) -> None:
+        """Waits until all of the futures are done, and shows a bar for each name of calls.
+
+        The bars are for terminals and notebooks. Elsewhere this only waits. Failures are counted
+        in the bars and are not raised. Ctrl-C cancels the calls.
+        """
+        from rain.client.futures.progress import show_progress  # noqa: PLC0415 # loads rich
+
+        show_progress(futures)
+
     def wait(
         self,
         futures: Iterable[Future[T]],

@@ -2,11 +2,13 @@
 
 import concurrent.futures
 import gc
+import io
 import threading
 from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from rain.base.errors import ConnectionLostError, RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
@@ -14,6 +16,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import Delivery, Submission, WaitAnswer
 from rain.client import CancelledError, Client, Future, TaskException, as_completed
 from rain.client.futures.futures import SENT_AT
+from rain.client.futures.progress import show_progress
 from rain.client.futures.sender import Sender
 from rain.common.content_type import encode_value
 from rain.common.errors import ConnectionException, RainException
@@ -431,3 +434,30 @@ def test_a_future_cannot_be_pickled_by_itself(server: Server) -> None:
 
     with pytest.raises(RainException, match="give it to a call as an argument"):
         pickle.dumps(server.client.submit(add, 1))
+
+
+def test_a_bar_for_each_name_counts_what_is_done_and_what_has_failed(server: Server) -> None:
+    futures = server.client.map(add, [1, 2])
+    named = server.client.options(name="named").map(add, [3])
+    one, two, three = server.outputs()
+    server.news([(one, 1), (three, 3)], failed=[two])
+    server.why(OSError(5))
+    shown = io.StringIO()
+
+    show_progress([*futures, *named], Console(file=shown, force_terminal=True, width=80))
+
+    lines = shown.getvalue()
+    assert "add (1 failed)" in lines
+    assert "2/2" in lines
+    assert "named" in lines
+    assert "1/1" in lines
+
+
+def test_where_nobody_sees_it_progress_only_waits(server: Server) -> None:
+    futures = server.client.map(add, [1])
+    server.news([(server.outputs()[0], 1)])
+    shown = io.StringIO()
+
+    show_progress(futures, Console(file=shown))
+
+    assert shown.getvalue().strip() == ""

@@ -1,0 +1,48 @@
+"""A bar for each name of calls, in terminals and notebooks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from rain.client.future import Future
+from rain.client.futures.waiting import as_completed
+
+
+def show_progress(futures: Iterable[Future[Any]], console: Console | None = None) -> None:
+    """Waits until all are done, and shows how many are; only waits where nobody can see it."""
+    chosen = list(futures)
+    console = console or Console(stderr=True)
+    counts = Counter(future.name for future in chosen)
+    failed: Counter[str] = Counter()
+    bars = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not (console.is_terminal or console.is_jupyter),
+    )
+    with bars:
+        bar_of = {name: bars.add_task(name, total=count) for name, count in counts.items()}
+        try:
+            for future in as_completed(chosen):
+                name = future.name
+                if future.status != "finished":
+                    failed[name] += 1
+                    bars.update(bar_of[name], description=f"{name} ({failed[name]} failed)")
+                bars.advance(bar_of[name])
+        except KeyboardInterrupt:
+            for future in chosen:
+                future.cancel()
+            raise
