@@ -34,7 +34,6 @@ from rain.common.errors import RainException, SessionException
 if TYPE_CHECKING:
     from rain.client.housekeeper import Housekeeper
     from rain.client.session import Session
-    from rain.client.task import Task
 
 T = TypeVar("T")
 
@@ -54,9 +53,7 @@ class Futures:
         self._connection = housekeeper.connection
         self._id = SessionId(session.session_id)
         self._all: WeakValueDictionary[int, Future[Any]] = WeakValueDictionary()  # by object
-        self._open: set[ObjectId] = (
-            set()
-        )  # of those that the server still works on, also when dropped
+        self._open: set[ObjectId] = set()  # not made yet, also if nobody has the future any more
         self._held: set[object] = set()  # those with callbacks that are not done
         self._heard = 0  # of how many tasks the news have told
         self._follows = False  # the server was asked for news
@@ -230,18 +227,20 @@ class Futures:
 
     def _follow(self) -> None:
         self._follows = True
+        since = self._heard
         try:
-            self._connection.follow(self._id, self._heard, _weakly(WeakMethod(self._news)))
+            self._connection.follow(self._id, since, _weakly(WeakMethod(self._news), since))
         except ConnectionLostError as error:
-            self._news(error)
+            self._news(since, error)
 
-    def _news(self, answer: WaitAnswer | Exception) -> None:
+    def _news(self, since: int, answer: WaitAnswer | Exception) -> None:
         if isinstance(answer, Exception):
             told = self._told(answer)
             for object_id in list(self._open):
                 self._fail(object_id, told)
             return
-        self._heard += len(answer.tasks)
+        # Two threads may have asked for the same news, and both are answered.
+        self._heard = max(self._heard, since + len(answer.tasks))
         self._take_in(answer)
         self._follows = False
         if self._open:  # else with the next submission
@@ -305,13 +304,13 @@ def _task_of(future: Future[Any]) -> TaskId:
     return future.task.packed_id
 
 
-def _weakly(method: WeakMethod[Callable[[Any], None]]) -> Callable[[Any], None]:
+def _weakly(method: WeakMethod[Callable[[int, Any], None]], since: int) -> Callable[[Any], None]:
     """The connection must not keep a client alive that nobody has any more."""
 
     def call(answer: object) -> None:
         alive = method()
         if alive is not None:
-            alive(answer)
+            alive(since, answer)
 
     return call
 

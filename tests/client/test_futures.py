@@ -141,6 +141,19 @@ def test_the_server_is_asked_for_more_news_only_while_calls_are_open(server: Ser
     assert [since for since, _ in server.connection.followed] == [2]
 
 
+def test_the_same_news_for_two_threads_count_once(server: Server) -> None:
+    server.client.map(add, [1, 2, 3])
+    one, *_ = server.outputs()
+    since, then = server.connection.followed[0]
+    server.connection.followed.append((since, then))  # the other thread has asked, too
+
+    server.news([(one, 1)])
+    server.connection.followed.pop()
+    server.connection.followed = [(since, then)]
+    server.news([(one, 1)])
+    assert [since for since, _ in server.connection.followed] == [1]
+
+
 def test_one_call_that_is_awaited_takes_its_wait_along(server: Server) -> None:
     future = server.client.submit(add, 1)
     answering = threading.Thread(target=lambda: _when_sent(server, lambda: server.arrived(5)))
