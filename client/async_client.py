@@ -38,7 +38,6 @@ class AsyncClient(Submitting):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._make: Callable[[], Client] = partial(Client, *args, **kwargs)
         self._client: Client | None = None
-        super().__init__(self._open_futures)
 
     @property
     def client(self) -> Client:
@@ -47,7 +46,8 @@ class AsyncClient(Submitting):
             raise RainException("the client is open inside of `async with` only")
         return self._client
 
-    def _open_futures(self) -> Futures:
+    def open_futures(self) -> Futures:
+        """Those of the client that it opens."""
         return self.client.open_futures()
 
     async def __aenter__(self) -> Self:

@@ -58,7 +58,7 @@ class System:
     shared: bool = True  # whether several programs can use one cluster
     functions: bool = True  # whether its tasks can be function calls
     fuses: bool = False  # whether chains can run as one task
-    is_limit: bool = False  # not a peer, but a bound of what is possible with less
+    is_limit: bool = False  # not a peer, but a bound of what is possible with less, or ourselves
 
     def is_installed(self) -> bool:
         return find_spec(self.package) is not None
@@ -80,7 +80,7 @@ class System:
 
 OURS = System("rain", "bench.runners.ours", "rain", "rain-tasks", fuses=True)
 PEERS = {
-    "futures": System("futures", "bench.runners.futures", "rain", "rain-tasks"),
+    "futures": System("futures", "bench.runners.futures", "rain", "rain-tasks", is_limit=True),
     "dask": System("dask", "bench.runners.dask", "distributed", "distributed"),
     "ray": System("ray", "bench.runners.ray", "ray", "ray"),
     "parsl": System("parsl", "bench.runners.parsl", "parsl", "parsl", shared=False),

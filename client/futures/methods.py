@@ -21,11 +21,13 @@ T = TypeVar("T")
 
 
 class Submitting:
-    """Calls of functions with the same options; `Client.options` makes it."""
+    """Calls of functions with the same options."""
 
-    def __init__(self, opened: Callable[[], Futures], options: Options = NO_OPTIONS) -> None:
-        self._opened = opened
-        self._options = options
+    _options = NO_OPTIONS
+
+    def open_futures(self) -> Futures:
+        """The futures of the client that the calls are made with."""
+        raise NotImplementedError
 
     # Of arguments that are futures the function gets the values, which no signature can say. So
     # calls with a future among the first arguments are not checked.
@@ -59,7 +61,7 @@ class Submitting:
         ...     client.submit(pow, 2, 10).result()
         1024
         """
-        return self._opened().call(fn, args, kwargs, self._options)
+        return self.open_futures().call(fn, args, kwargs, self._options)
 
     def map(self, fn: Callable[..., T], /, *iterables: Iterable[Any]) -> list[Future[T]]:
         """Calls a function for each item, or for each tuple of items; gives the futures in order.
@@ -71,7 +73,7 @@ class Submitting:
         """
         if not iterables:
             raise TypeError("map needs at least one iterable")
-        futures = self._opened()
+        futures = self.open_futures()
         options = self._options
         made = [futures.call(fn, args, {}, options) for args in zip(*iterables, strict=False)]
         futures.send()
@@ -108,17 +110,28 @@ class Submitting:
             constraints=constraints,
             tries=tries,
         )
-        return Submitting(self._opened, options)
+        return WithOptions(self, options)
 
     def __repr__(self) -> str:
         return f"<Submitting {self._options}>"
+
+
+class WithOptions(Submitting):
+    """Calls of a client with options; `Client.options` makes it."""
+
+    def __init__(self, client: Submitting, options: Options) -> None:
+        self._client = client
+        self._options = options
+
+    def open_futures(self) -> Futures:
+        """Those of the client."""
+        return self._client.open_futures()
 
 
 class FutureMethods(Submitting):
     """The part of a client that speaks of plain functions and futures."""
 
     def __init__(self) -> None:
-        super().__init__(self.open_futures)
         self._opening = threading.Lock()
         self._futures: Futures | None = None
 

@@ -38,7 +38,7 @@ def test_everything_is_imported_without_the_peers() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["overhead", "--peers", "dask,spark"], "'spark' is not one of dask, ray, parsl, pool"),
+        (["overhead", "--peers", "dask,spark"], "'spark' is not one of futures, dask"),
         (["granularity", "--patterns", "star"], "'star' is not one of stencil"),
         (["server", "--tasks", "10,many"], "'10,many' is not a list of numbers"),
         (["server", "--tasks", "0"], "each must be at least 1"),

@@ -159,6 +159,7 @@ def test_wrong_answers_count_for_nothing() -> None:
 
 def test_limits_are_no_peers() -> None:
     assert [name for name, system in SYSTEMS.items() if system.is_limit] == [
+        "futures",
         "pool",
         "pipe",
         "spawn",

@@ -4,6 +4,7 @@ import concurrent.futures
 import gc
 import io
 import threading
+import weakref
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -474,3 +475,30 @@ def test_where_nobody_sees_it_progress_only_waits(server: Server) -> None:
     show_progress(futures, Console(file=shown))
 
     assert shown.getvalue().strip() == ""
+
+
+def test_a_client_that_has_called_nothing_goes_with_its_last_reference() -> None:
+    client = Client.over(FakeConnection())
+    housekeeper = client.housekeeper
+    gc.disable()
+    try:
+        gone = weakref.ref(client)
+        del client
+        assert gone() is None
+    finally:
+        gc.enable()
+    housekeeper.join()
+
+
+def test_a_client_goes_though_the_server_was_asked_for_news() -> None:
+    server = Server()
+    server.client.map(add, [1])
+    housekeeper, gone = server.client.housekeeper, weakref.ref(server.client)
+    connection = server.connection
+    connection.answers.clear()  # the submission was answered
+    del server
+    gc.collect()
+
+    assert gone() is None
+    housekeeper.join()
+    assert connection.closed
