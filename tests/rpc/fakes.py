@@ -165,12 +165,12 @@ class FakeClient:
         self.server.journal.write("client left", cause)
 
     def _tell(self, name: str, reply: Reply[Any], answer: Any, *said: Any) -> None:
+        self.server.journal.write(name, *said)  # before the answer, after which a client looks
         rule = self.server.rules.get(name)
         if rule is None:
             reply.answer(answer)
         else:
             rule(reply)
-        self.server.journal.write(name, *said)
 
 
 @define(eq=False)
