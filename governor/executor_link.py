@@ -77,7 +77,7 @@ class ExecutorLink:
         self._begin_epoch(1)
         self._registered = False
         self._killed = False
-        self._answered = 0  # so many calls
+        self._answered = 0  # number of calls
         self._interrupted = False  # in the only call that it has
         self._alone = 0  # where the frame of a call ends that was sent alone and is not answered
         self._stale = False  # the executor may still hold calls that were taken back

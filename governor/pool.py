@@ -174,7 +174,7 @@ class Pool:
             self._outbox.effects.append(TakeBackCalls(executor.id))
 
     def taken_back(self, number: int, unstarted: int) -> None:
-        """So many of the newest calls are back; what was started and is not wanted is to end."""
+        """Some of the newest calls are back; an unwanted call that was started must end."""
         executor = self.executors.get(number)
         if executor is None:
             return

@@ -70,7 +70,7 @@ class ClusterExecutor(concurrent.futures.Executor):
     ) -> Iterator[T]:
         """The results of calling a function for each item, or tuple of items, in their order.
 
-        All calls are submitted at once. Whoever closes the iterator, or lets it go, cancels those
+        All calls are submitted at once. Closing or dropping the iterator cancels the calls
         that have not started.
 
         Args:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, overload
 
 from rain.client.future import Future
 from rain.client.futures import waiting
 from rain.client.futures.executor import ClusterExecutor
-from rain.client.futures.options import NO_OPTIONS, Options
+from rain.client.futures.options import NO_OPTIONS, Options, OptionWords
 from rain.client.futures.task_function import TaskFunction
 from rain.client.remote import Remote
 
@@ -79,17 +79,7 @@ class Submitting:
         futures.send()
         return made
 
-    def options(
-        self,
-        *,
-        name: str | None = None,
-        cpus: int = 1,
-        memory: int | str | None = None,
-        resources: Mapping[str, int | str] | None = None,
-        duration: float | None = None,
-        constraints: Mapping[str, object] | None = None,
-        tries: int = 1,
-    ) -> Submitting:
+    def options(self, **options: Unpack[OptionWords]) -> Submitting:
         """Options for calls: `client.options(cpus=4).submit(f, x)`.
 
         Args:
@@ -101,16 +91,7 @@ class Submitting:
             constraints: where it may run: `pin`, `spread`, `apart`.
             tries: how often it may be run until it has failed.
         """
-        options = Options.of(
-            name=name,
-            cpus=cpus,
-            memory=memory,
-            resources=resources,
-            duration=duration,
-            constraints=constraints,
-            tries=tries,
-        )
-        return WithOptions(self, options)
+        return WithOptions(self, Options.of(**options))
 
     def __repr__(self) -> str:
         return f"<Submitting {self._options}>"
@@ -151,14 +132,7 @@ class FutureMethods(Submitting):
         max_workers: int | None = None,
         initializer: Callable[..., object] | None = None,
         initargs: tuple[Any, ...] = (),
-        *,
-        name: str | None = None,
-        cpus: int = 1,
-        memory: int | str | None = None,
-        resources: Mapping[str, int | str] | None = None,
-        duration: float | None = None,
-        constraints: Mapping[str, object] | None = None,
-        tries: int = 1,
+        **options: Unpack[OptionWords],
     ) -> ClusterExecutor:
         """A `concurrent.futures.Executor` whose calls run on the cluster.
 
@@ -171,24 +145,10 @@ class FutureMethods(Submitting):
             max_workers: how many of its calls are sent and not done at any time; by default all.
             initializer: is called in each process, before the first call of this executor there.
             initargs: its arguments.
-            name: as for `options`, which says what all of these mean.
-            cpus: how many cpus a call needs.
-            memory: how much memory it needs.
-            resources: what else it needs.
-            duration: the seconds that it is expected to take.
-            constraints: where it may run.
-            tries: how often it may be run until it has failed.
+            options: what its calls need, as in `options`.
         """
-        options = Options.of(
-            name=name,
-            cpus=cpus,
-            memory=memory,
-            resources=resources,
-            duration=duration,
-            constraints=constraints,
-            tries=tries,
-        )
-        return ClusterExecutor(self.open_futures(), options, max_workers, initializer, initargs)
+        chosen = Options.of(**options)
+        return ClusterExecutor(self.open_futures(), chosen, max_workers, initializer, initargs)
 
     def put(self, value: T, name: str = "value") -> Future[T]:
         """Uploads a value, to be given to many calls.
@@ -249,16 +209,7 @@ class FutureMethods(Submitting):
         return waiting.wait(futures, num_returns, timeout)
 
 
-def task(
-    *,
-    name: str | None = None,
-    cpus: int = 1,
-    memory: int | str | None = None,
-    resources: Mapping[str, int | str] | None = None,
-    duration: float | None = None,
-    constraints: Mapping[str, object] | None = None,
-    tries: int = 1,
-) -> Callable[[Callable[P, T]], TaskFunction[P, T]]:
+def task(**options: Unpack[OptionWords]) -> Callable[[Callable[P, T]], TaskFunction[P, T]]:
     """A decorator: options for all calls of a function by `Client.submit`, as in `Client.options`.
 
     Called directly, the function stays what it was.
@@ -273,13 +224,5 @@ def task(
     ...     client.submit(double, 3).result()
     6
     """
-    options = Options.of(
-        name=name,
-        cpus=cpus,
-        memory=memory,
-        resources=resources,
-        duration=duration,
-        constraints=constraints,
-        tries=tries,
-    )
-    return lambda fn: TaskFunction(fn, options)
+    chosen = Options.of(**options)
+    return lambda fn: TaskFunction(fn, chosen)

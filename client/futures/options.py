@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from attrs import frozen
 
@@ -24,6 +24,18 @@ class Surrounding(Protocol):
     def changes_arguments(self) -> bool: ...
 
     def around(self, fn: Callable[..., Any]) -> Callable[..., Any]: ...
+
+
+class OptionWords(TypedDict, total=False):
+    """The options of calls as users say them."""
+
+    name: str | None
+    cpus: int
+    memory: int | str | None
+    resources: Mapping[str, int | str] | None
+    duration: float | None
+    constraints: Mapping[str, object] | None
+    tries: int
 
 
 @frozen

@@ -268,7 +268,7 @@ def _weakly(owner: object | None) -> tuple[ref[object] | None, object | None]:
 
 @lru_cache(maxsize=64)
 def _positions(count: int) -> list[Position]:
-    """How so many positional arguments get data objects: as values."""
+    """How this number of positional arguments get data objects: as values."""
     return [(str(place), True, None) for place in range(count)]
 
 

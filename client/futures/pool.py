@@ -3,7 +3,7 @@
 An executor without a limit sends all calls at once, and the server says which have started. With a
 limit, calls wait here for their turn; one that was sent counts as started.
 
-A pool with calls that are not done lives, whoever has forgotten it: what was submitted is called.
+A pool lives until all of its calls are done, even if the program has dropped it.
 At exit the program waits for it.
 """
 

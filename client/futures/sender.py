@@ -13,7 +13,7 @@ EVERY = 0.001
 """Seconds between two looks."""
 
 IDLE = 20
-"""After so many looks without a call the thread sleeps until it is woken."""
+"""After this number of looks without a call, the thread sleeps until it is woken."""
 
 
 class Sender:

@@ -32,7 +32,7 @@ def as_completed(
 def wait(
     futures: Iterable[Future[T]], num_returns: int | None = None, timeout: float | None = None
 ) -> tuple[list[Future[T]], list[Future[T]]]:
-    """Waits until so many of them are done, all unless said; those that are, and the others.
+    """Waits until `num_returns` of them are done, or all; gives those that are, and the others.
 
     Both lists keep the order. After `timeout` seconds the first one may be shorter.
     """
