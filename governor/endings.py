@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rain.base.errors import InvariantError
-from rain.base.failures import FailureCause
 from rain.base.ids import ObjectId, spell
+from rain.base.runs import RunCause
 from rain.base.wire import INLINE_LIMIT, ObjectNote, TaskFailure
 from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.nodes import DataObject, Task
@@ -46,7 +46,7 @@ class Endings:
         task.move(TaskMove.FINISH)
         finished = self._outbox.update.finished
         finished.ids.append(task.id)
-        finished.attempts.append(task.attempt)
+        finished.runs.append(task.number)
         finished.durations.append(duration)
         finished.output_counts.append(len(outputs))
         for place, target in enumerate(task.outputs):
@@ -88,13 +88,13 @@ class Endings:
 
     def fail(self, task: Task, failure: Failed) -> None:
         """The task has failed, wherever it stood. Where room was missing, nothing lingers now."""
-        if failure.cause is FailureCause.NOT_STARTED:
+        if failure.cause is RunCause.NOT_STARTED:
             self._objects.reclaim()
         if task.row is TaskRow.READY:
             task.kind.group.leave()
         task.move(TaskMove.FAIL)
         self._outbox.update.failed.append(
-            TaskFailure(task.id, task.attempt, failure.message, failure.debug, failure.cause)
+            TaskFailure(task.id, task.number, failure.message, failure.debug, failure.cause)
         )
         for target in task.outputs:
             task.session.unmade[target.id] = target.kind

@@ -53,7 +53,7 @@ def plain_host(host: str) -> str:
 
 @frozen
 class Source:
-    """Who has an object: an address, and the incarnation of the one that listens there.
+    """Who has an object or runs a task: an address, and the incarnation that listens there.
 
     The incarnation is checked, since an address alone may mean another program: one that was
     started there later or, where it is a loopback address, one on the reader's own machine.

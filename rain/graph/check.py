@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from rain.base.errors import InvariantError
 from rain.base.ids import spell
+from rain.base.runs import RUN_FACTS, RunState
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
 from rain.graph import planning
 from rain.graph.data_object import DataObject
@@ -27,6 +28,7 @@ def check(graph: Graph) -> None:
     unneeded, leaving = frozenset(graph.unneeded), frozenset(graph.leaving)
     for task in graph.tasks.values():
         _check_task(graph, task, found)
+        _check_runs(task, found)
         _check_lineage(task, unneeded, found)
         stays = not may_go(task) or not leaving.isdisjoint((task, *task.outputs))
         _Claims(task, found)(stays, "nobody needs it or has a handle of it, and it does not leave")
@@ -70,7 +72,6 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         claim((task in governor.queue) == facts.queued, f"queued on {governor}: {not facts.queued}")
         claim((task in governor.assigned) == facts.assigned, f"{governor} disagrees on assigned")
         claim(task.assigned is None or task.assigned is governor, "assigned and scheduled differ")
-    claim(task.attempt >= facts.assigned, "assigned without an attempt")
     missing = sum(not data_object.is_finished for data_object in task.unique_inputs())
     # A finished task may have inputs that were removed, or are made again for others.
     claim(task.is_done or missing == task.missing, f"{missing} inputs are unfinished")
@@ -106,6 +107,30 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
             all(data_object.state is not ObjectState.FAILED for data_object in task.inputs),
             "waits for what will never be made",
         )
+
+
+def _check_runs(task: Task, found: list[str]) -> None:
+    claim = _Claims(task, found)
+    last, told = task.run, task.assigned
+    claim(last is not None or not task.former, "former runs, and no last one")
+    claim(told is None or last is not None, "assigned without a run")
+    claim(task.row is not TaskRow.FINISHED or last is not None, "finished without a run")
+    if last is not None:
+        claim(last.is_open == (told is not None), f"{last}, assigned to {told}")
+        claim(told is None or last.place == told.place, f"{last}, assigned to {told}")
+        has_finished = last.state is RunState.FINISHED
+        claim(task.row is not TaskRow.FINISHED or has_finished, f"finished by {last}")
+    numbers = [run.number for run in task.runs]
+    claim(numbers == sorted(set(numbers)), f"its runs are numbered {numbers}")
+    claim(not numbers or numbers[0] >= 1, f"its runs are numbered {numbers}")
+    for run in task.runs:
+        facts = RUN_FACTS[run.state]
+        claim(not facts.is_open or run is last, f"{run} is open, and another one came after it")
+        claim(not facts.is_open or task.row in facts.rows, f"{run} is open")
+        caused = run.cause in facts.causes if facts.causes else run.cause is None
+        claim(caused, f"{run} because of {run.cause}")
+        claim(run.state is not RunState.RUNNING or run.started > 0, f"{run} without a start")
+        claim(not facts.is_open or not run.duration, f"{run} took {run.duration} seconds")
 
 
 def _check_lineage(task: Task, unneeded: Collection[DataObject], found: list[str]) -> None:

@@ -51,11 +51,11 @@ def test_a_stopped_call_that_has_just_been_answered_kills_nobody() -> None:
     assert task_id(101) not in world.finished
 
 
-def test_a_task_that_was_stopped_may_come_back_with_the_next_attempt() -> None:
+def test_a_task_that_was_stopped_may_come_back_with_the_next_run() -> None:
     world = a_busy_world(calls=10)
     world.start_next(1)
-    orders = Orders(stop_ids=[task_id(101)], stop_attempts=[1])
-    world.assign(python_kind(), 101, (FUNCTION,), (10_101,), attempt=2, orders=orders)
+    orders = Orders(stop_ids=[task_id(101)], stop_runs=[1])
+    world.assign(python_kind(), 101, (FUNCTION,), (10_101,), run=2, orders=orders)
     world.die(1, "killed")
     world.ready(2)
     while world.work(2):
