@@ -103,7 +103,7 @@ def _ends(bench: Bench) -> Iterator[News]:
         for governor in governors:
             while len(governor.queue):
                 task = governor.queue.pop()
-                planning.assign(task)
+                planning.assign(task, bench.now)
                 progress.start(task, bench.now)
         governor = governors[step % len(governors)]
         bench.now += SECONDS / len(governors)

@@ -146,14 +146,11 @@ enum ObjectState {
 struct TaskReport {
   id @0 :Int64;
   state @1 :TaskState;
-  governor @2 :Text;
-  startTime @3 :Text;           # RFC 3339
-  duration @4 :Float64;         # seconds
-  error @5 :Text;
-  debug @6 :Text;
-  user @7 :Text;                # JSON
-  attempts @8 :List(Common.FailedAttempt);     # those that have failed so far
-  logs @9 :Text;                # what it has printed, if that was asked for
+  error @2 :Text;
+  debug @3 :Text;
+  user @4 :Text;                # JSON
+  runs @5 :List(Common.RunReport);     # so far; of very many not all are told
+  logs @6 :Text;                # what it has printed, if that was asked for
 }
 
 struct ObjectReport {

@@ -51,20 +51,41 @@ struct ObjectKind {
   sizeHint @5 :Int64;       # expected bytes, 0 for unknown
 }
 
-enum FailureCause {
-  task @0;                  # the task itself: an exception, an exit code
-  executor @1;              # the process that ran it has ended under it
-  governor @2;              # its governor was lost; only the server says so
-  notStarted @3;            # its governor had no room to start it, and hands it back; only governors say so
+enum RunState {
+  told @0;                  # the governor was told to run the task
+  running @1;
+  finished @2;
+  failed @3;
+  handedBack @4;            # the governor could not start it
+  withdrawn @5;             # the server has stopped it
+  lost @6;                  # its governor is gone
 }
 
-# One attempt of a task that has failed.
-struct FailedAttempt {
-  attempt @0 :UInt32;       # the number of the assignment, from 1 on
+# Why a run has ended without success. Governors say the first three, the server finds out the others.
+enum RunCause {
+  none @0;                  # it is not over, or it has succeeded
+  task @1;                  # the task itself: an exception, an exit code
+  executor @2;              # the process that ran it has ended under it
+  notStarted @3;            # its governor had no room to start it, and hands it back
+  governor @4;              # its governor was lost while it ran, and it may be the reason
+  governorLeft @5;          # its governor left or was lost, and it is not the reason
+  takenBack @6;             # the scheduler has changed its mind
+  recalled @7;              # what it was sent ahead of will not be made there
+  inputLost @8;             # what it reads has no copy left
+  givenUp @9;               # its task was cancelled, or can never finish
+}
+
+# One attempt of a task.
+struct RunReport {
+  number @0 :UInt32;        # counts the runs of the task, from 1 on; of very many not all are told
   governor @1 :Text;        # its address
-  cause @2 :FailureCause;
-  message @3 :Text;         # for people
-  debug @4 :Text;           # a traceback, for instance
+  state @2 :RunState;
+  cause @3 :RunCause;
+  message @4 :Text;         # for people
+  debug @5 :Text;           # the lines that the task has left
+  toldTime @6 :Text;        # when its governor was told to run it; this and the next are RFC 3339
+  startTime @7 :Text;       # as far as its start was told
+  duration @8 :Float64;     # seconds from its start to its end
 }
 
 # What a task that has failed for good means for its session.
@@ -77,12 +98,9 @@ struct SessionFailure {
   message @0 :Text;
   debug @1 :Text;
   task @2 :Int64 = -1;      # -1 when no task is to blame
-  attempts @3 :List(FailedAttempt);     # all of them, when there was more than one
-  governor @4 :Text;        # these three are of the last attempt, as far as they are known
-  startTime @5 :Text;       # RFC 3339
-  duration @6 :Float64;
-  exception @7 :Data;       # of a Python function: its pickle, if it can be pickled
-  cancelled @8 :Bool;       # the task did not fail by itself: a client has cancelled it
+  runs @3 :List(RunReport); # of that task, up to the one that has failed
+  exception @4 :Data;       # of a Python function: its pickle, if it can be pickled
+  cancelled @5 :Bool;       # the task did not fail by itself: a client has cancelled it
 }
 
 # How a call of a client ends when it does not succeed; the other results are then not there.

@@ -32,8 +32,8 @@ struct Orders {
   # Ids of sessions. Stop all of their tasks, drop their objects, forget their kinds.
 
   stopTasks @1 :List(Int64);
-  stopAttempts @2 :List(UInt32);
-  # Columns: these attempts are stopped. What they report later is ignored.
+  stopRuns @2 :List(UInt32);
+  # Columns: these runs are stopped. What they report later is ignored.
 
   drops @3 :List(Int64);
   # Copies of these objects are not wanted here any more.
@@ -73,7 +73,7 @@ struct LentObjects {
 # there.
 struct AssignedTasks {
   ids @0 :List(Int64);
-  attempts @1 :List(UInt32);
+  runs @1 :List(UInt32);
   kinds @2 :List(Int64);
   priorities @3 :List(Int64);   # larger ones first; may be empty
   configs @4 :List(Data);       # what the method of the executor makes of the task; may be empty
@@ -84,7 +84,7 @@ struct AssignedTasks {
 
 struct Update {
   startedTasks @0 :List(Int64);
-  startedAttempts @1 :List(UInt32);
+  startedRuns @1 :List(UInt32);
   # Columns: tasks that have run for 10 ms and still do, and those that were assigned before. Of
   # what is over sooner only the end is told.
 
@@ -105,7 +105,7 @@ struct Update {
 # Tasks that have succeeded.
 struct FinishedTasks {
   ids @0 :List(Int64);
-  attempts @1 :List(UInt32);
+  runs @1 :List(UInt32);
   durations @2 :List(Float64);  # seconds
   outputCounts @3 :List(UInt32);
   sizes @4 :List(Int64);        # flat: `outputCounts`
@@ -116,10 +116,10 @@ struct FinishedTasks {
 
 struct TaskFailure {
   task @0 :Int64;
-  attempt @1 :UInt32;
+  run @1 :UInt32;
   message @2 :Text;             # for people
   debug @3 :Text;               # a traceback, for instance
-  cause @4 :Common.FailureCause;
+  cause @4 :Common.RunCause;
   exception @5 :Data;           # of a Python function: its pickle, if it can be pickled
 }
 

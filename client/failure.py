@@ -3,24 +3,25 @@
 from collections.abc import Sequence
 from types import TracebackType
 
-from rain.base.failures import FailureCause, OnFailure, SessionFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId, pack, unpack
 from rain.client.errors import raised_by_session
 from rain.client.history import History
 from rain.client.relative_files import advice
-from rain.client.reports import failed_tries
+from rain.client.reports import runs_info
 from rain.client.rpc.common import TaskState
 from rain.client.stack import as_text
 from rain.client.task import Task, describe
 from rain.client.unit import Unit
 from rain.common.attributes import TaskInfo
 from rain.common.errors import SessionException, TaskException
+from rain.common.runs import RunInfo
 
 _CAUSES = {
-    FailureCause.TASK: "by itself",
-    FailureCause.EXECUTOR: "its executor ended",
-    FailureCause.NOT_STARTED: "no governor could start it",
-    FailureCause.GOVERNOR: "its governor was lost",
+    "task": "by itself",
+    "executor": "its executor ended",
+    "not started": "no governor could start it",
+    "governor": "its governor was lost",
 }
 
 
@@ -45,9 +46,10 @@ def failure_exception(failure: SessionFailure, history: History) -> SessionExcep
             shape, stack = found
             lines.insert(0, f"Task {describe(culprit, shape)} {verb}")
             lines += ["Task created at:", as_text(stack)]
-    for number, failed in enumerate(failure.attempts[:-1], 1):
-        lines.append(f"Before, try {number} on {failed.governor} failed ({_CAUSES[failed.cause]}):")
-        lines.append(failed.message)
+    runs = runs_info(failure.runs)
+    for run in runs[:-1]:
+        if run.has_failed:
+            lines += [_before(run), run.error]
     if failure.debug:
         lines += ["Debug:", failure.debug]
     text = "\n".join(lines)
@@ -56,10 +58,18 @@ def failure_exception(failure: SessionFailure, history: History) -> SessionExcep
     exception = raised_by_session(failure, text)
     exception.task_id = unpack(culprit)
     exception.error, exception.debug = failure.message, failure.debug
-    exception.failed_tries = failed_tries(failure.attempts)
-    exception.governor, exception.start_time = failure.governor, failure.start_time
-    exception.duration = failure.duration if failure.start_time else None
+    exception.runs = runs
+    if runs:
+        last = runs[-1]
+        exception.governor, exception.start_time = last.governor, last.start_time
+        exception.duration = last.duration
     return exception
+
+
+def _before(run: RunInfo) -> str:
+    """What a message says of a run before the last one, which has failed too."""
+    after = "" if run.duration is None else f" after {run.duration:.1f} s"
+    return f"Before, run {run.number} on {run.governor} failed{after} ({_CAUSES[run.cause]}):"
 
 
 def _about(unit: Unit, member: TaskId | None) -> str:
@@ -103,7 +113,7 @@ def _note(tasks: Sequence[Task], failure: TaskException) -> None:
                 duration=failure.duration,
                 governor=failure.governor,
                 debug=failure.debug,
-                failed_tries=failure.failed_tries,
+                runs=failure.runs,
             )
     if len(tasks) == 1 and tasks[0].session.on_failure is OnFailure.CONTINUE:
         (only,) = tasks

@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from rain.base.failures import FailedAttempt
 from rain.base.ids import unpack
+from rain.base.runs import RunReport, RunState
 from rain.base.wire import GovernorReport, ObjectReport, TaskReport
 from rain.common.attributes import ObjectInfo, TaskInfo
 from rain.common.ids import ID
-from rain.common.tries import FailedTry
+from rain.common.runs import RunInfo
 
 
 def _notes(user: str) -> dict[str, Any]:
@@ -26,22 +26,34 @@ def object_info(report: ObjectReport) -> ObjectInfo:
 
 def task_info(report: TaskReport) -> TaskInfo:
     """The info of a task as users see it."""
+    runs = runs_info(report.runs)
+    last = runs[-1] if runs else None
     return TaskInfo(
         report.error,
-        report.start_time,
-        report.duration,
-        report.governor,
+        last.start_time if last else "",
+        (last.duration or 0.0) if last else 0.0,
+        last.governor if last else "",
         _notes(report.user),
         report.debug,
-        failed_tries(report.attempts),
+        runs,
     )
 
 
-def failed_tries(attempts: Iterable[FailedAttempt]) -> list[FailedTry]:
-    """The tries that have failed, as users see them."""
+def runs_info(runs: Iterable[RunReport]) -> list[RunInfo]:
+    """The runs of a task as users see them."""
     return [
-        FailedTry(failed.cause.value, failed.message, failed.governor, failed.debug)
-        for failed in attempts
+        RunInfo(
+            run.number,
+            run.governor,
+            run.state.value,
+            "" if run.cause is None else run.cause.value,
+            run.message,
+            run.debug,
+            run.told_time,
+            run.start_time,
+            run.duration if run.start_time and run.state is not RunState.RUNNING else None,
+        )
+        for run in runs
     ]
 
 

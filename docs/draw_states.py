@@ -1,10 +1,11 @@
-"""Draws docs/states.md from the tables in rain/base/states.py: `python -m docs.draw_states`."""
+"""Draws docs/states.md from the tables of tasks, runs and objects: `python -m docs.draw_states`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from rain.base.runs import RUN_STEPS, RUN_TABLE, RunFacts
 from rain.base.states import (
     COPY_TABLE,
     OBJECT_MOVES,
@@ -17,12 +18,12 @@ from rain.base.states import (
 PAGE = Path(__file__).with_name("states.md")
 
 HEAD = """\
-# Where tasks and data objects can stand
+# Where tasks, their runs and data objects can stand
 
-This page is drawn from the tables in `rain/base/states.py` by `python -m docs.draw_states`; a
-test compares the two. The graph moves along these tables only (any other move raises
-`InvariantError` and changes nothing), and the checker in `rain/graph/check.py` holds every row's
-facts after every turn in tests and with `RAIN_DEBUG_MODE=1`.
+This page is drawn from the tables in `rain/base/states.py` and `rain/base/runs.py` by
+`python -m docs.draw_states`; a test compares the two. The graph moves along these tables only (any
+other move raises `InvariantError` and changes nothing), and the checker in `rain/graph/check.py`
+holds every row's facts after every turn in tests and with `RAIN_DEBUG_MODE=1`.
 """
 
 TASKS = """\
@@ -32,8 +33,8 @@ Users see the *state*; the graph distinguishes *rows*. What holds in a row:
 
 * **S**: the scheduler has chosen a governor (`task.scheduled`, and the governor lists the task).
 * **R**: no input is missing.
-* **W**: the governor was told to run it (`task.assigned`, the same governor, with an attempt
-  number).
+* **W**: the governor was told to run it (`task.assigned`, the same governor), so that the last run
+  of the task is open.
 * **Q**: it is in its governor's scheduled-ready queue.
 """
 
@@ -49,7 +50,7 @@ is ours:
 * A finished task is not scheduled any more. The original leaves the mark S on it. But a plan is
   work that is still to be done, and a finished task would have to be removed from the lists of
   its governor again.
-* *failed* and *skipped* did not exist. When an attempt fails (*attempt failed*), or its governor
+* *failed* and *skipped* did not exist. When a run fails (*run failed*), or its governor
   is lost, the task is *ready* again. Then the server decides in one place whether the task has
   another try (`rain/server/tries.py`). If not, the task has *failed*. In a session that stops,
   the whole graph of the session is emptied. In a session that goes on, the objects of the task
@@ -60,12 +61,29 @@ is ours:
   is made again ([why](decisions/attempts-and-lost-governors.md)).
 * *take back* leads from every planned row to the same row without the plan: a scheduler may
   change its mind until the task is finished. A task that was sent is stopped, and its next
-  assignment has a higher attempt number ([why](decisions/attempts-and-lost-governors.md)).
+  assignment is another run, with a higher number ([why](decisions/attempts-and-lost-governors.md)).
 * A *unit* of tasks that a client has fused ([why](decisions/tasks-that-go-ahead.md)) is one task
   here, the last of its members, and moves like any other task. The graph has no objects for those
   inside it. In the client each member shows the unit's state. When the unit fails in one of its
   members, the members before that one show *finished*. The members after it never ran: they fail
   with it in a session that goes on, and keep their state in a session that stops.
+"""
+
+RUNS = """\
+## Runs
+
+A run is one attempt of a task: it begins when a governor is told to run the task, and ends once. A
+task has a list of them, numbered from 1. It has at most one open run, which is the last one. It
+has one exactly as long as it is assigned, and then both name the same incarnation of a governor.
+News of another run than the open one is late and is ignored. *Tries* says what a run counts for
+when the server decides whether the task is tried again ([why](decisions/tries-and-failures.md)).
+"""
+
+RUN_NOTES = """\
+A run moves with its task, by the same moves. Most tasks have one run. Of a task that has more, the
+last 16 former ones are kept (`MOST_FORMER`), and those that count for its tries even if there are
+more. The other ones leave gaps in the numbers. In a session that ends, the runs that are open end
+with it and are not moved any more.
 """
 
 COPIES = """\
@@ -119,6 +137,13 @@ def draw() -> str:
         _table(("row", "state", "S", "R", "W", "Q", "meaning"), map(_task_row, TASK_TABLE)),
         _diagram((s.start.value, s.move.value, s.end.value) for s in TASK_STEPS),
         TASK_NOTES,
+        RUNS,
+        _table(
+            ("run", "open while the task is", "causes", "tries", "meaning"),
+            map(_run_row, RUN_TABLE),
+        ),
+        _diagram((s.start.value, s.move.value, s.end.value) for s in RUN_STEPS),
+        RUN_NOTES,
         COPIES,
         _table(
             ("copy", "object", "scheduled", "assigned", "located", "meaning"),
@@ -151,6 +176,12 @@ def _task_row(facts: TaskFacts) -> tuple[str, ...]:
     marks = (facts.scheduled, facts.ready, facts.assigned, facts.queued)
     state = facts.state.name.lower().replace("_", " ")
     return (f"*{facts.row.value}*", state, *map(_mark, marks), facts.meaning)
+
+
+def _run_row(facts: RunFacts) -> tuple[str, ...]:
+    rows = ", ".join(f"*{row.value}*" for row in facts.rows)
+    causes = ", ".join(f"*{cause.value}*" for cause in facts.causes)
+    return (f"*{facts.state.value}*", rows, causes, facts.tries, facts.meaning)
 
 
 def _seed_table() -> str:
@@ -186,7 +217,10 @@ def _diagram(steps: Iterable[tuple[str, str, str]]) -> str:
     arrows: dict[tuple[str, str], list[str]] = {}
     for start, move, end in steps:
         arrows.setdefault((start, end), []).append(move)
-    lines = [f"    {a} --> {b}: {', '.join(moves)}\n" for (a, b), moves in arrows.items()]
+    lines = [
+        f"    {a.replace(' ', '_')} --> {b.replace(' ', '_')}: {', '.join(moves)}\n"
+        for (a, b), moves in arrows.items()
+    ]
     return f"```mermaid\nstateDiagram-v2\n{''.join(lines)}```\n"
 
 

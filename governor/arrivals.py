@@ -119,7 +119,7 @@ class Arrivals:
         inputs_from = outputs_from = 0
         flat_inputs, flat_outputs = tasks.inputs, tasks.outputs
         session: Session | None = None  # usually the same for all tasks
-        attempts, kinds, priorities = tasks.attempts, tasks.kinds, tasks.priorities
+        runs, kinds, priorities = tasks.runs, tasks.kinds, tasks.priorities
         configs, input_counts = tasks.configs, tasks.input_counts
         # Not zip: for a single task, iterators over six columns would double the cost of this loop.
         for place, task_id in enumerate(tasks.ids):
@@ -141,7 +141,7 @@ class Arrivals:
             self._arrivals += 1
             task = Task(
                 task_id,
-                attempts[place],
+                runs[place],
                 kind,
                 session,
                 priorities[place],

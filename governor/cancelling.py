@@ -9,7 +9,7 @@ left threads behind ends by itself. Until then the task holds its resources.
 
 **Only the very call is interrupted.** A signal may come late, when the executor runs the next call.
 So the executor is told which one is meant, by a number that both sides count: the calls that were
-started, from 1. No two calls of an executor have the same number, whatever attempt they are of.
+started, from 1. No two calls of an executor have the same number, whatever run they belong to.
 Calls that were taken back were never started and do not count.
 
 Executors of other languages know no interrupt: they are killed at once.

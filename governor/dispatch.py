@@ -163,7 +163,7 @@ class Dispatch:
         self.runs[task.run] = task
         task.told = True
         self._outbox.update.started_ids.append(task.id)
-        self._outbox.update.started_attempts.append(task.attempt)
+        self._outbox.update.started_runs.append(task.number)
         inputs = tuple(builtin_input(data_object) for data_object in task.inputs)
         gpus: Lent = ()
         if known.group.gpus:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rain.base.errors import InvariantError
-from rain.base.failures import FailureCause
 from rain.base.ids import ObjectId, spell
+from rain.base.runs import RunCause
 from rain.base.wire import INLINE_LIMIT, ObjectNote, TaskFailure
 from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.nodes import DataObject, Task
@@ -47,7 +47,7 @@ class Endings:
         task.move(TaskMove.FINISH)
         finished = self._outbox.update.finished
         finished.ids.append(task.id)
-        finished.attempts.append(task.attempt)
+        finished.runs.append(task.number)
         finished.durations.append(duration)
         finished.output_counts.append(len(outputs))
         for place, target in enumerate(task.outputs):
@@ -89,7 +89,7 @@ class Endings:
 
     def fail(self, task: Task, failure: Failed) -> None:
         """A task in any row has failed. If the disk is full, all lingering objects are removed."""
-        if failure.cause is FailureCause.NOT_STARTED:
+        if failure.cause is RunCause.NOT_STARTED:
             self._objects.reclaim()
         if task.row is TaskRow.READY:
             task.kind.group.leave()
@@ -97,7 +97,7 @@ class Endings:
         self._outbox.update.failed.append(
             TaskFailure(
                 task.id,
-                task.attempt,
+                task.number,
                 failure.message,
                 failure.debug,
                 failure.cause,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from attrs import Factory, define, frozen
 
-from rain.base.failures import FailureCause
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.runs import RunCause
 from rain.base.wire import Monitoring, Orders, TaskNote, Update
 
 # The content of a data object: bytes in memory, or the number of a file or folder of the store.
@@ -47,7 +47,7 @@ class Failed:
 
     message: str
     debug: str = ""
-    cause: FailureCause = FailureCause.TASK
+    cause: RunCause = RunCause.TASK
     exception: bytes = b""  # its pickle, for clients that use Python
 
 

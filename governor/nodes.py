@@ -148,7 +148,7 @@ class Session:
     id: SessionId
     task_kinds: dict[KindId, KnownKind] = Factory(dict)
     object_kinds: dict[KindId, ObjectKind] = Factory(dict)
-    tasks: dict[TaskId, Task] = Factory(dict)  # the live attempts, at most one per task
+    tasks: dict[TaskId, Task] = Factory(dict)  # the live runs, at most one per task
     objects: dict[ObjectId, DataObject] = Factory(dict)
     # Outputs of failed tasks: the server may name them before it hears of the failure.
     unmade: dict[ObjectId, ObjectKind] = Factory(dict)
@@ -171,7 +171,7 @@ class DataObject:
     user: str = ""
     source: str = ""  # where to fetch it from, while remote or being pulled
     fetch: int = 0  # number of the fetch, while being pulled
-    producer: Task | None = None  # the live attempt that makes it
+    producer: Task | None = None  # the live run that makes it
     waiting: list[Task] | None = None  # tasks that wait for it, once for each time they name it
     meter: Meter | None = None  # of the calls of this function
     cached_by: list[Executor] | None = None  # executors that remember it
@@ -189,10 +189,10 @@ class DataObject:
 
 @define(eq=False, repr=False)
 class Task:
-    """One attempt of a task."""
+    """One run of a task."""
 
     id: TaskId
-    attempt: int
+    number: int  # counts the runs of the task, over all governors
     kind: KnownKind
     session: Session
     priority: int
@@ -210,7 +210,7 @@ class Task:
     told: bool = False  # the server knows that it has started
 
     def __repr__(self) -> str:
-        return f"<Task {spell(self.id)} attempt {self.attempt} {self.row.name.lower()}>"
+        return f"<Task {spell(self.id)} run {self.number} {self.row.name.lower()}>"
 
     def move(self, what: TaskMove) -> None:
         """Makes a move of the table, or raises and changes nothing."""

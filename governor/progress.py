@@ -58,11 +58,11 @@ def look_around(pool: Pool, update: Update) -> float:
             soonest = min(soonest, now + GLANCE)
         task = executor.calls[0]
         if task.row is _RUNNING and not task.told:
-            telling = progress + TELL_AFTER if task.attempt <= 1 else progress
+            telling = progress + TELL_AFTER if task.number <= 1 else progress
             if telling <= now:
-                task.told = True  # once per attempt, also when it is taken back and called again
+                task.told = True  # once per run, also when it is taken back and called again
                 update.started_ids.append(task.id)
-                update.started_attempts.append(task.attempt)
+                update.started_runs.append(task.number)
             elif telling < soonest:
                 soonest = telling
     return soonest

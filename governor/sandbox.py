@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar, TypeVarTuple
 
 from rain.base.errors import RainError
-from rain.base.failures import FailureCause
 from rain.base.ids import spell
 from rain.base.kinds import DataType, ObjectKind
+from rain.base.runs import RunCause
 from rain.common.errors import RainException
 from rain.common.fs import copy_writable, unpack
 from rain.governor.messages import BuiltinInput, Failed, RunBuiltin, Stored
@@ -38,7 +38,7 @@ def attempt(effect: RunBuiltin, function: Callable[[*Ts], Result], *args: *Ts) -
         message = f"{effect.kind.task_type}: {error.strerror or error}{where}"
         # An export writes to a path of the user, whose disk may stay full on every try.
         if is_shortage(error) and effect.kind.task_type != EXPORT:
-            return Failed(message, cause=FailureCause.NOT_STARTED)
+            return Failed(message, cause=RunCause.NOT_STARTED)
         return Failed(message)
 
 

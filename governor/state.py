@@ -1,9 +1,9 @@
 """The governor's state: applies each event in plain functions.
 
 Tasks wait until their inputs are here (`objects`), then for resources (`dispatch`), then they run
-in an executor (`pool`) or inside the governor, and end (`endings`). A stopped attempt leaves the
-tables at once, but stays in the hands of whoever runs it until that one is done with it, and keeps
-its resources as long (see `cancelling`); whatever it says is ignored.
+in an executor (`pool`) or inside the governor, and end (`endings`). A stopped run leaves the tables
+at once, but stays in the hands of whoever runs it until that one is done with it, and keeps its
+resources as long (see `cancelling`); whatever it says is ignored.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rain.base.errors import InvariantError
-from rain.base.failures import FailureCause
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.resources import Resources
+from rain.base.runs import RunCause
 from rain.base.wire import GovernorReport, Orders, TaskNote
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls
@@ -86,8 +86,8 @@ class State:
         for session_id in orders.forget_sessions:
             self._forget_session(session_id)
         if orders.stop_ids:
-            for task_id, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
-                self._stop(task_id, attempt)
+            for task_id, number in zip(orders.stop_ids, orders.stop_runs, strict=True):
+                self._stop(task_id, number)
         if orders.drops:
             self._drop(orders.drops)
         for object_kind in orders.object_kinds:
@@ -179,7 +179,7 @@ class State:
             else:
                 lost = f"Lost connection to the executor: {event.cause}"
                 message = failure_at(task, event.place, lost)
-                self._endings.fail(task, Failed(message, cause=FailureCause.EXECUTOR))
+                self._endings.fail(task, Failed(message, cause=RunCause.EXECUTOR))
                 self._note_logs(task, event.logs)
         if not executor.ready:
             self._blame_failed_start(executor.runner, event)
@@ -198,10 +198,10 @@ class State:
         if groups:
             task = min(groups, key=lambda group: group.rank()).first()
             if event.short:
-                failed = Failed(event.cause, cause=FailureCause.NOT_STARTED)
+                failed = Failed(event.cause, cause=RunCause.NOT_STARTED)
             else:
                 message = f"The executor unexpectedly terminated: {event.cause}"
-                failed = Failed(message, cause=FailureCause.EXECUTOR)
+                failed = Failed(message, cause=RunCause.EXECUTOR)
             self._endings.fail(task, failed)
 
     def on_not_stored(self, fetch: int, reason: str) -> None:
@@ -212,15 +212,15 @@ class State:
             return
         message = f"the input {spell(target.id)} cannot be stored on its governor: {reason}"
         for task in dict.fromkeys(target.waiting):
-            self._endings.fail(task, Failed(message, cause=FailureCause.NOT_STARTED))
+            self._endings.fail(task, Failed(message, cause=RunCause.NOT_STARTED))
 
     # How tasks are stopped.
 
-    def _stop(self, task_id: TaskId, attempt: int) -> None:
-        """Stops this attempt, but no other attempt of the same task."""
+    def _stop(self, task_id: TaskId, number: int) -> None:
+        """Stops this run, but no other run of the same task."""
         session = self.sessions.get(session_of(task_id))
         task = None if session is None else session.tasks.get(task_id)
-        if task is not None and task.attempt == attempt:
+        if task is not None and task.number == number:
             self._halt(task)
             self._endings.abandon(task)
 

@@ -11,7 +11,7 @@ from attrs import frozen
 
 # The rows are whole numbers because a look-up by an ordinary enum member calls a Python function.
 class TaskRow(enum.IntEnum):
-    """The state of one attempt of a task on this governor."""
+    """The state of one run of a task on this governor."""
 
     WAITING = 0  # inputs are not here yet
     READY = 1  # it waits for resources, in the ready queue of its group
@@ -25,7 +25,7 @@ class TaskRow(enum.IntEnum):
 
 
 class TaskMove(enum.Enum):
-    """What can happen to an attempt of a task."""
+    """What can happen to a run of a task."""
 
     INPUTS_HERE = "inputs here"
     FOLLOW = "follow"  # an executor gets it behind the calls that make its inputs

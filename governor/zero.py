@@ -57,7 +57,7 @@ class ZeroService(Parting):
     def _finish(self, orders: Orders, update: Update) -> None:
         tasks, finished = orders.tasks, update.finished
         finished.ids = tasks.ids
-        finished.attempts = tasks.attempts
+        finished.runs = tasks.runs
         finished.durations = [0.0] * len(tasks.ids)
         try:
             finished.output_counts = [self._outputs[session_of(kind)][kind] for kind in tasks.kinds]

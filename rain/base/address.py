@@ -53,7 +53,7 @@ def plain_host(host: str) -> str:
 
 @frozen
 class Source:
-    """The holder of an object: an address, and the incarnation of the program that listens there.
+    """The place of an object or a run: an address, and the incarnation that listens there.
 
     The incarnation is checked, because an address alone may lead to another program: one that was
     started there later or, for a loopback address, one on the reader's own machine.

@@ -9,18 +9,19 @@ of their rows, and docs/states.md is drawn from them. A row says which facts hol
 """
 
 import enum
+from typing import Generic, TypeVar
 
 from attrs import frozen
 
 
-class _Word(enum.Enum):
+class Word(enum.Enum):
     """Members are looked up in dictionaries several times per task: they hash as plain objects do,
     which is one call less each time than Enum's own hash of the name."""
 
     __hash__ = object.__hash__
 
 
-class TaskState(_Word):
+class TaskState(Word):
     """What users see of a task; several rows of the table share one state."""
 
     NOT_ASSIGNED = 0
@@ -31,7 +32,7 @@ class TaskState(_Word):
     FAILED = 5
 
 
-class ObjectState(_Word):
+class ObjectState(Word):
     """What users see of a data object."""
 
     UNFINISHED = 0
@@ -40,7 +41,7 @@ class ObjectState(_Word):
     FAILED = 3
 
 
-class TaskRow(_Word):
+class TaskRow(Word):
     """The rows of the task table."""
 
     WAITING = "waiting"
@@ -162,7 +163,7 @@ TASK_TABLE: tuple[TaskFacts, ...] = (
 )
 
 
-class TaskMove(_Word):
+class TaskMove(Word):
     """What can happen to a task."""
 
     PLAN = "plan"  # the scheduler chooses a governor
@@ -174,23 +175,26 @@ class TaskMove(_Word):
     START = "start"
     FINISH = "finish"
     HAND_BACK = "hand back"  # its governor could not start it
-    ATTEMPT_FAILED = "attempt failed"  # whether there is another try is decided next
+    RUN_FAILED = "run failed"  # whether there is another try is decided next
     FAIL = "fail"  # no other try
     SKIP = "skip"
     GOVERNOR_LOST = "governor lost"
     OUTPUT_LOST = "output lost"  # a needed output has no copy left: run again
 
 
+Where = TypeVar("Where")
+
+
 @frozen
-class Step:
-    """One allowed move."""
+class Step(Generic[Where]):
+    """One allowed move: of a task from row to row, or of its run from state to state."""
 
-    start: TaskRow
+    start: Where
     move: TaskMove
-    end: TaskRow
+    end: Where
 
 
-TASK_STEPS: tuple[Step, ...] = (
+TASK_STEPS: tuple[Step[TaskRow], ...] = (
     Step(TaskRow.WAITING, TaskMove.PLAN, TaskRow.PLANNED),
     Step(TaskRow.WAITING, TaskMove.INPUTS_FINISHED, TaskRow.READY),
     Step(TaskRow.PLANNED, TaskMove.TAKE_BACK, TaskRow.WAITING),
@@ -207,18 +211,18 @@ TASK_STEPS: tuple[Step, ...] = (
     Step(TaskRow.QUEUED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.AHEAD, TaskMove.INPUTS_FINISHED, TaskRow.ASSIGNED),
     Step(TaskRow.AHEAD, TaskMove.RECALL, TaskRow.PLANNED),
-    Step(TaskRow.AHEAD, TaskMove.ATTEMPT_FAILED, TaskRow.WAITING),
+    Step(TaskRow.AHEAD, TaskMove.RUN_FAILED, TaskRow.WAITING),
     Step(TaskRow.AHEAD, TaskMove.HAND_BACK, TaskRow.WAITING),
     Step(TaskRow.AHEAD, TaskMove.TAKE_BACK, TaskRow.WAITING),
     Step(TaskRow.AHEAD, TaskMove.GOVERNOR_LOST, TaskRow.WAITING),
     Step(TaskRow.ASSIGNED, TaskMove.START, TaskRow.RUNNING),
     Step(TaskRow.ASSIGNED, TaskMove.FINISH, TaskRow.FINISHED),
-    Step(TaskRow.ASSIGNED, TaskMove.ATTEMPT_FAILED, TaskRow.READY),
+    Step(TaskRow.ASSIGNED, TaskMove.RUN_FAILED, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.HAND_BACK, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.FINISH, TaskRow.FINISHED),
-    Step(TaskRow.RUNNING, TaskMove.ATTEMPT_FAILED, TaskRow.READY),
+    Step(TaskRow.RUNNING, TaskMove.RUN_FAILED, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.HAND_BACK, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.GOVERNOR_LOST, TaskRow.READY),
@@ -233,7 +237,7 @@ TASK_FACTS: dict[TaskRow, TaskFacts] = {facts.row: facts for facts in TASK_TABLE
 TASK_STATES: dict[TaskRow, TaskState] = {facts.row: facts.state for facts in TASK_TABLE}
 
 
-class CopyRow(_Word):
+class CopyRow(Word):
     """Where one object stands with one governor: a row of the object table, seen from one side."""
 
     NONE = "none"
@@ -318,7 +322,7 @@ OBJECT_TABLE: tuple[ObjectFacts, ...] = (
 )
 
 
-class ObjectMove(_Word):
+class ObjectMove(Word):
     """What can happen to a data object as a whole."""
 
     FINISH = "finish"

@@ -13,13 +13,14 @@ from collections.abc import MutableSequence, Sequence, Sized
 from attrs import Factory, define, field, frozen
 
 from rain.base.errors import ProtocolError
-from rain.base.failures import FailedAttempt, FailureCause, OnFailure
+from rain.base.failures import OnFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
+from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 9
-GOVERNOR_VERSION = 8
+CLIENT_VERSION = 10
+GOVERNOR_VERSION = 9
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -151,7 +152,7 @@ class AssignedTasks:
     """
 
     ids: list[TaskId] = Factory(list)
-    attempts: list[int] = Factory(list)
+    runs: list[int] = Factory(list)
     kinds: list[KindId] = Factory(list)
     priorities: list[int] = Factory(list)
     configs: list[bytes] = Factory(list)
@@ -160,7 +161,7 @@ class AssignedTasks:
     outputs: list[ObjectId] = Factory(list)
 
     def check(self) -> None:
-        ids, tries, kinds, ranks = self.ids, self.attempts, self.kinds, self.priorities
+        ids, tries, kinds, ranks = self.ids, self.runs, self.kinds, self.priorities
         configs, counts = self.configs, self.input_counts
         if not len(ids) == len(tries) == len(kinds) == len(ranks) == len(configs) == len(counts):
             raise _uneven("assigned tasks", ids, tries, kinds, ranks, configs, counts)
@@ -175,7 +176,7 @@ class Orders:
 
     forget_sessions: list[SessionId] = Factory(list)  # stop and drop all of theirs, kinds too
     stop_ids: list[TaskId] = Factory(list)
-    stop_attempts: list[int] = Factory(list)
+    stop_runs: list[int] = Factory(list)
     drops: list[ObjectId] = Factory(list)  # these copies are not wanted here any more
     task_kinds: list[TaskKind] = Factory(list)  # told before their first use
     object_kinds: list[ObjectKind] = Factory(list)
@@ -184,8 +185,8 @@ class Orders:
     tasks: AssignedTasks = Factory(AssignedTasks)
 
     def check(self) -> None:
-        if len(self.stop_ids) != len(self.stop_attempts):
-            raise _uneven("stopped tasks", self.stop_ids, self.stop_attempts)
+        if len(self.stop_ids) != len(self.stop_runs):
+            raise _uneven("stopped tasks", self.stop_ids, self.stop_runs)
         self.objects.check()
         self.lent.check()
         self.tasks.check()
@@ -200,16 +201,16 @@ class FinishedTasks:
     """
 
     ids: list[TaskId] = Factory(list)
-    attempts: list[int] = Factory(list)
+    runs: list[int] = Factory(list)
     durations: list[float] = Factory(list)  # seconds
     output_counts: list[int] = Factory(list)
     sizes: list[int] = Factory(list)
     data: list[bytes] = Factory(list)
 
     def check(self) -> None:
-        ids, attempts, counts = self.ids, self.attempts, self.output_counts
-        if not len(ids) == len(attempts) == len(self.durations) == len(counts):
-            raise _uneven("finished tasks", ids, attempts, self.durations, counts)
+        ids, runs, counts = self.ids, self.runs, self.output_counts
+        if not len(ids) == len(runs) == len(self.durations) == len(counts):
+            raise _uneven("finished tasks", ids, runs, self.durations, counts)
         if len(self.sizes) != len(self.data):
             raise _uneven("outputs of finished tasks", self.sizes, self.data)
         check_counts("finished tasks: the output counts", self.output_counts, self.sizes)
@@ -220,10 +221,10 @@ class TaskFailure:
     """Why a task failed: the text for people, and the lines that the task left for debugging."""
 
     task: TaskId
-    attempt: int
+    run: int  # its number
     message: str
     debug: str = ""
-    cause: FailureCause = FailureCause.TASK
+    cause: RunCause = RunCause.TASK
     exception: bytes = b""  # its pickle, for clients that use Python
 
 
@@ -268,7 +269,7 @@ class Update:
     """All that one governor has to tell since its last update; empty ones are heartbeats."""
 
     started_ids: list[TaskId] = Factory(list)
-    started_attempts: list[int] = Factory(list)
+    started_runs: list[int] = Factory(list)
     finished: FinishedTasks = Factory(FinishedTasks)
     failed: list[TaskFailure] = Factory(list)
     located: list[ObjectId] = Factory(list)  # ordered copies that have arrived
@@ -278,8 +279,8 @@ class Update:
     monitoring: list[Monitoring] = Factory(list)
 
     def check(self) -> None:
-        if len(self.started_ids) != len(self.started_attempts):
-            raise _uneven("started tasks", self.started_ids, self.started_attempts)
+        if len(self.started_ids) != len(self.started_runs):
+            raise _uneven("started tasks", self.started_ids, self.started_runs)
         self.finished.check()
         for sample in self.monitoring:
             sample.check()
@@ -317,13 +318,10 @@ class TaskReport:
 
     id: TaskId
     state: TaskState
-    governor: str = ""
-    start_time: str = ""  # RFC 3339
-    duration: float = 0.0
     error: str = ""
     debug: str = ""
     user: str = ""
-    attempts: tuple[FailedAttempt, ...] = ()  # those that have failed so far
+    runs: tuple[RunReport, ...] = ()  # so far, as far as they are remembered
     logs: str = ""  # what it has printed, if that was asked for
 
 

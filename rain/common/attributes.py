@@ -11,7 +11,7 @@ from attrs import define, field, fields
 
 from rain.common.errors import RainException
 from rain.common.ids import ID
-from rain.common.tries import FailedTry
+from rain.common.runs import RunInfo
 
 
 def _no_ids() -> list[ID]:
@@ -61,7 +61,7 @@ class Attributes:
 def _plain(value: Any) -> Any:
     if isinstance(value, ID):
         return list(value)
-    if isinstance(value, Attributes | FailedTry):
+    if isinstance(value, Attributes | RunInfo):
         return value.to_json()
     if _is_list(value):
         return [_plain(item) for item in value]
@@ -107,13 +107,17 @@ class TaskSpec(Attributes):
         return ID(*value) if name == "id" else value
 
 
-def _no_tries() -> list[FailedTry]:
+def _no_runs() -> list[RunInfo]:
     return []
 
 
 @define
 class TaskInfo(Attributes):
-    """What happened to a task. `failed_tries` lists the failed tries of a task that was retried."""
+    """What happened to a task.
+
+    `runs` are all of its runs in their order; of a task that ran very often, the latest and those
+    that failed. Governor, times and debug text are those of the last one.
+    """
 
     error: str = ""
     start_time: str = ""
@@ -121,11 +125,16 @@ class TaskInfo(Attributes):
     governor: str = ""
     user: dict[str, Any] = field(factory=_no_notes)
     debug: str = ""
-    failed_tries: list[FailedTry] = field(factory=_no_tries)
+    runs: list[RunInfo] = field(factory=_no_runs)
+
+    @property
+    def failed_tries(self) -> list[RunInfo]:
+        """Those of its runs that have failed."""
+        return [run for run in self.runs if run.has_failed]
 
     @classmethod
     def _read(cls, name: str, value: Any) -> Any:
-        return [FailedTry(**entry) for entry in value] if name == "failed_tries" else value
+        return [RunInfo(**entry) for entry in value] if name == "runs" else value
 
 
 @define

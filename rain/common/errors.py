@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rain.base.ids import ID
 
 if TYPE_CHECKING:
-    from rain.common.tries import FailedTry  # needs attrs, which executors do not load
+    from rain.common.runs import RunInfo  # needs attrs, which executors do not load
 
 
 class RainException(Exception):
@@ -31,14 +31,19 @@ class TaskException(SessionException):
     task_id: ID | None = None
     error: str = ""  # the error of the task itself: its remote traceback, or its stderr
     debug: str = ""  # its debug lines
-    failed_tries: "list[FailedTry]"  # all tries, if there was more than one
-    governor: str = ""  # where it ran last
+    runs: "list[RunInfo]"  # all runs of the task; what follows is of the last one
+    governor: str = ""
     start_time: str = ""
     duration: float | None = None  # seconds
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
-        self.failed_tries = []
+        self.runs = []
+
+    @property
+    def failed_tries(self) -> "list[RunInfo]":
+        """Those of the runs that have failed."""
+        return [run for run in self.runs if run.has_failed]
 
 
 class ConnectionException(RainException, ConnectionError):

@@ -4,6 +4,7 @@ from rain.graph.check import check
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
+from rain.graph.run import Run
 from rain.graph.session import Client, Learned, Session
 from rain.graph.task import Task
 from rain.graph.wait import Wait, WaitMode
@@ -14,6 +15,7 @@ __all__ = [
     "Governor",
     "Graph",
     "Learned",
+    "Run",
     "Session",
     "Task",
     "Wait",

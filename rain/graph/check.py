@@ -10,6 +10,7 @@ from collections import Counter
 
 from rain.base.errors import InvariantError
 from rain.base.ids import spell
+from rain.base.runs import RUN_FACTS, RunState
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
 from rain.graph import check_claims, planning
 from rain.graph.data_object import DataObject
@@ -25,6 +26,7 @@ def check(graph: Graph) -> None:
     unneeded, leaving = frozenset(graph.unneeded), frozenset(graph.leaving)
     for task in graph.tasks.values():
         _check_task(graph, task, found)
+        _check_runs(task, _Expect(task, found))
         check_claims.check_task(graph, task, unneeded, leaving, _Expect(task, found))
     for data_object in graph.objects.values():
         expect = _Expect(data_object, found)
@@ -70,7 +72,6 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         )
         expect((task in governor.assigned) == facts.assigned, f"{governor} disagrees on assigned")
         expect(task.assigned is None or task.assigned is governor, "assigned and scheduled differ")
-    expect(task.attempt >= facts.assigned, "assigned without an attempt")
     missing = sum(not data_object.is_finished for data_object in task.unique_inputs())
     # A finished task may have inputs that were removed, or are made again for others.
     expect(task.is_done or missing == task.missing, f"{missing} inputs are unfinished")
@@ -108,6 +109,29 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
             all(data_object.state is not ObjectState.FAILED for data_object in task.inputs),
             "waits for what will never be made",
         )
+
+
+def _check_runs(task: Task, expect: _Expect) -> None:
+    last, told = task.run, task.assigned
+    expect(last is not None or not task.former, "former runs, and no last one")
+    expect(told is None or last is not None, "assigned without a run")
+    expect(task.row is not TaskRow.FINISHED or last is not None, "finished without a run")
+    if last is not None:
+        expect(last.is_open == (told is not None), f"{last}, assigned to {told}")
+        expect(told is None or last.place == told.place, f"{last}, assigned to {told}")
+        has_finished = last.state is RunState.FINISHED
+        expect(task.row is not TaskRow.FINISHED or has_finished, f"finished by {last}")
+    numbers = [run.number for run in task.runs]
+    expect(numbers == sorted(set(numbers)), f"its runs are numbered {numbers}")
+    expect(not numbers or numbers[0] >= 1, f"its runs are numbered {numbers}")
+    for run in task.runs:
+        facts = RUN_FACTS[run.state]
+        expect(not facts.is_open or run is last, f"{run} is open, and another one came after it")
+        expect(not facts.is_open or task.row in facts.rows, f"{run} is open")
+        caused = run.cause in facts.causes if facts.causes else run.cause is None
+        expect(caused, f"{run} because of {run.cause}")
+        expect(run.state is not RunState.RUNNING or run.started > 0, f"{run} without a start")
+        expect(not facts.is_open or not run.duration, f"{run} took {run.duration} seconds")
 
 
 def _reads_failed(task: Task) -> bool:

@@ -14,9 +14,11 @@ from attrs import Factory, define
 
 from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
+from rain.base.runs import RunCause
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
 from rain.graph import claims, planning
 from rain.graph.data_object import DataObject
+from rain.graph.run import Ending
 from rain.graph.task import Task
 
 
@@ -25,24 +27,25 @@ class Fallout:
     """All that has failed, and what follows, for the reactor to pass on."""
 
     failure: SessionFailure
+    ending: Ending  # of the runs that are stopped
     tasks: list[Task] = Factory(list)
     objects: list[DataObject] = Factory(list)
     stopped: list[planning.Stopped] = Factory(list)
     free: list[DataObject] = Factory(list)  # inputs that nobody needs any more
 
 
-def fail(tasks: Iterable[Task], failure: SessionFailure) -> Fallout:
+def fail(tasks: Iterable[Task], failure: SessionFailure, now: float) -> Fallout:
     """Tasks will not run (again), unless they are done."""
-    fallout = Fallout(failure)
+    fallout = Fallout(failure, Ending(now, RunCause.GIVEN_UP))
     for task in tasks:
         if not task.is_done:
             _end(task, fallout)
     return _spread(fallout)
 
 
-def spoil(data_object: DataObject, failure: SessionFailure) -> Fallout:
+def spoil(data_object: DataObject, failure: SessionFailure, now: float) -> Fallout:
     """An object that is unfinished, or has failed before, will not be made (again)."""
-    fallout = Fallout(failure)
+    fallout = Fallout(failure, Ending(now, RunCause.GIVEN_UP))
     _fail_object(data_object, fallout)
     return _spread(fallout)
 
@@ -64,12 +67,11 @@ def _spread(fallout: Fallout) -> Fallout:
 
 
 def _end(task: Task, fallout: Fallout) -> None:
-    governor = task.scheduled
-    if governor is not None:
+    if task.scheduled is not None:
         if task.assigned is not None:
-            fallout.stopped += planning.recall_followers(task)
-            fallout.stopped.append((governor, task, task.attempt))
-        planning.withdraw(task)
+            fallout.stopped += planning.recall_followers(task, fallout.ending.now)
+            fallout.stopped.append(planning.stopped(task))
+        planning.withdraw(task, fallout.ending)
     task.move(TaskMove.FAIL if task.row is TaskRow.READY else TaskMove.SKIP)
     task.failure = fallout.failure
     task.session.unfinished -= 1

@@ -43,14 +43,16 @@ class Governor:
     offered: Resources = field(init=False)  # what it has come with
     rests: bool = False  # it could not start tasks, and gets none for a while
     cpus: int = field(init=False, default=0)  # those of its resources, which are asked for often
-    source: str = field(init=False, default="")  # how others are told to read from it
+    place: Source = field(init=False)  # which its runs share
+    source: str = field(init=False, default="")  # the same, as others are told to read from it
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:
         self.alone = (self,)
         self.offered = self.resources
         self.cpus = self.resources.cpus
-        self.source = Source(self.address, self.id).spell()
+        self.place = Source(self.address, self.id)
+        self.source = self.place.spell()
 
     def rest(self) -> None:
         """Nothing is to be planned on it."""

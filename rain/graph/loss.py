@@ -7,15 +7,19 @@ has, the constants above all: these stay as long as a task that may run again re
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from attrs import Factory, define
 
 from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
+from rain.base.runs import RunCause
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
 from rain.graph import claims, planning
 from rain.graph.data_object import DataObject
 from rain.graph.failing import failure_of
 from rain.graph.governor import Governor
+from rain.graph.run import Ending
 from rain.graph.task import Task
 
 
@@ -23,17 +27,26 @@ from rain.graph.task import Task
 class Losses:
     """What a loss has led to, for the reactor to pass on."""
 
+    now: float
     stopped: list[planning.Stopped] = Factory(list)  # assignments that were taken back
     unplanned: dict[Task, None] = Factory(dict)  # tasks that need a plan again
     unmakeable: dict[DataObject, SessionFailure] = Factory(dict)  # since their tasks have failed
     dropped: list[tuple[DataObject, Governor]] = Factory(list)  # copies that nobody counts on
 
 
-def lose_governor(governor: Governor) -> Losses:
-    """Everything that was on a governor is gone; the caller has taken it out of the graph."""
-    losses = Losses()
+def lose_governor(
+    governor: Governor, now: float, why: str = "", blamed: Collection[Task] = ()
+) -> Losses:
+    """Everything that was on a governor is gone; the caller has taken it out of the graph.
+
+    The runs of some tasks there may have been the reason.
+    """
+    losses = Losses(now)
+    innocent = Ending(now, RunCause.GOVERNOR_LEFT, why)
+    guilty = Ending(now, RunCause.GOVERNOR, why)
     for task in list(governor.scheduled):
-        planning.withdraw(task, TaskMove.GOVERNOR_LOST)
+        ending = guilty if task in blamed else innocent
+        planning.withdraw(task, ending, TaskMove.GOVERNOR_LOST)
         losses.unplanned[task] = None
     touched = list(governor.objects)
     for data_object in touched:
@@ -44,9 +57,9 @@ def lose_governor(governor: Governor) -> Losses:
     return losses
 
 
-def lose_copy(data_object: DataObject, governor: Governor) -> Losses:
+def lose_copy(data_object: DataObject, governor: Governor, now: float) -> Losses:
     """One copy turned out to be gone or unreadable."""
-    losses = Losses()
+    losses = Losses(now)
     data_object.leave(governor)
     producer = data_object.producer
     if producer is None or producer.assigned is not governor:  # else it is just being made there
@@ -92,9 +105,9 @@ def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:
         if task.is_done:
             continue
         if task.assigned is not None:
-            losses.stopped += planning.recall_followers(task)
-            losses.stopped.append((task.assigned, task, task.attempt))
-            planning.withdraw(task)
+            losses.stopped += planning.recall_followers(task, losses.now)
+            losses.stopped.append(planning.stopped(task))
+            planning.withdraw(task, Ending(losses.now, RunCause.INPUT_LOST))
             losses.unplanned[task] = None
         planning.input_lost(task)
 
@@ -103,7 +116,6 @@ def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectM
     """Makes a finished task unfinished; returns the inputs that must be made again for it."""
     producer.move(TaskMove.OUTPUT_LOST)
     producer.session.unfinished += 1
-    producer.failures = ()
     losses.unplanned[producer] = None
     for output in producer.outputs:
         if output.state is ObjectState.REMOVED:  # comes along, and goes again when it is made

@@ -15,10 +15,12 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from rain.base.errors import InvariantError
+from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskMove, TaskRow
 from rain.graph import rules
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
+from rain.graph.run import Ending, Run, remembered
 from rain.graph.task import Task
 
 LOOKED_AT = 16
@@ -26,7 +28,7 @@ LOOKED_AT = 16
 one more is on its way would cost more than a trip."""
 
 Stopped = tuple[Governor, Task, int]
-"""An assignment that was undone, with its attempt."""
+"""An assignment that was undone, with the number of its run."""
 
 
 def plan(task: Task, governor: Governor, priority: int = 0) -> None:
@@ -102,7 +104,7 @@ def input_lost(task: Task) -> None:
     task.missing += 1
 
 
-def assign(task: Task) -> Governor:
+def assign(task: Task, now: float) -> Governor:
     """Its governor is being told to run it, at once or ahead.
 
     The caller has taken it out of the queue, or has seen that it can go ahead.
@@ -111,25 +113,29 @@ def assign(task: Task) -> Governor:
     task.move(TaskMove.ASSIGN)
     if task.row is TaskRow.AHEAD:
         governor.ahead += 1
-    _note_told(task, governor)
+    _begin_run(task, governor, now)
     governor.assigned[task] = None
     return governor
 
 
-def assign_queued(tasks: Sequence[Task], governor: Governor) -> None:
+def assign_queued(tasks: Sequence[Task], governor: Governor, now: float) -> None:
     """The governor is being told to run tasks that were taken out of its queue."""
     assigned = governor.assigned
     for task in tasks:
         task.move(TaskMove.ASSIGN)
-        _note_told(task, governor)
+        _begin_run(task, governor, now)
         assigned[task] = None
 
 
-def _note_told(task: Task, governor: Governor) -> None:
-    """One more attempt: what the task makes is on its way, and who waits for it may follow."""
+def _begin_run(task: Task, governor: Governor, now: float) -> None:
+    """One more run: what the task makes is on its way, and who waits for it may follow."""
     task.assigned = governor
-    task.attempt += 1
-    task.started = 0.0
+    last = task.run
+    if last is None:  # as nearly always
+        task.run = Run(1, governor.place, now)
+    else:
+        task.former = remembered((*task.former, last))
+        task.run = Run(last.number + 1, governor.place, now)
     for output in task.outputs:
         if output.state is not ObjectState.FINISHED:
             if output.assigned:
@@ -143,8 +149,8 @@ def _note_told(task: Task, governor: Governor) -> None:
                     followers.append(consumer)
 
 
-def withdraw(task: Task, why: TaskMove = TaskMove.TAKE_BACK) -> None:
-    """Undoes the choice of a governor, and the assignment too if there is one.
+def withdraw(task: Task, ending: Ending, why: TaskMove = TaskMove.TAKE_BACK) -> None:
+    """Undoes the choice of a governor, and the assignment too if there is one: its run ends so.
 
     The followers of an assigned task must be recalled before.
     """
@@ -153,6 +159,8 @@ def withdraw(task: Task, why: TaskMove = TaskMove.TAKE_BACK) -> None:
     task.move(why)
     if row is TaskRow.QUEUED:
         governor.queue.remove(task)
+    if task.assigned is not None:
+        task.last_run().end(why, ending)
     _vacate(task, governor, row)
     _detach(task, governor)
     for output in task.outputs:
@@ -160,26 +168,29 @@ def withdraw(task: Task, why: TaskMove = TaskMove.TAKE_BACK) -> None:
             output.leave(governor)
 
 
-def recall_followers(task: Task) -> list[Stopped]:
+def recall_followers(task: Task, now: float) -> list[Stopped]:
     """The task will not make its outputs on its governor now: who counts on that cannot go ahead.
 
     The followers stay planned. Returns the assignments that were undone, those of the followers of
     followers too.
     """
     recalled: list[Stopped] = []
+    ending = Ending(now, RunCause.RECALLED)
     pending = [task]
     while pending:
         for output in pending.pop().outputs:
             for follower in output.consumers:
                 if follower.row is TaskRow.AHEAD and not output.is_finished:
-                    recalled.append(_recall(follower))
+                    recalled.append(_recall(follower, ending))
                     pending.append(follower)
     return recalled
 
 
-def _recall(task: Task) -> Stopped:
+def _recall(task: Task, ending: Ending) -> Stopped:
     governor = task.scheduled or _nowhere(task)
+    run = task.last_run()
     task.move(TaskMove.RECALL)
+    run.end(TaskMove.RECALL, ending)
     task.assigned = None
     governor.ahead -= 1
     del governor.assigned[task]
@@ -187,17 +198,12 @@ def _recall(task: Task) -> Stopped:
         if not output.is_finished:
             output.leave(governor)
             output.schedule_on(governor)
-    return governor, task, task.attempt
+    return governor, task, run.number
 
 
-def end(task: Task, how: TaskMove) -> Governor:
-    """An assigned task has ended in some way: its governor's resources are vacated."""
-    governor = task.scheduled or _nowhere(task)
-    row = task.row
-    task.move(how)
-    _vacate(task, governor, row)
-    _detach(task, governor)
-    return governor
+def stopped(task: Task) -> Stopped:
+    """The assignment of a task that is about to be undone."""
+    return task.assigned or _nowhere(task), task, task.last_run().number
 
 
 def expect(data_object: DataObject) -> tuple[Governor, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rain.base.runs import RUN_MOVES
 from rain.base.states import ObjectMove, TaskMove
 from rain.graph import planning, rules
 from rain.graph.data_object import DataObject
@@ -14,7 +15,9 @@ from rain.graph.task import DONE, Task
 def start(task: Task, now: float) -> None:
     """Its governor has started it."""
     task.move(TaskMove.START)
-    task.started = now
+    run = task.last_run()
+    run.move(TaskMove.START)
+    run.started = now
 
 
 def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
@@ -22,7 +25,8 @@ def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
 
     It was told of them, and none of them was ahead any more.
     """
-    scheduled, assigned, address = governor.scheduled, governor.assigned, governor.address
+    scheduled, assigned = governor.scheduled, governor.assigned
+    finished = RUN_MOVES[TaskMove.FINISH]
     for task, seconds in tasks.items():
         task.move(TaskMove.FINISH)
         task.scheduled = task.assigned = None
@@ -32,8 +36,9 @@ def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
         governor.active_cpus -= kind.resources.cpus
         if kind.constraints is not None:
             rules.leave_groups(task, governor)
-        task.governor_address = address
-        task.duration = seconds
+        run = task.run or task.last_run()
+        run.state = finished[run.state]  # as its table says: one call less for each task
+        run.duration = seconds
         task.session.unfinished -= 1
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import define
 
 from rain.base.errors import InvariantError
-from rain.base.failures import FailedAttempt, OnFailure, SessionFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId, spell
 from rain.base.kinds import TaskKind
 from rain.base.states import TASK_MOVES, TASK_STATES, TaskMove, TaskRow, TaskState
@@ -16,6 +16,7 @@ from rain.graph.handles import NOBODY, Handles
 if TYPE_CHECKING:
     from rain.graph.data_object import DataObject
     from rain.graph.governor import Governor
+    from rain.graph.run import Run
     from rain.graph.session import Session
     from rain.graph.wait import Wait
 
@@ -37,16 +38,12 @@ class Task:
     missing: int = 0  # inputs that are not finished, each counted once
     scheduled: Governor | None = None  # where the scheduler wants it
     assigned: Governor | None = None  # who was told to run it; the same as scheduled
-    attempt: int = 0  # counts the assignments; late news of earlier ones is recognised by it
     priority: int = 0  # larger goes first within one governor
 
-    started: float = 0.0  # when the current attempt was reported as started, 0 for not yet
-    duration: float = 0.0
-    governor_address: str = ""  # who ran it last
-    debug: str = ""
+    run: Run | None = None  # the last one, which is open as long as the task is assigned
+    former: tuple[Run, ...] = ()  # those before it, as far as they are remembered
     user: str = ""  # JSON, set by the task itself
     may_run_again: bool = False  # it reads something, and what it has made may be lost
-    failures: tuple[FailedAttempt, ...] = ()  # since it was last finished
     failure: SessionFailure | None = None  # why it has failed for good, or was skipped
     waits: list[Wait] | None = None
     fails_alone: bool = False  # its failure does not end its session, whatever that's rule is
@@ -59,6 +56,27 @@ class Task:
     def state(self) -> TaskState:
         """What users see."""
         return TASK_STATES[self.row]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All of its runs that are remembered, in their order."""
+        return () if self.run is None else (*self.former, self.run)
+
+    def last_run(self) -> Run:
+        """The last one, of a task that must have been told to a governor."""
+        if self.run is None:
+            raise InvariantError(f"{self!r} has no run")
+        return self.run
+
+    @property
+    def started(self) -> float:
+        """When its last run was reported as started, 0 for not (yet)."""
+        return 0.0 if self.run is None else self.run.started
+
+    @property
+    def duration(self) -> float:
+        """How many seconds its last run took."""
+        return 0.0 if self.run is None else self.run.duration
 
     @property
     def cpus(self) -> int:

@@ -23,8 +23,10 @@ from typing import NoReturn, Protocol
 from attrs import Factory, define
 
 from rain.base.errors import PlanError
+from rain.base.runs import RunCause
 from rain.base.states import TaskRow
 from rain.graph import DataObject, Governor, Graph, Session, Task, planning, rules
+from rain.graph.run import Ending
 from rain.scheduler.estimates import Estimates
 
 _WAITING, _READY = TaskRow.WAITING, TaskRow.READY  # used for every task, and enum look-ups are slow
@@ -217,9 +219,9 @@ class Plan:
         setrecursionlimit(limit + _ROOM)
         try:
             if task.assigned is not None:
-                self.stopped += planning.recall_followers(task)
-                self.stopped.append((governor, task, task.attempt))
-            planning.withdraw(task)
+                self.stopped += planning.recall_followers(task, self.now)
+                self.stopped.append(planning.stopped(task))
+            planning.withdraw(task, Ending(self.now, RunCause.TAKEN_BACK))
         finally:
             setrecursionlimit(limit)
         self.touched[governor] = None

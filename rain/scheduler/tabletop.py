@@ -88,7 +88,7 @@ class Tabletop:
     def leave(self, governor: Governor) -> None:
         """A governor is lost with its tasks and data."""
         del self.graph.governors[governor.id]
-        losses = loss.lose_governor(governor)
+        losses = loss.lose_governor(governor, self.now)
         self.news.left.append(governor)
         self.news.unplanned.update(losses.unplanned)
 
@@ -158,7 +158,7 @@ class Tabletop:
         for governor in self.graph.governors.values():
             while len(governor.queue):
                 task = governor.queue.pop()
-                planning.assign(task)
+                planning.assign(task, self.now)
                 self.assigned.append((task.id, governor.number))
                 for data_object in task.inputs:
                     self._bring(data_object, governor)

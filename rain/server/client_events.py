@@ -19,7 +19,6 @@ from rain.base.ids import (
     TaskId,
     spell,
 )
-from rain.base.moments import rfc3339
 from rain.base.states import ObjectState
 from rain.base.wire import JoinedSession, ObjectReport, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
@@ -336,15 +335,19 @@ def _report_object(data_object: DataObject) -> ObjectReport:
     )
 
 
+def _debug(task: Task) -> str:
+    """The lines that the task has left, or the one because of which it will not run."""
+    if task.failure is not None:
+        return task.failure.debug
+    return "" if task.run is None else task.run.debug
+
+
 def _report_task(task: Task) -> TaskReport:
     return TaskReport(
         id=task.id,
         state=task.state,
-        governor=task.governor_address,
-        start_time=rfc3339(task.started),
-        duration=task.duration,
         error="" if task.failure is None else task.failure.message,
-        debug=task.debug if task.failure is None else task.failure.debug,
+        debug=_debug(task),
         user=task.user,
-        attempts=task.failures,
+        runs=tuple(run.report() for run in task.runs),
     )

@@ -13,19 +13,19 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from rain.base.failures import FailedAttempt, SessionFailure
+from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, KindId, ObjectId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import Submission
-from rain.graph import DataObject, Governor, Session, Task
+from rain.graph import DataObject, Governor, Run, Session, Task
 from rain.server.happenings import (
-    AttemptFailed,
     Batch,
     ClientInvalidRequest,
     ClientSubmit,
     ClientUnkeep,
     Happening,
     ObjectsFinished,
+    RunFailed,
     Taken,
     TaskFailed,
     TaskNotes,
@@ -111,7 +111,9 @@ class Happenings:
         batch.ids.append(task.id)
         self.bytes += _TASK_BYTES
 
-    def task_finished(self, now: float, governor: Governor, task: Task, *, sudden: bool) -> None:
+    def task_finished(
+        self, now: float, governor: Governor, task: Task, run: Run, *, sudden: bool
+    ) -> None:
         """A governor has finished a task; `sudden` if its start was never reported."""
         batch = self._finished
         if batch is None or batch.address != governor.address or batch.time != now:
@@ -123,21 +125,21 @@ class Happenings:
         if sudden:
             batch.sudden.append(len(batch.ids))
         batch.ids.append(task.id)
-        batch.starts.append(task.started)
-        batch.durations.append(task.duration)
-        if task.user or task.debug or task.id in task.session.logs:
-            self._note(batch, task)
+        batch.starts.append(run.started)
+        batch.durations.append(run.duration)
+        if task.user or run.debug or task.id in task.session.logs:
+            self._note(batch, task, run)
         self.bytes += _TASK_BYTES
 
-    def attempt_failed(self, now: float, task: Task, failed: FailedAttempt, *, again: bool) -> None:
-        """An attempt of a task has failed, and with it the task unless it is tried again."""
-        size = len(failed.message) + len(failed.debug)
+    def run_failed(self, now: float, task: Task, run: Run, *, again: bool) -> None:
+        """A run has failed or was lost, and with it the task unless it is tried again."""
+        size = len(run.message) + len(run.debug)
         if again:
-            self.add(AttemptFailed(now, task.id, task.started, failed), size)
+            self.add(RunFailed(now, task.id, run.started, run.report()), size)
             return
         logs = task.session.logs.get(task.id, "")
-        notes = TaskNotes(task.user, failed.debug or task.debug, logs)
-        end = TaskFailed(now, task.id, failed.governor, task.started, failed.message, notes)
+        notes = TaskNotes(task.user, run.debug, logs)
+        end = TaskFailed(now, task.id, run.governor, run.started, run.message, notes)
         self.add(end, size + len(notes.user) + len(notes.debug) + len(logs))
 
     def skipped(self, now: float, failure: SessionFailure, tasks: Sequence[Task]) -> None:
@@ -174,7 +176,7 @@ class Happenings:
         self.bytes += _SMALL_BYTES
         self._list.append(batch)
 
-    def _note(self, batch: TasksFinished, task: Task) -> None:
+    def _note(self, batch: TasksFinished, task: Task, run: Run) -> None:
         logs = task.session.logs.get(task.id, "")
-        batch.notes[task.id] = TaskNotes(task.user, task.debug, logs)
-        self.bytes += _SMALL_BYTES + len(task.user) + len(task.debug) + len(logs)
+        batch.notes[task.id] = TaskNotes(task.user, run.debug, logs)
+        self.bytes += _SMALL_BYTES + len(task.user) + len(run.debug) + len(logs)

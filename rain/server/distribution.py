@@ -16,7 +16,7 @@ from rain.graph import DataObject, Governor, Task, planning
 from rain.scheduler.api import Plan
 from rain.server.placing import bring, lend, place_again, tell_object_kind
 from rain.server.state import State
-from rain.server.tries import must_wait
+from rain.server.tries import is_suspect, must_wait
 
 ENOUGH = 128
 """Ready tasks that a governor may always be told of, if the settings allow as many."""
@@ -32,8 +32,8 @@ governor might rather run, it is told no more than `ENOUGH`.
 
 def apply_plan(state: State, plan: Plan) -> None:
     """Passes on what the scheduler has withdrawn, copied and dropped."""
-    for governor, task, attempt in plan.stopped:
-        state.stop(governor, task, attempt)
+    for stopped in plan.stopped:
+        state.stop(*stopped)
     for data_object, governor in plan.drops:
         state.drop(data_object, governor.alone)
     for data_object, governor in plan.copies:
@@ -69,24 +69,25 @@ def distribute(state: State) -> None:
 def _assign(state: State, governor: Governor, tasks: list[Task]) -> None:
     """Assigns tasks that were taken out of the queue, and tells the governor."""
     for task in tasks:
-        if task.failures:
-            tasks = _assign_carefully(governor, tasks, state.settings.crash_limit)
+        if task.run is not None and is_suspect(task, state.settings.crash_limit):
+            tasks = _assign_carefully(state, governor, tasks)
             break
     else:
-        planning.assign_queued(tasks, governor)
+        planning.assign_queued(tasks, governor, state.now)
     if tasks:
         _tell(state, governor, tasks)
 
 
-def _assign_carefully(governor: Governor, tasks: list[Task], crash_limit: int) -> list[Task]:
-    """One after the other, since some have failed before; who must wait goes back to the queue."""
+def _assign_carefully(state: State, governor: Governor, tasks: list[Task]) -> list[Task]:
+    """One after the other, since some are suspects; who must wait goes back to the queue."""
+    crash_limit = state.settings.crash_limit
     told: list[Task] = []
     held_back: list[Task] = []
     for task in tasks:
-        if task.failures and must_wait(task, governor, crash_limit):
+        if must_wait(task, governor, crash_limit):
             held_back.append(task)
         else:
-            planning.assign(task)
+            planning.assign(task, state.now)
             told.append(task)
     governor.queue.add_all(held_back)
     return told
@@ -103,9 +104,9 @@ def _assign_ahead(state: State, governor: Governor) -> None:
             task.row is TaskRow.PLANNED
             and task.scheduled is governor
             and planning.can_go_ahead(task, governor)
-            and not (task.failures and must_wait(task, governor, crash_limit))
+            and not (task.run is not None and must_wait(task, governor, crash_limit))
         ):
-            planning.assign(task)
+            planning.assign(task, state.now)
             told.append(task)
     if told:
         _tell(state, governor, told)
@@ -119,7 +120,7 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     if not governor.kinds_told.issuperset(kinds):
         _tell_kinds(orders, governor, tasks)
     columns.ids += [task.id for task in tasks]
-    columns.attempts += [task.attempt for task in tasks]
+    columns.runs += [task.run.number for task in tasks if task.run is not None]
     columns.kinds += kinds
     columns.priorities += [task.priority for task in tasks]
     columns.configs += [task.config for task in tasks]

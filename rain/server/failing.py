@@ -1,4 +1,4 @@
-"""Attempts that fail: the task is tried again, or it has failed for good, and what that means.
+"""Runs that fail: the task is tried again, or it has failed for good, and what that means.
 
 In a session that stops, it is the end of the session. In one that goes on, it is the end of what
 depends on the task, and whoever waits for any of that is told the cause.
@@ -10,13 +10,13 @@ from collections.abc import Iterable
 
 from attrs import evolve
 
-from rain.base.failures import FailedAttempt, FailureCause, SessionFailure, shortened
-from rain.base.moments import rfc3339
+from rain.base.failures import SessionFailure
 from rain.base.states import TaskMove
 from rain.base.wire import TaskFailure
-from rain.graph import DataObject, Governor, Task, failing, planning
+from rain.graph import DataObject, Governor, Run, Task, failing, planning
 from rain.graph.cancelling import unstarted, unwanted
 from rain.graph.handles import NOBODY
+from rain.graph.run import Ending
 from rain.server import following, tries, waiting
 from rain.server.sessions import fail_session
 from rain.server.state import State
@@ -25,48 +25,45 @@ CANCELLED = "it was cancelled"
 INTERRUPTED = "it was cancelled: the call that waited for it was interrupted"
 
 
-def attempt_failed(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
-    """The current attempt of a task has failed on a governor that lives on."""
-    made = FailedAttempt(
-        failure.attempt, governor.address, failure.cause, failure.message, failure.debug
-    )
-    task.governor_address = governor.address
+def run_failed(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
+    """The open run of a task has failed on a governor that lives on."""
     state.touched[governor] = None
-    again = _has_another_try(state, task, made)
-    if state.happenings is not None:
-        state.happenings.attempt_failed(state.now, task, made, again=again)
-    for stopped in planning.recall_followers(task):
+    for stopped in planning.recall_followers(task, state.now):
         state.stop(*stopped)
-    planning.withdraw(task, TaskMove.ATTEMPT_FAILED)
+    ending = Ending(state.now, failure.cause, failure.message, failure.debug)
+    planning.withdraw(task, ending, TaskMove.RUN_FAILED)
+    run = task.last_run()
+    again = _has_another_try(state, task)
+    if state.happenings is not None:
+        state.happenings.run_failed(state.now, task, run, again=again)
     if again or task.goes_on:
         state.forget_outputs(governor, task)
     if again:
-        _remember(task, made)
+        run.shorten()
         state.news.unplanned[task] = None
     else:
-        verdict = _verdict(state, task, made, made.message)
+        verdict = _verdict(task, run, run.message)
         give_up(state, task, evolve(verdict, exception=failure.exception))
 
 
-def governor_lost(state: State, task: Task, address: str, cause: str) -> None:
+def governor_lost(state: State, task: Task) -> None:
     """A governor was lost that may have been running the task, which is without a plan again."""
-    made = FailedAttempt(task.attempt, address, FailureCause.GOVERNOR, cause)
-    again = _has_another_try(state, task, made)
-    if state.happenings is not None and (task.started or not again):
-        state.happenings.attempt_failed(state.now, task, made, again=again)
+    run = task.last_run()
+    again = _has_another_try(state, task)
+    if state.happenings is not None and (run.started or not again):
+        state.happenings.run_failed(state.now, task, run, again=again)
     if again:
-        _remember(task, made)
+        run.shorten()
         return
     limit = state.settings.crash_limit
     give_up(
         state,
         task,
         _verdict(
-            state,
             task,
-            made,
+            run,
             f"the task was running on {limit} governors when they were lost, so that it is taken"
-            f" for the reason; the last one was {address}: {cause}",
+            f" for the reason; the last one was {run.governor}: {run.message}",
         ),
     )
 
@@ -79,7 +76,7 @@ def give_up(state: State, task: Task, failure: SessionFailure) -> None:
         return
     if not task.fails_alone:  # else the one who computes it waits for it
         session.untold = session.untold or failure
-    pass_on(state, failing.fail([task], failure))
+    pass_on(state, failing.fail([task], failure, state.now))
 
 
 def unmakeable(state: State, objects: Iterable[tuple[DataObject, SessionFailure]]) -> None:
@@ -87,7 +84,7 @@ def unmakeable(state: State, objects: Iterable[tuple[DataObject, SessionFailure]
     for data_object, failure in objects:
         session = data_object.session
         session.untold = session.untold or failure
-        pass_on(state, failing.spoil(data_object, failure))
+        pass_on(state, failing.spoil(data_object, failure, state.now))
 
 
 def skip_hopeless(state: State, tasks: Iterable[Task]) -> None:
@@ -98,7 +95,7 @@ def skip_hopeless(state: State, tasks: Iterable[Task]) -> None:
                 failure = failing.failure_of(data_object)
                 if not task.fails_alone:
                     task.session.untold = task.session.untold or failure
-                pass_on(state, failing.fail([task], failure))
+                pass_on(state, failing.fail([task], failure, state.now))
 
 
 def cancel(state: State, targets: Iterable[Task], why: str) -> None:
@@ -114,38 +111,27 @@ def cancel_unstarted(state: State, targets: Iterable[Task], why: str) -> None:
 def _cancel(state: State, tasks: list[Task], why: str) -> None:
     if tasks:
         failure = SessionFailure(why, task=tasks[0].id, cancelled=True)
-        pass_on(state, failing.fail(tasks, failure))
+        pass_on(state, failing.fail(tasks, failure, state.now))
 
 
-def _has_another_try(state: State, task: Task, failed: FailedAttempt) -> bool:
-    failures = (*task.failures, failed)
-    return tries.may_try_again(task.kind.tries, failures, state.settings.crash_limit)
+def _has_another_try(state: State, task: Task) -> bool:
+    return tries.may_try_again(task.kind.tries, task.runs, state.settings.crash_limit)
 
 
-def _remember(task: Task, failed: FailedAttempt) -> None:
-    failed = evolve(failed, message=shortened(failed.message), debug=shortened(failed.debug))
-    task.failures = (*task.failures, failed)
-
-
-def _verdict(state: State, task: Task, last: FailedAttempt, message: str) -> SessionFailure:
-    attempts = (*task.failures, last) if task.failures else ()
-    duration = state.now - task.started if task.started else 0.0
+def _verdict(task: Task, last: Run, message: str) -> SessionFailure:
     return SessionFailure(
         message,
         last.debug,
         task.id,
-        attempts,
-        last.governor,
-        rfc3339(task.started),
-        duration,
+        tuple(run.report() for run in task.runs),
     )
 
 
 def pass_on(state: State, fallout: failing.Fallout) -> None:
     """What has failed in a session that goes on: stops, drops, and answers to those who wait."""
     failure = fallout.failure
-    for governor, task, attempt in fallout.stopped:
-        state.stop(governor, task, attempt)
+    for stopped in fallout.stopped:
+        state.stop(*stopped)
     gone = set(fallout.objects)
     state.forget_fetches(lambda data_object, _: data_object in gone)
     state.release_soon(fallout.free)
@@ -153,7 +139,7 @@ def pass_on(state: State, fallout: failing.Fallout) -> None:
         state.news.unplanned.pop(task, None)
         task.session.first_failed = task.session.first_failed or failure
     if state.happenings is not None:
-        skipped = [task for task in fallout.tasks if task.id != failure.task or not task.attempt]
+        skipped = [task for task in fallout.tasks if task.id != failure.task or task.run is None]
         state.happenings.skipped(state.now, failure, skipped)
     following.done(state, fallout.tasks)
     nodes: tuple[Task | DataObject, ...] = (*fallout.tasks, *fallout.objects)

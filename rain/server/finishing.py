@@ -27,8 +27,8 @@ def finish(state: State, governor: Governor, update: Update) -> None:
     notes = {note.object: note for note in update.object_notes} if update.object_notes else None
     tasks: dict[Task, float] = {}  # and how many seconds each took
     start = end = 0  # of what they made
-    for task_id, attempt, seconds, count in zip(
-        finished.ids, finished.attempts, finished.durations, finished.output_counts, strict=True
+    for task_id, number, seconds, count in zip(
+        finished.ids, finished.runs, finished.durations, finished.output_counts, strict=True
     ):
         task = known.get(task_id)
         if task is None:  # as at the first one, and at one of another session
@@ -39,14 +39,20 @@ def finish(state: State, governor: Governor, update: Update) -> None:
         if (
             task is None
             or task.assigned is not governor
-            or task.attempt != attempt
+            or (run := task.run) is None
+            or run.number != number
             or task.row is TaskRow.AHEAD
             or len(task.outputs) != count
             or task in tasks
         ):  # seldom: it cannot go with those before it, whose end may change how it stands
             _finish_batch(state, governor, tasks, sizes[start:end], data[start:end], notes)
             tasks, start = {}, end
-            if task is None or task.assigned is not governor or task.attempt != attempt:
+            if (
+                task is None
+                or task.assigned is not governor
+                or task.run is None
+                or task.run.number != number
+            ):
                 state.ignored += 1
                 start = end = end + count
                 continue  # with the stop it was told to drop the outputs
@@ -100,11 +106,12 @@ def _finish_batch(
     waited: list[Task] = []
     began = starts(state.now, [*tasks.values()], max(governor.offered.cpus, 1))
     for task, start in zip(tasks, began, strict=True):
-        sudden = not task.started  # it was so short that its start was never told
+        run = task.run or task.last_run()
+        sudden = not run.started  # it was so short that its start was never told
         if sudden:
-            task.started = start
+            run.started = start
         if state.happenings is not None:
-            state.happenings.task_finished(state.now, governor, task, sudden=sudden)
+            state.happenings.task_finished(state.now, governor, task, run, sudden=sudden)
         outputs += task.outputs
         if task.inputs:
             readers.append(task)

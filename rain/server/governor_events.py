@@ -1,14 +1,14 @@
 """Step one of a turn: what governors said.
 
-News of an attempt that is not the current one, or of a session that is gone, is recognised by
-attempt and id and ignored. A governor that contradicts the protocol is dismissed.
+News of a run that is not the open one, or of a session that is gone, is recognised by number and
+id and ignored. A governor that contradicts the protocol is dismissed.
 """
 
 from __future__ import annotations
 
 from rain.base.errors import ProtocolError
-from rain.base.failures import FailureCause
 from rain.base.ids import GovernorId, ObjectId, TaskId, spell
+from rain.base.runs import TOLD_BY_GOVERNORS, RunCause
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import INLINE_LIMIT, TaskFailure, Update
 from rain.graph import Governor, Task, loss, progress
@@ -62,7 +62,9 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     for task_note in update.task_notes:
         task = state.graph.tasks.get(task_note.task)
         if task is not None and task.assigned is governor:
-            task.user, task.debug = task_note.user, task_note.debug
+            task.user = task_note.user
+            if task.run is not None:
+                task.run.debug = task_note.debug
             if task_note.logs:
                 logs.keep(task, task_note.logs)
     if update.finished.ids:
@@ -99,11 +101,11 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     running = [task for task in sent if task.row is TaskRow.RUNNING]
     if len(sent) == 1:  # the start of a task is told when it has run for a while: perhaps too late
         running = sent
-    losses.pass_on(state, loss.lose_governor(governor))
-    if not on_purpose:
-        for task in running:
-            if task.is_known and not task.is_done:
-                failing.governor_lost(state, task, governor.address, cause)
+    blamed = () if on_purpose else running
+    losses.pass_on(state, loss.lose_governor(governor, state.now, cause, blamed))
+    for task in blamed:
+        if task.is_known and not task.is_done:
+            failing.governor_lost(state, task)
     feasibility.governors_changed(state)
 
 
@@ -113,10 +115,13 @@ def dismiss(state: State, governor: Governor, reason: str) -> None:
     state.emit(DismissGovernor(governor.id, reason))
 
 
-def _current(state: State, governor: Governor, task_id: TaskId, attempt: int) -> Task | None:
-    """The task, if this governor has it and speaks of its current attempt."""
+def _current(state: State, governor: Governor, task_id: TaskId, number: int) -> Task | None:
+    """The task, if this governor has it and speaks of its open run."""
     task = state.graph.tasks.get(task_id)
-    if task is None or task.assigned is not governor or task.attempt != attempt:
+    if task is None or task.assigned is not governor:
+        state.ignored += 1
+        return None
+    if task.run is None or task.run.number != number:
         state.ignored += 1
         return None
     return task
@@ -125,8 +130,8 @@ def _current(state: State, governor: Governor, task_id: TaskId, attempt: int) ->
 def _started(state: State, governor: Governor, update: Update) -> list[Task]:
     """Starts; returns those whose inputs are only finished by this very update."""
     ahead: list[Task] = []
-    for task_id, attempt in zip(update.started_ids, update.started_attempts, strict=True):
-        task = _current(state, governor, task_id, attempt)
+    for task_id, number in zip(update.started_ids, update.started_runs, strict=True):
+        task = _current(state, governor, task_id, number)
         if task is None:
             continue
         if task.row is TaskRow.ASSIGNED:
@@ -143,15 +148,15 @@ def _start(state: State, governor: Governor, task: Task) -> None:
 
 
 def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:
-    task = _current(state, governor, failure.task, failure.attempt)
+    task = _current(state, governor, failure.task, failure.run)
     if task is None:
         return
-    if failure.cause is FailureCause.GOVERNOR:
-        raise ProtocolError(f"{spell(task.id)} failed by a governor that is alive to say so")
-    if failure.cause is FailureCause.NOT_STARTED:
+    if failure.cause not in TOLD_BY_GOVERNORS:
+        raise ProtocolError(f"{spell(task.id)} failed by what only the server can find out")
+    if failure.cause is RunCause.NOT_STARTED:
         handing_back.handed_back(state, governor, task, failure)
         return
-    failing.attempt_failed(state, governor, task, failure)
+    failing.run_failed(state, governor, task, failure)
 
 
 def _located(state: State, governor: Governor, object_ids: list[ObjectId]) -> None:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from rain.base.runs import RunCause
 from rain.base.states import TaskMove
 from rain.base.wire import TaskFailure
 from rain.graph import Governor, Task, planning
+from rain.graph.run import Ending
 from rain.server import failing, happenings
 from rain.server.messages import GovernorRests
 from rain.server.resting import Rest
@@ -33,9 +35,9 @@ def handed_back(state: State, governor: Governor, task: Task, failure: TaskFailu
     if times >= limit:
         del state.not_started[task]
         message = f"no governor could start the task, in {times} tries; the last one: {why}"
-        failing.attempt_failed(state, governor, task, evolve(failure, message=message))
+        failing.run_failed(state, governor, task, evolve(failure, message=message))
         return
-    _withdraw(state, task, TaskMove.HAND_BACK)
+    _withdraw(state, task, Ending(state.now, failure.cause, why, failure.debug), TaskMove.HAND_BACK)
     state.forget_outputs(governor, task)
     state.touched[governor] = None
     if governor.rests:
@@ -48,19 +50,18 @@ def handed_back(state: State, governor: Governor, task: Task, failure: TaskFailu
     governor.rest()
     for other in list(governor.scheduled):
         if other.assigned is None:
-            _withdraw(state, other, TaskMove.TAKE_BACK)
+            _withdraw(state, other, Ending(state.now, RunCause.TAKEN_BACK), TaskMove.TAKE_BACK)
     state.resting[governor] = rest.until
     state.news.joined.append(governor)  # with other resources than before
     state.note(happenings.GovernorRests(state.now, governor.address, why), len(why))
     state.emit(GovernorRests(governor.address, rest.until - state.now, why))
 
 
-def _withdraw(state: State, task: Task, move: TaskMove) -> None:
+def _withdraw(state: State, task: Task, ending: Ending, move: TaskMove) -> None:
     if task.assigned is not None:
-        for stopped in planning.recall_followers(task):
+        for stopped in planning.recall_followers(task, state.now):
             state.stop(*stopped)
-    planning.withdraw(task, move)
-    task.started = 0.0
+    planning.withdraw(task, ending, move)
     state.news.unplanned[task] = None
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import Factory, define, frozen
 
 from rain.base import wire
-from rain.base.failures import FailedAttempt
 from rain.base.ids import ClientId, KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.runs import RunReport
 from rain.base.wire import TaskColumns
 
 
@@ -183,13 +183,13 @@ class TaskFailed:
 
 
 @frozen
-class AttemptFailed:
-    """An attempt has failed, and its task is tried again."""
+class RunFailed:
+    """A run has failed or was lost, and its task is tried again."""
 
     time: float
     task: TaskId
     start: float  # 0 when its start was never told
-    failed: FailedAttempt
+    run: RunReport
 
 
 @define(eq=False)
@@ -230,7 +230,7 @@ Happening = (
     | TasksStarted
     | TasksFinished
     | TaskFailed
-    | AttemptFailed
+    | RunFailed
     | TasksSkipped
     | ObjectsFinished
 )

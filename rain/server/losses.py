@@ -9,9 +9,9 @@ from rain.server.state import State
 
 def pass_on(state: State, lost: loss.Losses) -> None:
     """What a loss has led to: stops, new work for the scheduler, failed sessions."""
-    for governor, task, attempt in lost.stopped:
+    for governor, task, run in lost.stopped:
         if governor.id in state.graph.governors:
-            state.stop(governor, task, attempt)
+            state.stop(governor, task, run)
     state.news.unplanned.update(lost.unplanned)
     for data_object, governor in lost.dropped:
         state.drop(data_object, governor.alone)

@@ -280,15 +280,15 @@ class State:
         for governor in holders:
             self.orders(governor).drops.append(data_object.id)
 
-    def stop(self, governor: Governor, task: Task, attempt: int) -> None:
-        """Tells a governor to stop an attempt, and frees its place there.
+    def stop(self, governor: Governor, task: Task, run: int) -> None:
+        """Tells a governor to stop the run of this number, and frees its place there.
 
         It may have finished the task already: the drops are for that. Orders for copies of what it
         was making itself, for the sake of another output, it has ignored: they are given again.
         """
         orders = self.orders(governor)
         orders.stop_ids.append(task.id)
-        orders.stop_attempts.append(attempt)
+        orders.stop_runs.append(run)
         self.touched[governor] = None
         self.forget_outputs(governor, task)
 

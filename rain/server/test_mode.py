@@ -98,7 +98,7 @@ def force(state: State) -> None:
 
 def _force_producer(state: State, plan: Plan, output: DataObject, governor: Governor) -> None:
     task = output.producer
-    if task is None or task.scheduled is not None or task.attempt:
+    if task is None or task.scheduled is not None or task.run is not None:
         return
     if task.kind.resources.fits(governor.resources):
         plan.assign(task, governor)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from rain.base.ids import ObjectId, spell
 from rain.base.wire import TaskFailure
-from rain.graph import DataObject, Governor, loss
+from rain.graph import DataObject, Governor, loss, planning
 from rain.server import failing, losses
 from rain.server.state import State
 
@@ -28,7 +28,7 @@ def apply(state: State, governor: Governor, object_id: ObjectId) -> None:
     if governor in data_object.located:
         # The report is about a copy that was dropped and ordered again meanwhile.
         if data_object.located == governor.alone and not data_object.is_at_server:
-            losses.pass_on(state, loss.lose_copy(data_object, governor))
+            losses.pass_on(state, loss.lose_copy(data_object, governor, state.now))
             return
         data_object.unlocate(governor)
     key, settings = (data_object, governor), state.settings
@@ -56,7 +56,7 @@ def _make_again(state: State, data_object: DataObject, governor: Governor) -> No
         return
     state.unfetched = {k: n for k, n in state.unfetched.items() if k[0] is not data_object}
     for holder in data_object.located:
-        losses.pass_on(state, loss.lose_copy(data_object, holder))
+        losses.pass_on(state, loss.lose_copy(data_object, holder, state.now))
 
 
 def _give_up(
@@ -73,11 +73,11 @@ def _give_up(
     )
     for task in list(data_object.consumers):
         if task.is_known and task.assigned is governor:
-            attempt = task.attempt
-            failure = TaskFailure(task.id, attempt, message, "")
-            failing.attempt_failed(state, governor, task, failure)
+            stopped = planning.stopped(task)
+            failure = TaskFailure(task.id, stopped[-1], message)
+            failing.run_failed(state, governor, task, failure)
             if task.is_known:  # else its session has failed, and the governor forgets the session
-                state.stop(governor, task, attempt)
+                state.stop(*stopped)
 
 
 def offer_again(state: State) -> None:

@@ -19,6 +19,7 @@ from rain.base.ids import (
     session_of,
     unpack,
 )
+from rain.base.runs import RunReport, RunState
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import (
     INLINE_LIMIT,
@@ -259,11 +260,18 @@ class FakeConnection:
                 TaskReport(
                     task,
                     TaskState.RUNNING if task in self.unfinished else TaskState.FINISHED,
-                    "127.0.0.1:1000",
-                    "2026-01-01T00:00:00Z",
-                    0.25,
                     user='{"note": 1}',
                     debug="a line",
+                    runs=(
+                        RunReport(
+                            1,
+                            "127.0.0.1:1000",
+                            RunState.FINISHED,
+                            told_time="2026-01-01T00:00:00Z",
+                            start_time="2026-01-01T00:00:00Z",
+                            duration=0.25,
+                        ),
+                    ),
                 )
                 for task in tasks
             ],

@@ -3,7 +3,8 @@
 import pytest
 
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
-from rain.base.failures import FailedAttempt, FailureCause, SessionFailure
+from rain.base.failures import SessionFailure
+from rain.base.runs import RunCause, RunReport, RunState
 from rain.client import (
     ConnectionException,
     RainException,
@@ -127,26 +128,40 @@ def test_python_s_own_exceptions_are_bases_where_they_fit() -> None:
     assert issubclass(ConnectionException, ConnectionError)
 
 
-def test_all_tries_are_told_when_there_was_more_than_one(here: World) -> None:
+def test_every_run_is_told_and_the_text_has_those_that_have_failed_before(here: World) -> None:
     with here.session:
         task = created_here()
         here.session.submit()
-        attempts = (
-            FailedAttempt(1, "a:1", FailureCause.EXECUTOR, "killed by signal 9"),
-            FailedAttempt(3, "b:1", FailureCause.TASK, "ValueError", "a line"),
+        told, start = "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:01+00:00"
+        failed, withdrawn = RunState.FAILED, RunState.WITHDRAWN
+        runs = (
+            RunReport(
+                1, "a:1", failed, RunCause.EXECUTOR, "killed by signal 9", "", told, start, 2.5
+            ),
+            RunReport(2, "c:1", withdrawn, RunCause.TAKEN_BACK, told_time=told),
+            RunReport(3, "b:1", failed, RunCause.TASK, "ValueError", "a line", told, start, 0.5),
         )
-        here.server.failures[1] = SessionFailure("ValueError", "a line", task.packed_id, attempts)
+        here.server.failures[1] = SessionFailure("ValueError", "a line", task.packed_id, runs)
 
         with pytest.raises(TaskException) as caught:
             task.wait()
 
         lines = str(caught.value).splitlines()
-        assert "Before, try 1 on a:1 failed (its executor ended):" in lines
+        assert "Before, run 1 on a:1 failed after 2.5 s (its executor ended):" in lines
         assert "killed by signal 9" in lines
-        assert [t.cause for t in caught.value.failed_tries] == ["executor", "task"]
-        assert caught.value.failed_tries[1].debug == "a line"
+        assert "c:1" not in str(caught.value)
+        error = caught.value
+        assert [(run.number, run.state, run.cause) for run in error.runs] == [
+            (1, "failed", "executor"),
+            (2, "withdrawn", "taken back"),
+            (3, "failed", "task"),
+        ]
+        assert [run.duration for run in error.runs] == [2.5, None, 0.5]
+        assert error.failed_tries == [error.runs[0], error.runs[2]]
+        assert (error.governor, error.start_time, error.duration) == ("b:1", start, 0.5)
         assert task.info is not None
-        assert task.info.failed_tries == caught.value.failed_tries
+        assert task.info.runs == error.runs
+        assert task.info.failed_tries == error.failed_tries
         assert TaskInfo.from_json(task.info.to_json()) == task.info
 
 

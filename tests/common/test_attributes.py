@@ -9,7 +9,7 @@ from rain.common.attributes import (
     TaskSpec,
     TaskSpecInput,
 )
-from rain.common.tries import FailedTry
+from rain.common.runs import RunInfo
 
 
 def test_json_leaves_out_what_is_empty() -> None:
@@ -24,10 +24,20 @@ def test_json_leaves_out_what_is_empty() -> None:
     assert SessionSpec("name").to_json() == {"name": "name"}
 
 
-def test_a_failed_try_says_only_what_it_knows() -> None:
-    info = TaskInfo(failed_tries=[FailedTry("executor", "killed")])
+def test_a_run_says_only_what_it_knows() -> None:
+    info = TaskInfo(runs=[RunInfo(1, "host:1", "failed", "executor", "killed")])
 
-    assert info.to_json() == {"failed_tries": [{"cause": "executor", "error": "killed"}]}
+    assert info.to_json() == {
+        "runs": [
+            {
+                "number": 1,
+                "governor": "host:1",
+                "state": "failed",
+                "cause": "executor",
+                "error": "killed",
+            }
+        ]
+    }
 
 
 def test_a_config_that_counts_as_false_is_not_empty() -> None:
@@ -48,7 +58,9 @@ def test_a_config_that_counts_as_false_is_not_empty() -> None:
             {"note": [1]},
         ),
         TaskInfo("error", "2026-01-01T00:00:00Z", 1.5, "host:1", {"a": 1}, "debug"),
-        TaskInfo(failed_tries=[FailedTry("executor", "killed"), FailedTry("task", "", "host:1")]),
+        TaskInfo(
+            runs=[RunInfo(1, state="failed", cause="task"), RunInfo(2, "host:1", duration=0.5)]
+        ),
         ObjectSpec(ID(1, 13), "label", "json", "dir", {"a": 1}),
         ObjectInfo("", 5, "json", {"a": 1}),
         SessionSpec("name", {"a": 1}),

@@ -118,7 +118,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes client to server": 109.8,
         "bytes executor to governor": 27.6,
         "bytes governor to executor": 97.3,
-        "bytes governor to server": 53.6,  # attempts and counts take as much room as ids
+        "bytes governor to server": 53.6,  # runs and counts take as much room as ids
         "bytes server to client": 37.2,
         "bytes server to governor": 117.8,
         "messages client to server": 0.00401,

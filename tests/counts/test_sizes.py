@@ -114,7 +114,7 @@ def _answer(orders: Orders) -> bytes:
     if not tasks.ids:
         return b""
     finished = update.finished
-    finished.ids, finished.attempts = tasks.ids, tasks.attempts
+    finished.ids, finished.runs = tasks.ids, tasks.runs
     finished.durations = [0.0] * len(tasks.ids)
     finished.output_counts = [1] * len(tasks.ids)
     finished.sizes, finished.data = [0] * len(tasks.ids), [b""] * len(tasks.ids)

@@ -13,7 +13,7 @@ class PlayedServer:
 
     def __init__(self) -> None:
         self.told_kinds: set[KindId] = set()
-        self.attempts: Counter[TaskId] = Counter()
+        self.orders: Counter[TaskId] = Counter()
         self.assigned: dict[TaskId, int] = {}
         self.updates: list[Update] = []
         self.finished: dict[TaskId, list[bytes]] = {}
@@ -24,12 +24,12 @@ class PlayedServer:
         for session in orders.forget_sessions:
             self.assigned = {t: a for t, a in self.assigned.items() if session_of(t) != session}
             self.told_kinds = {k for k in self.told_kinds if session_of(k) != session}
-        for stopped, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
-            if self.assigned.get(stopped) == attempt:
+        for stopped, run in zip(orders.stop_ids, orders.stop_runs, strict=True):
+            if self.assigned.get(stopped) == run:
                 del self.assigned[stopped]
-        for assigned, attempt in zip(orders.tasks.ids, orders.tasks.attempts, strict=True):
-            self.assigned[assigned] = attempt
-            self.attempts[assigned] += 1
+        for assigned, run in zip(orders.tasks.ids, orders.tasks.runs, strict=True):
+            self.assigned[assigned] = run
+            self.orders[assigned] += 1
             self.finished.pop(assigned, None)
             self.failed.pop(assigned, None)
 
@@ -48,14 +48,14 @@ class PlayedServer:
         """What the governor tells."""
         self.updates.append(update)
         outputs = iter(update.finished.data)
-        for task, attempt, count in zip(
+        for task, run, count in zip(
             update.finished.ids,
-            update.finished.attempts,
+            update.finished.runs,
             update.finished.output_counts,
             strict=True,
         ):
-            assert self.assigned.pop(task) == attempt, "an attempt has ended twice, or was stopped"
+            assert self.assigned.pop(task) == run, "a run has ended twice, or was stopped"
             self.finished[task] = [next(outputs) for _ in range(count)]
         for failure in update.failed:
-            assert self.assigned.pop(failure.task) == failure.attempt
+            assert self.assigned.pop(failure.task) == failure.run
             self.failed[failure.task] = failure

@@ -181,7 +181,7 @@ class Running:
         return self.task("py/", msgpack.packb(config), (function,), outputs)
 
     def stop(self, number: int) -> None:
-        self.order(Orders(stop_ids=[task_id(number)], stop_attempts=[1]))
+        self.order(Orders(stop_ids=[task_id(number)], stop_runs=[1]))
 
     # Waiting.
 

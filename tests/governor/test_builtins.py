@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rain.base.failures import FailureCause
+from rain.base.runs import RunCause
 from rain.base.thread_limits import THREAD_VARIABLES
 from rain.common.fs import pack_tree
 from rain.governor.store import MEMORY_LIMIT
@@ -387,7 +387,7 @@ def test_a_program_for_which_there_is_no_room_is_handed_back(
         monkeypatch.setattr("rain.governor.programs.subprocess.Popen", no_room)
         number = governor.builtin("run", program("true"))
         assert os.strerror(shortage) in await governor.failure(number)
-        assert governor.server.failed[task_id(number)].cause is FailureCause.NOT_STARTED
+        assert governor.server.failed[task_id(number)].cause is RunCause.NOT_STARTED
         monkeypatch.undo()
 
     governed(tmp_path, scenario)

@@ -16,13 +16,13 @@ def row_of(world: World, number: int) -> ObjectRow:
     return ObjectRow.GONE if target is None else target.row
 
 
-def lend(world: World, number: int, task: int, *, attempt: int = 1, times: int = 1) -> None:
+def lend(world: World, number: int, task: int, *, run: int = 1, times: int = 1) -> None:
     """A task that reads an object which comes with it."""
     orders = Orders()
     world.lend(number, b"lent", orders=orders)
     made = (number + 1000,)
     inputs = (number,) * times
-    world.assign(builtin_kind(), task, inputs, made, attempt=attempt, orders=orders)
+    world.assign(builtin_kind(), task, inputs, made, run=run, orders=orders)
 
 
 def contents(world: World) -> list[object]:
@@ -40,12 +40,12 @@ def test_a_task_reads_what_came_with_it_and_then_it_goes(times: int) -> None:
     assert not any(update.located for update in world.updates)
 
 
-def test_it_goes_with_a_task_that_is_stopped_and_comes_with_its_next_attempt() -> None:
+def test_it_goes_with_a_task_that_is_stopped_and_comes_with_its_next_run() -> None:
     world = World(linger_seconds=0)
     lend(world, 10, 100)
     world.stop(100)
     assert row_of(world, 10) is ObjectRow.GONE
-    lend(world, 10, 100, attempt=2)
+    lend(world, 10, 100, run=2)
     assert row_of(world, 10) is ObjectRow.HELD
 
 
@@ -54,9 +54,9 @@ def test_what_lingers_is_taken_back() -> None:
     lend(world, 10, 100)
     world.stop(100)
     assert row_of(world, 10) is ObjectRow.LINGERING
-    lend(world, 10, 100, attempt=2)
+    lend(world, 10, 100, run=2)
     assert row_of(world, 10) is ObjectRow.HELD
-    world.stop(100, attempt=2)
+    world.stop(100, run=2)
     assert row_of(world, 10) is ObjectRow.LINGERING
 
 

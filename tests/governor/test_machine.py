@@ -177,19 +177,19 @@ class GovernorMachine(RuleBasedStateMachine):
     def stop_a_task(self, pick: int, again: bool, late: bool) -> None:
         tasks = self.live_tasks()
         stopped = tasks[pick % len(tasks)]
-        attempt = self.world.assigned[stopped]
+        run = self.world.assigned[stopped]
         node = self.world.reactor.state.sessions[session_of(stopped)].tasks[stopped]
         kind, inputs = node.kind.kind, [target.id for target in node.inputs]
         outputs = [target.id for target in node.outputs]
-        orders = Orders(stop_ids=[stopped], stop_attempts=[attempt + late])
+        orders = Orders(stop_ids=[stopped], stop_runs=[run + late])
         if not late:
             for follower in self.with_followers(stopped)[1:]:
                 orders.stop_ids.append(follower)
-                orders.stop_attempts.append(self.world.assigned[follower])
+                orders.stop_runs.append(self.world.assigned[follower])
         if again and not late:
             known = self.world.reactor.state.sessions[session_of(stopped)].objects
             if all(known[one].row.name == "HELD" and known[one].wanted for one in inputs):
-                add_task(orders.tasks, stopped, kind, inputs, outputs, attempt + 1)
+                add_task(orders.tasks, stopped, kind, inputs, outputs, run + 1)
         self.world.order(orders)
 
     @rule(which=st.sampled_from(SESSIONS), luck=st.integers(0, 3))

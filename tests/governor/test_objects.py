@@ -3,9 +3,9 @@
 import pytest
 
 from rain.base.errors import ProtocolError
-from rain.base.failures import FailureCause
 from rain.base.ids import ObjectId, session_of
 from rain.base.resources import Resources
+from rain.base.runs import RunCause
 from rain.base.wire import INLINE_LIMIT, Orders
 from rain.governor.lingering import LINGERING_AT_MOST, LINGERING_BYTES
 from rain.governor.messages import (
@@ -118,7 +118,7 @@ def test_a_task_whose_input_cannot_be_stored_is_handed_back() -> None:
     (failure,) = world.updates[-1].failed
     assert failure.task == task_id(100)
     assert failure.message == "the input 1/10 cannot be stored on its governor: disk full"
-    assert failure.cause is FailureCause.NOT_STARTED
+    assert failure.cause is RunCause.NOT_STARTED
     # and: the source has it still, so the server need not look for another one
     assert world.updates[-1].unfetched == []
     assert not world.fetches

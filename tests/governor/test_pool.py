@@ -1,8 +1,8 @@
 """Which executors there are, and for whom they work."""
 
-from rain.base.failures import FailureCause
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
+from rain.base.runs import RunCause
 from rain.governor.messages import (
     ExecutorDied,
     Failed,
@@ -161,7 +161,7 @@ def test_an_executor_for_which_there_is_no_room_hands_its_task_back() -> None:
     world.executors.pop(1)
     world.turn(ExecutorDied(1, "executor 1 cannot be started: Too many open files", short=True))
     assert list(world.failed) == [task_id(100)]
-    assert world.failed[task_id(100)].cause is FailureCause.NOT_STARTED
+    assert world.failed[task_id(100)].cause is RunCause.NOT_STARTED
     assert world.failed[task_id(100)].message.endswith("Too many open files")
 
 

@@ -76,8 +76,8 @@ def test_the_server_hears_nothing_of_the_start_of_what_is_over_soon() -> None:
 
 def test_the_server_hears_at_once_of_what_may_have_ended_a_governor_before() -> None:
     world = a_world(cpus=2)
-    for number, attempt in ((100, 1), (101, 2)):
-        world.assign(python_kind(), number, (FUNCTION,), (number + 10_000,), attempt=attempt)
+    for number, run in ((100, 1), (101, 2)):
+        world.assign(python_kind(), number, (FUNCTION,), (number + 10_000,), run=run)
     world.ready(1)
     world.ready(2)
     assert starts(world) == [task_id(101)]

@@ -54,12 +54,12 @@ def test_a_task_that_needs_more_than_there_is_fails_instead_of_waiting() -> None
     )
 
 
-def test_a_stop_means_one_attempt() -> None:
+def test_a_stop_means_one_run() -> None:
     world = World()
-    world.assign(builtin_kind(), 100, (), (200,), attempt=2)
-    world.stop(100, attempt=1)
+    world.assign(builtin_kind(), 100, (), (200,), run=2)
+    world.stop(100, run=1)
     assert task_id(100) in world.assigned
-    world.stop(100, attempt=2)
+    world.stop(100, run=2)
     assert world.stopped_runs == [1]
 
 
@@ -71,14 +71,14 @@ def test_stopping_what_is_not_here_is_no_mistake() -> None:
     assert not world.failed
 
 
-def test_the_late_result_of_a_stopped_attempt_is_ignored() -> None:
+def test_the_late_result_of_a_stopped_run_is_ignored() -> None:
     # Given a task that was stopped while it ran, and assigned again
     world = World(Resources(1))
     world.assign(builtin_kind(), 100, (), (200,))
-    orders = Orders(stop_ids=[task_id(100)], stop_attempts=[1])
-    world.assign(builtin_kind(), 100, (), (200,), attempt=2, orders=orders)
+    orders = Orders(stop_ids=[task_id(100)], stop_runs=[1])
+    world.assign(builtin_kind(), 100, (), (200,), run=2, orders=orders)
     assert StopBuiltin(1) in world.effects
-    # When the first attempt ends with a result
+    # When the first run ends with a result
     world.end_run(1, [stored(world)])
     # Then it counts for nothing, and the second one runs in its place
     assert not world.finished

@@ -124,7 +124,7 @@ def test_a_second_stop_says_nothing_new() -> None:
     world = a_busy_world(calls=2)
     world.start_next(1)
     world.stop(101)
-    orders = Orders(stop_ids=[task_id(101)], stop_attempts=[1])
+    orders = Orders(stop_ids=[task_id(101)], stop_runs=[1])
     effects = world.turn(OrdersReceived(orders))
     assert not [one for one in effects if isinstance(one, InterruptExecutor | TakeBackCalls)]
     world.answer(1)
@@ -201,11 +201,11 @@ def test_a_stopped_call_that_has_just_been_answered_kills_nobody() -> None:
     assert task_id(101) not in world.finished
 
 
-def test_a_task_that_was_stopped_may_come_back_with_the_next_attempt() -> None:
+def test_a_task_that_was_stopped_may_come_back_with_the_next_run() -> None:
     world = a_busy_world(calls=10)
     world.start_next(1)
-    orders = Orders(stop_ids=[task_id(101)], stop_attempts=[1])
-    world.assign(python_kind(), 101, (FUNCTION,), (10_101,), attempt=2, orders=orders)
+    orders = Orders(stop_ids=[task_id(101)], stop_runs=[1])
+    world.assign(python_kind(), 101, (FUNCTION,), (10_101,), run=2, orders=orders)
     assert world.executors[1].interrupted == task_id(101)
     world.answer(1, Failed("KeyboardInterrupt"))
     world.collect(1)

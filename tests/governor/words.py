@@ -26,11 +26,11 @@ def add_task(
     kind: TaskKind,
     inputs: list[ObjectId],
     outputs: list[ObjectId],
-    attempt: int = 1,
+    run: int = 1,
     priority: int = 0,
 ) -> None:
     tasks.ids.append(task)
-    tasks.attempts.append(attempt)
+    tasks.runs.append(run)
     tasks.kinds.append(kind.id)
     tasks.priorities.append(priority)
     tasks.configs.append(b"")

@@ -1,7 +1,7 @@
 """A governor's reactor in a world that is played: executors, fetches, files, and a server.
 
 Everything that the reactor orders is carried out as the real border would, and what it must never
-order (a call of an unknown kind, a deleted file, a second run of one attempt) fails at once. Each
+order (a call of an unknown kind, a deleted file, a second start of one run) fails at once. Each
 message of the server and to it goes through the wire.
 """
 
@@ -119,7 +119,7 @@ class World(PlayedServer):
         inputs: tuple[int, ...] = (),
         outputs: tuple[int, ...] = (),
         *,
-        attempt: int = 1,
+        run: int = 1,
         priority: int = 0,
         orders: Orders | None = None,
         send: bool = True,
@@ -133,7 +133,7 @@ class World(PlayedServer):
             kind,
             [object_id(one, session) for one in inputs],
             [object_id(one, session) for one in outputs],
-            attempt,
+            run,
             priority,
         )
         if send:
@@ -187,8 +187,8 @@ class World(PlayedServer):
         lent.content_types.append("")
         lent.data.append(data)
 
-    def stop(self, number: int, attempt: int = 1, session: int = 1) -> list[Effect]:
-        return self.order(Orders(stop_ids=[task_id(number, session)], stop_attempts=[attempt]))
+    def stop(self, number: int, run: int = 1, session: int = 1) -> list[Effect]:
+        return self.order(Orders(stop_ids=[task_id(number, session)], stop_runs=[run]))
 
     def drop(self, *numbers: int, session: int = 1) -> list[Effect]:
         return self.order(Orders(drops=[object_id(number, session) for number in numbers]))
@@ -210,7 +210,7 @@ class World(PlayedServer):
             return False
         task = executor.start()[0]
         self.starts[task] += executor.able
-        assert self.starts[task] <= self.attempts[task], "an attempt was started twice"
+        assert self.starts[task] <= self.orders[task], "a run was started twice"
         self._check_gpus()
         return True
 

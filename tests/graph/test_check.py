@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
+from rain.base.address import Source
 from rain.base.errors import InvariantError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ClientId
+from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow
 from rain.graph import Session, check, planning
 from rain.graph.handles import Handle, Handles
+from rain.graph.run import Ending, Run
 from tests.graph.subject import Subject
 
 
@@ -65,7 +68,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         "0 tasks ahead, counted 1",
     ),
     "a task ahead of what nobody makes there": (
-        lambda subject: planning.withdraw(subject.running),
+        lambda subject: planning.withdraw(subject.running, Ending(9.0, RunCause.TAKEN_BACK)),
         "ahead>: its inputs are not made on",
     ),
     "a ready task that misses inputs": (_set(of("ready"), "missing", 1), "1 inputs missing"),
@@ -106,9 +109,53 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         _link(of("sent"), "assigned", of("second")),
         "assigned and scheduled differ",
     ),
-    "an assigned task that was never counted": (
-        _set(of("sent"), "attempt", 0),
-        "assigned without an attempt",
+    "an assigned task without a run": (
+        _set(of("sent"), "run", None),
+        "assigned without a run",
+    ),
+    "a run on another incarnation of its governor": (
+        lambda s: setattr(s.sent.run, "place", Source(s.first.address, 99)),
+        "<Run 1 on .* told>, assigned to <Governor 1",
+    ),
+    "an assigned task whose run has ended": (
+        lambda s: setattr(s.sent.run, "state", RunState.FINISHED),
+        "<Run 1 on .* finished>, assigned to <Governor 1",
+    ),
+    "an open run of a task that nobody has": (
+        lambda s: setattr(s.done.run, "state", RunState.TOLD),
+        "finished>: <Run 1 on .* told>, assigned to None",
+    ),
+    "a running task whose run has not started": (
+        lambda s: setattr(s.running.run, "state", RunState.TOLD),
+        "running>: <Run 1 on .* told> is open",
+    ),
+    "a running run without a start": (
+        lambda s: setattr(s.running.run, "started", 0.0),
+        "running> without a start",
+    ),
+    "a finished task whose run has failed": (
+        lambda s: setattr(s.done.run, "state", RunState.FAILED),
+        "finished by <Run 1 on .* failed>",
+    ),
+    "a failed run without a cause": (
+        lambda s: setattr(s.broken.run, "cause", None),
+        "failed> because of None",
+    ),
+    "a failed run with the cause of another state": (
+        lambda s: setattr(s.broken.run, "cause", RunCause.RECALLED),
+        "failed> because of RunCause.RECALLED",
+    ),
+    "runs whose numbers do not go up": (
+        lambda s: setattr(s.broken, "former", (s.done.run,)),
+        r"its runs are numbered \[1, 1\]",
+    ),
+    "a former run that is open": (
+        lambda s: setattr(s.broken, "former", (Run(0, s.first.place, 1.0),)),
+        "<Run 0 on .* told> is open, and another one came after it",
+    ),
+    "former runs without a last one": (
+        lambda s: setattr(s.ready, "former", (s.done.run,)),
+        "former runs, and no last one",
     ),
     "a task of a session that is gone": (
         (lambda s: s.graph.sessions.clear()),

@@ -7,8 +7,10 @@ import pytest
 from rain.base.errors import InvariantError
 from rain.base.ids import ClientId, GovernorId
 from rain.base.resources import ONE_CPU
+from rain.base.runs import RunCause
 from rain.base.states import TaskRow
 from rain.graph import Graph, Learned, planning
+from rain.graph.run import Ending
 from tests.graph.test_moves import task_in
 from tests.support.scenes import scene
 
@@ -35,7 +37,7 @@ def test_governors_are_numbered_as_they_come_even_when_others_have_gone() -> Non
 
 def test_a_task_without_a_governor_cannot_be_withdrawn() -> None:
     with pytest.raises(InvariantError, match="has no governor"):
-        planning.withdraw(task_in(TaskRow.PLANNED))
+        planning.withdraw(task_in(TaskRow.PLANNED), Ending(1.0, RunCause.TAKEN_BACK))
 
 
 def test_what_finished_tasks_of_a_kind_have_shown_is_remembered() -> None:

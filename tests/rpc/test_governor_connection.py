@@ -116,7 +116,7 @@ def test_orders_that_are_too_long_for_one_message_arrive_as_several() -> None:
     count = 30
     tasks = AssignedTasks(
         ids=[TaskId(number) for number in range(count)],
-        attempts=[1] * count,
+        runs=[1] * count,
         kinds=[kind.id] * count,
         priorities=[0] * count,
         configs=[bytes([number]) * 1_000_000 for number in range(count)],
@@ -351,7 +351,7 @@ def test_the_session_ids_in_orders_survive() -> None:
     async def scene(server: FakeServer, here: Serving) -> None:
         control = FakeControl()
         await join(here.nursery, here.listener, control)
-        orders = Orders(forget_sessions=[SessionId(3)], stop_ids=[TaskId(1)], stop_attempts=[2])
+        orders = Orders(forget_sessions=[SessionId(3)], stop_ids=[TaskId(1)], stop_runs=[2])
         server.governors[0].order(orders)
         assert await control.journal.until("order") == [(orders,)]
 

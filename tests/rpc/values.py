@@ -7,6 +7,7 @@ from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
+from rain.base.runs import RunCause, RunReport, RunState
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import (
     AssignedTasks,
@@ -141,7 +142,7 @@ def assigned_tasks(draw: st.DrawFn) -> AssignedTasks:
     count = len(tasks.ids)
     return AssignedTasks(
         ids=list(tasks.ids),
-        attempts=draw(st.lists(numbers, min_size=count, max_size=count)),
+        runs=draw(st.lists(numbers, min_size=count, max_size=count)),
         kinds=list(tasks.kinds),
         priorities=draw(st.lists(st.integers(-(2**62), 2**62), min_size=count, max_size=count)),
         configs=tasks.configs,
@@ -157,7 +158,7 @@ def some_orders(draw: st.DrawFn) -> Orders:
     return Orders(
         forget_sessions=draw(st.lists(sessions, max_size=FEW)),
         stop_ids=draw(st.lists(task_ids, min_size=stops, max_size=stops)),
-        stop_attempts=draw(st.lists(numbers, min_size=stops, max_size=stops)),
+        stop_runs=draw(st.lists(numbers, min_size=stops, max_size=stops)),
         drops=draw(st.lists(object_ids, max_size=FEW)),
         task_kinds=draw(st.lists(task_kinds, max_size=2)),
         object_kinds=draw(st.lists(object_kinds, max_size=2)),
@@ -174,7 +175,7 @@ def finished_tasks(draw: st.DrawFn) -> FinishedTasks:
     outputs = sum(output_counts)
     return FinishedTasks(
         ids=draw(st.lists(task_ids, min_size=count, max_size=count)),
-        attempts=draw(st.lists(numbers, min_size=count, max_size=count)),
+        runs=draw(st.lists(numbers, min_size=count, max_size=count)),
         durations=draw(st.lists(seconds, min_size=count, max_size=count)),
         output_counts=output_counts,
         sizes=draw(st.lists(sizes, min_size=outputs, max_size=outputs)),
@@ -200,7 +201,7 @@ def some_updates(draw: st.DrawFn) -> Update:
     started = draw(st.integers(0, FEW))
     return Update(
         started_ids=draw(st.lists(task_ids, min_size=started, max_size=started)),
-        started_attempts=draw(st.lists(numbers, min_size=started, max_size=started)),
+        started_runs=draw(st.lists(numbers, min_size=started, max_size=started)),
         finished=draw(finished_tasks()),
         failed=draw(st.lists(st.builds(TaskFailure, task_ids, numbers, texts, texts), max_size=2)),
         located=draw(st.lists(object_ids, max_size=FEW)),
@@ -222,14 +223,24 @@ def deliveries(draw: st.DrawFn) -> Delivery:
     )
 
 
+run_reports = st.builds(
+    RunReport,
+    numbers,
+    texts,
+    st.sampled_from(RunState),
+    st.none() | st.sampled_from(RunCause),
+    texts,
+    texts,
+    texts,
+    texts,
+    seconds,
+)
 session_failures = st.builds(
     SessionFailure,
     texts,
     texts,
     st.none() | task_ids,
-    governor=texts,
-    start_time=texts,
-    duration=seconds,
+    st.lists(run_reports, max_size=FEW).map(tuple),
 )
 wait_answers = st.builds(
     WaitAnswer,
@@ -243,9 +254,8 @@ task_reports = st.builds(
     st.sampled_from(TaskState),
     texts,
     texts,
-    seconds,
     texts,
-    texts,
+    st.lists(run_reports, max_size=FEW).map(tuple),
     texts,
 )
 object_reports = st.builds(

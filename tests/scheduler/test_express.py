@@ -25,12 +25,12 @@ TURN = 0.0002
 """Seconds from one turn to the next: less than what the scheduler waits even after submits."""
 
 
-def took(attempts: dict[TaskId, int], seconds: float) -> Update:
+def took(runs: dict[TaskId, int], seconds: float) -> Update:
     """All of them have ended, each after so long."""
-    count = len(attempts)
+    count = len(runs)
     return Update(
         finished=FinishedTasks(
-            list(attempts), list(attempts.values()), [seconds] * count, [1] * count, [2] * count,
+            list(runs), list(runs.values()), [seconds] * count, [1] * count, [2] * count,
             [b"ok"] * count,
         )
     )  # fmt: skip
@@ -55,12 +55,12 @@ class Flood:
         self._note(self.scene.world.effects[-1])
         while self.done < tasks:
             updates: list[GovernorEvent] = []
-            for governor, attempts in self.has.items():
-                if not attempts and self.done + 2 * FIRST < tasks:
+            for governor, runs in self.has.items():
+                if not runs and self.done + 2 * FIRST < tasks:
                     self.dry += 1
-                half = dict(list(attempts.items())[: (len(attempts) + 1) // 2])
+                half = dict(list(runs.items())[: (len(runs) + 1) // 2])
                 for task in half:
-                    del attempts[task]
+                    del runs[task]
                 if half:
                     self.done += len(half)
                     updates.append(GovernorUpdated(governor, took(half, seconds)))
@@ -77,8 +77,8 @@ class Flood:
         for effect in effects:
             if isinstance(effect, OrderGovernor):
                 tasks = effect.orders.tasks
-                attempts = self.has.setdefault(effect.governor, {})
-                attempts.update(zip(tasks.ids, tasks.attempts, strict=True))
+                runs = self.has.setdefault(effect.governor, {})
+                runs.update(zip(tasks.ids, tasks.runs, strict=True))
 
 
 def tiny(draft: Draft, count: int) -> list[TaskId]:

@@ -68,7 +68,7 @@ def test_the_start_of_a_follower_is_noted_though_it_is_told_with_the_end_before_
     governor = s.governors[0]
     started = governor.started(second)
     update = governor.finished(first)
-    update.started_ids, update.started_attempts = started.started_ids, started.started_attempts
+    update.started_ids, update.started_runs = started.started_ids, started.started_runs
     governor.send(update)
     assert s.world.task(second).row is TaskRow.RUNNING
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, TaskId, pack
+from rain.base.runs import RunReport, RunState
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import ObjectReport, Orders, TaskNote, TaskReport
 from rain.server.messages import (
@@ -164,11 +165,19 @@ def test_states_are_told_as_they_stand() -> None:
         TaskReport(
             task,
             TaskState.FINISHED,
-            governor=s.governors[0].address,
-            start_time="1970-01-01T00:16:46+00:00",
-            duration=0.5,
             debug="lines",
             user='{"user": 1}',
+            runs=(
+                RunReport(
+                    1,
+                    s.governors[0].address,
+                    RunState.FINISHED,
+                    debug="lines",
+                    told_time="1970-01-01T00:16:45+00:00",
+                    start_time="1970-01-01T00:16:46+00:00",
+                    duration=0.5,
+                ),
+            ),
         ),
         TaskReport(waiting, TaskState.READY),
     )

@@ -54,9 +54,9 @@ def test_the_unfinished_tasks_of_a_governor_that_leaves_are_planned_anew() -> No
     assert [task.id for task in news.unplanned] == [first, second, third]
     assert [governor.number for governor in news.left] == [1]
 
-    # when: the first one is planned on another governor, then: that is its second attempt
+    # when: the first one is planned on another governor, then: that is its second run
     (orders,) = orders_in(s.assign(first, to=1)).values()
-    assert orders.tasks.attempts == [2]
+    assert orders.tasks.runs == [2]
 
 
 def test_queue_and_work_wait_for_a_governor_and_go_on_when_one_joins() -> None:
@@ -158,7 +158,7 @@ def test_a_governor_that_breaks_the_protocol_is_dismissed_and_its_task_runs_else
     assert effects == [DismissGovernor(GovernorId(1), reason)]
     assert s.world.task(first).row is TaskRow.READY
     (orders,) = orders_in(s.assign(first, to=1)).values()
-    assert orders.tasks.attempts == [2]
+    assert orders.tasks.runs == [2]
 
 
 def test_a_governor_that_is_dismissed_in_a_turn_gets_no_orders_in_it() -> None:
@@ -170,7 +170,7 @@ def test_a_governor_that_is_dismissed_in_a_turn_gets_no_orders_in_it() -> None:
     s.assign(done, bad)
     update = s.governors[0].finished(done)
     update.finished.ids.append(bad)
-    update.finished.attempts.append(1)
+    update.finished.runs.append(1)
     update.finished.durations.append(0.1)
     update.finished.output_counts.append(0)
 

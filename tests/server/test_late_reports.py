@@ -1,4 +1,4 @@
-"""Late, repeated and reordered reports are recognised by their attempt, and change nothing."""
+"""Late, repeated and reordered reports are recognised by their run, and change nothing."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ def moved() -> tuple[Scene, TaskId]:
     s.assign(task, to=0)
     s.take_back(task)
     s.assign(task, to=1)
-    assert s.world.task(task).attempt == 2
+    assert len(s.world.task(task).runs) == 2
     return s, task
 
 
-def report(what: str, task: TaskId, attempt: int) -> Update:
+def report(what: str, task: TaskId, run: int) -> Update:
     match what:
         case "started":
-            return Update(started_ids=[task], started_attempts=[attempt])
+            return Update(started_ids=[task], started_runs=[run])
         case "finished":
-            return Update(finished=FinishedTasks([task], [attempt], [0.1], [1], [5], [b"stale"]))
+            return Update(finished=FinishedTasks([task], [run], [0.1], [1], [5], [b"stale"]))
         case _:
-            return Update(failed=[TaskFailure(task, attempt, "stale")])
+            return Update(failed=[TaskFailure(task, run, "stale")])
 
 
 @pytest.mark.parametrize("what", ["started", "finished", "failed"])
-@pytest.mark.parametrize(("governor", "attempt"), [(1, 1), (1, 2), (2, 1), (2, 3)])
-def test_news_of_another_attempt_or_from_another_governor_is_ignored(
-    what: str, governor: int, attempt: int
+@pytest.mark.parametrize(("governor", "run"), [(1, 1), (1, 2), (2, 1), (2, 3)])
+def test_news_of_another_run_or_from_another_governor_is_ignored(
+    what: str, governor: int, run: int
 ) -> None:
     # given
     s, task = moved()
 
     # when
-    event = GovernorUpdated(GovernorId(governor), report(what, task, attempt))
+    event = GovernorUpdated(GovernorId(governor), report(what, task, run))
     effects = s.world.turn(event)
 
     # then
@@ -65,7 +65,7 @@ def test_news_of_a_finished_task_is_ignored(what: str) -> None:
     assert s.world.state.ignored == 1
 
 
-def test_a_second_start_of_the_same_attempt_does_not_move_its_time() -> None:
+def test_a_second_start_of_the_same_run_does_not_move_its_time() -> None:
     s, task = moved()
     s.governors[1].start(task)
     started = s.world.task(task).started
@@ -94,7 +94,7 @@ def test_a_task_that_finished_while_it_was_taken_back_runs_again_and_its_outputs
     effects = s.take_back(task)
 
     # then: with the stop goes the drop, for the case that it has finished
-    stop = Orders(stop_ids=[task], stop_attempts=[1], drops=[a])
+    stop = Orders(stop_ids=[task], stop_runs=[1], drops=[a])
     assert effects == [OrderGovernor(GovernorId(1), stop)]
     assert not s.governors[0].held
     assert s.governors[0].send(late) == []
@@ -103,7 +103,7 @@ def test_a_task_that_finished_while_it_was_taken_back_runs_again_and_its_outputs
     assert s.world.object(a).located == (s.node(1),)
 
 
-def test_a_task_that_is_sent_to_the_same_governor_again_counts_its_new_attempt_only() -> None:
+def test_a_task_that_is_sent_to_the_same_governor_again_counts_its_new_run_only() -> None:
     # given
     s = scene(1)
     task, (a,) = s.draft.task(keep=True)
@@ -114,7 +114,7 @@ def test_a_task_that_is_sent_to_the_same_governor_again_counts_its_new_attempt_o
     # when: it is taken back and planned there again in the same turn
     effects = s.plan(s.taking_back(task), s.assigning(task))
     (orders,) = orders_in(effects).values()
-    assert (orders.stop_attempts, orders.tasks.attempts) == ([1], [2])
+    assert (orders.stop_runs, orders.tasks.runs) == ([1], [2])
     s.governors[0].send(late)
 
     # then
@@ -146,4 +146,4 @@ def test_notes_of_a_task_count_only_from_the_governor_that_runs_it() -> None:
     assert s.world.task(task).user == ""
     s.world.turn(GovernorUpdated(GovernorId(2), Update(task_notes=[note])))
     assert s.world.task(task).user == '{"x": 1}'
-    assert s.world.task(task).debug == "debug"
+    assert s.world.task(task).last_run().debug == "debug"

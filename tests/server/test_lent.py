@@ -73,7 +73,7 @@ def test_a_task_that_is_taken_back_brings_it_to_its_next_governor() -> None:
     s, a, _, reader = made_elsewhere(1, 1, 1)
     s.assign(reader, to=1)
     (orders,) = orders_in(s.take_back(reader)).values()
-    assert a not in orders.drops  # it goes with the attempt
+    assert a not in orders.drops  # it goes with the run
     assert s.governors[1].lent == {}
     for place in (2, 1):
         (orders,) = orders_in(s.assign(reader, to=place)).values()

@@ -33,7 +33,7 @@ def test_a_lost_object_that_is_needed_is_made_again() -> None:
     assert list(s.scripted.heard[-1].unplanned) == [s.world.task(task)]
     s.run(task, on=1)
     assert s.world.object(a).state is ObjectState.FINISHED
-    assert s.world.task(task).attempt == 2
+    assert len(s.world.task(task).runs) == 2
 
 
 def test_a_lost_object_that_another_governor_holds_too_is_not_made_again() -> None:
@@ -123,12 +123,12 @@ def test_a_task_that_was_to_read_a_lost_object_is_stopped_and_waits_again() -> N
     effects = s.governors[0].leave()
 
     # then: it is told to stop, and not to go on asking for a
-    stop = Orders(stop_ids=[second], stop_attempts=[1], drops=[b, a])
+    stop = Orders(stop_ids=[second], stop_runs=[1], drops=[b, a])
     assert effects == [OrderGovernor(GovernorId(2), stop)]
     assert s.world.task(second).row is TaskRow.WAITING
     s.run(first, on=1)
     s.run(second, on=1)
-    assert s.world.task(second).attempt == 2
+    assert len(s.world.task(second).runs) == 2
     assert s.world.task(second).state is TaskState.FINISHED
 
 
@@ -310,4 +310,4 @@ def test_a_long_chain_is_made_again_without_recursion() -> None:
         again.finish(*again.runnable())
     check(graph)
     assert s.world.object(made).state is ObjectState.FINISHED
-    assert {task.attempt for task in graph.tasks.values()} == {2}
+    assert {len(task.runs) for task in graph.tasks.values()} == {2}

@@ -126,7 +126,7 @@ def news(tasks: list[TaskId], objects: list[ObjectId]) -> list[Update]:
     )
     return [
         Update(),
-        Update(started_ids=[first, second], started_attempts=[1, 1]),
+        Update(started_ids=[first, second], started_runs=[1, 1]),
         Update(
             finished=finished,
             object_notes=[ObjectNote(objects[0], "text", "{}")],
@@ -134,9 +134,7 @@ def news(tasks: list[TaskId], objects: list[ObjectId]) -> list[Update]:
             monitoring=[Monitoring((10, 20), 30, ("eth0",), (1000,), (2000,))],
         ),
         Update(failed=[TaskFailure(fails, 1, "message", "debug")]),
-        Update(
-            unfetched=[objects[0]], located=[objects[1]], started_ids=[third], started_attempts=[1]
-        ),
+        Update(unfetched=[objects[0]], located=[objects[1]], started_ids=[third], started_runs=[1]),
         Update(finished=FinishedTasks([third], [1], [0.5], [1], [3], [b"abc"])),
     ]
 

@@ -45,7 +45,7 @@ def test_a_task_that_was_sent_is_stopped_when_it_is_taken_back(*, started: bool)
     s.assign(task)
     if started:
         s.governors[0].start(task)
-    stop = Orders(stop_ids=[task], stop_attempts=[1], drops=[a])
+    stop = Orders(stop_ids=[task], stop_runs=[1], drops=[a])
     assert s.take_back(task) == [OrderGovernor(GovernorId(1), stop)]
     assert s.world.task(task).row is TaskRow.READY
     assert s.node(0).active_cpus == 0

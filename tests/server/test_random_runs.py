@@ -10,8 +10,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from rain.base.failures import FailureCause
 from rain.base.ids import ObjectId, RequestId
+from rain.base.runs import RunCause
 from rain.base.wire import Update
 from rain.graph import check
 from rain.server.messages import (
@@ -38,7 +38,7 @@ def task_shapes(draw: st.DrawFn) -> tuple[list[int], int, int, int, int]:
     return inputs, outputs, cpus, kept, draw(st.sampled_from([1, 2, 3]))
 
 
-CAUSES = [None, FailureCause.TASK, FailureCause.EXECUTOR]
+CAUSES = [None, RunCause.TASK, RunCause.EXECUTOR]
 
 
 class RandomRuns(ComingAndGoing):
@@ -151,7 +151,7 @@ class RandomRuns(ComingAndGoing):
         chosen = list(dict.fromkeys(runnable[i % len(runnable)] for i in tasks if runnable))
         self.report(
             governor,
-            Update(started_ids=chosen, started_attempts=[governor.tasks[t] for t in chosen]),
+            Update(started_ids=chosen, started_runs=[governor.tasks[t] for t in chosen]),
             now,
         )
 
@@ -174,7 +174,7 @@ class RandomRuns(ComingAndGoing):
 
     @precondition(ComingAndGoing.has_governors)
     @rule(number=which, index=which, now=st.booleans(), cause=st.sampled_from(CAUSES))
-    def a_task_fails(self, number: int, index: int, now: bool, cause: FailureCause | None) -> None:
+    def a_task_fails(self, number: int, index: int, now: bool, cause: RunCause | None) -> None:
         governor = self.governor(number)
         runnable = governor.runnable()
         if runnable and cause is not None:

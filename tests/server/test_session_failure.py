@@ -24,6 +24,13 @@ from tests.support.scenes import Scene, scene
 WHY = "Traceback of the user"
 
 
+def told(s: Scene) -> SessionFailure:
+    """Why the session has failed."""
+    failure = s.world.state.graph.sessions[s.draft.session].failure
+    assert failure is not None
+    return failure
+
+
 def failing() -> tuple[Scene, TaskId]:
     """A session with a running task that is about to fail, and one that waits for it."""
     s = scene(2, 1)
@@ -49,7 +56,8 @@ def test_the_first_failing_task_fails_its_session_and_whoever_waits_is_told() ->
     effects = s.governors[0].fail(task, WHY)
 
     # then: everybody gets the failure, and the governor is told once to forget all
-    failure = SessionFailure(WHY, "", task, (), s.governors[0].address)
+    failure = told(s)
+    assert (failure.message, failure.task) == (WHY, task)
     expected: list[Effect] = [Refuse(request, failure) for request in waits]
     forget = OrderGovernor(GovernorId(1), Orders(forget_sessions=[s.draft.session]))
     assert effects == [forget, *expected]
@@ -94,9 +102,7 @@ def test_every_later_call_gets_the_same_failure() -> None:
         StatesAsked(client, request(), (task,), ()),
     ):
         effects = s.world.turn(event)
-        assert effects == [
-            Refuse(event.request, SessionFailure(WHY, "", task, (), s.governors[0].address))
-        ]
+        assert effects == [Refuse(event.request, told(s))]
 
 
 def test_a_failed_session_can_still_be_closed() -> None:
@@ -142,8 +148,8 @@ def test_a_second_failure_of_the_same_update_changes_nothing() -> None:
     # then
     forget = Orders(forget_sessions=[s.draft.session])
     assert effects == [OrderGovernor(GovernorId(1), forget)]
-    failure = s.world.state.graph.sessions[s.draft.session].failure
-    assert failure == SessionFailure("first", "lines", first, (), s.governors[0].address)
+    failure = told(s)
+    assert (failure.message, failure.debug, failure.task) == ("first", "lines", first)
 
 
 def test_late_news_of_a_failed_session_is_ignored() -> None:
@@ -189,9 +195,7 @@ def test_the_failure_tells_where_and_how_long_the_task_ran() -> None:
     s.world.now += 4.0
     s.governors[0].fail(task, WHY)
 
-    failure = s.world.state.graph.sessions[s.draft.session].failure
-
-    assert failure is not None
-    assert failure.governor == s.governors[0].address
-    assert failure.start_time == rfc3339(started)
-    assert failure.duration == 5.0
+    (run,) = told(s).runs
+    assert run.governor == s.governors[0].address
+    assert run.start_time == rfc3339(started)
+    assert run.duration == 5.0

@@ -48,9 +48,9 @@ def test_what_depends_on_a_failure_is_skipped_and_the_rest_goes_on() -> None:
         TaskRow.ASSIGNED,
     ]
     failed = [s.world.task(task) for task in tasks[:3]]
-    assert {task.failure for task in failed} == {
-        SessionFailure("why", "", tasks[0], (), s.governors[0].address)
-    }
+    (cause,) = {task.failure for task in failed}
+    assert cause is not None
+    assert (cause.message, cause.task) == ("why", tasks[0])
     assert {output.state for task in failed for output in task.outputs} == {ObjectState.FAILED}
     s.governors[0].finish(tasks[3])
     assert s.world.task(tasks[3]).state is TaskState.FINISHED
@@ -79,7 +79,9 @@ def test_who_waits_for_what_has_failed_is_told_at_once_and_the_session_at_its_en
     s.governors[0].fail(tasks[0], "why")
 
     # then
-    cause = SessionFailure("why", "", tasks[0], (), s.governors[0].address)
+    cause = s.world.task(tasks[0]).failure
+    assert cause is not None
+    assert (cause.message, cause.task) == ("why", tasks[0])
     assert [failure_of(s, request) for request in (for_first, for_third, for_data)] == [cause] * 3
     assert for_other not in s.world.answers
     assert for_all not in s.world.answers
@@ -144,7 +146,7 @@ def test_a_task_is_tried_again_before_it_counts_as_failed() -> None:
     s.assign(task)
     s.governors[0].fail(task)
     assert rows(s, [task]) == [TaskRow.FAILED]
-    assert len(failure_of(s, s.client.wait(s.draft.session, task)).attempts) == 2
+    assert len(failure_of(s, s.client.wait(s.draft.session, task)).runs) == 2
 
 
 def test_what_failed_when_it_was_made_again_fails_those_who_need_it_now() -> None:

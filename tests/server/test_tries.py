@@ -4,24 +4,56 @@ from __future__ import annotations
 
 import pytest
 
-from rain.base.failures import REMEMBERED_TEXT, FailedAttempt, FailureCause, SessionFailure
+from rain.base.address import Source
+from rain.base.failures import REMEMBERED_TEXT, SessionFailure
 from rain.base.ids import TaskId
+from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow, TaskState
 from rain.base.wire import TaskFailure, Update
+from rain.graph import Run
 from rain.server.messages import AnswerStates, GovernorUpdated, Refuse
 from rain.server.tries import may_try_again
 from tests.support.scenes import Scene, scene
 
-TASK, EXECUTOR, GOVERNOR = FailureCause.TASK, FailureCause.EXECUTOR, FailureCause.GOVERNOR
+TASK, EXECUTOR, GOVERNOR = RunCause.TASK, RunCause.EXECUTOR, RunCause.GOVERNOR
+HANDED_BACK, LEFT, TAKEN_BACK = RunCause.NOT_STARTED, RunCause.GOVERNOR_LEFT, RunCause.TAKEN_BACK
+STATES = {
+    None: RunState.FINISHED,
+    TASK: RunState.FAILED,
+    EXECUTOR: RunState.FAILED,
+    GOVERNOR: RunState.LOST,
+    LEFT: RunState.LOST,
+    HANDED_BACK: RunState.HANDED_BACK,
+    TAKEN_BACK: RunState.WITHDRAWN,
+}
 
 
-def attempts(*causes: FailureCause) -> list[FailedAttempt]:
-    return [FailedAttempt(number, "here:1", cause, "") for number, cause in enumerate(causes, 1)]
+def runs(*causes: RunCause | None) -> list[Run]:
+    """Runs that have ended so; None for one that has finished."""
+    return [
+        Run(number, Source("here:1"), 1.0, STATES[cause], cause=cause)
+        for number, cause in enumerate(causes, 1)
+    ]
+
+
+def failed(s: Scene, task: TaskId) -> list[tuple[int, RunState, RunCause | None]]:
+    """The runs of a task that count for its tries."""
+    node = s.world.task(task)
+    return [
+        (run.number, run.state, run.cause)
+        for run in node.runs
+        if run.state is RunState.FAILED or run.cause is GOVERNOR
+    ]
 
 
 @pytest.mark.parametrize(
     ("tries", "causes", "again"),
     [
+        (1, (TAKEN_BACK, LEFT, HANDED_BACK), True),
+        (1, (TASK, None, LEFT), True),
+        (2, (TASK, None, TASK), True),
+        (2, (TASK, None, TASK, TAKEN_BACK, EXECUTOR), False),
+        (1, (GOVERNOR, GOVERNOR, None, GOVERNOR), True),
         (1, (TASK,), False),
         (1, (EXECUTOR,), False),
         (1, (GOVERNOR,), True),
@@ -35,9 +67,9 @@ def attempts(*causes: FailureCause) -> list[FailedAttempt]:
     ],
 )
 def test_tries_are_used_up_by_failures_and_chances_by_lost_governors(
-    tries: int, causes: tuple[FailureCause, ...], again: bool
+    tries: int, causes: tuple[RunCause | None, ...], again: bool
 ) -> None:
-    assert may_try_again(tries, attempts(*causes), crash_limit=3) is again
+    assert may_try_again(tries, runs(*causes), crash_limit=3) is again
 
 
 def running(tries: int, *cpus: int) -> tuple[Scene, TaskId]:
@@ -83,14 +115,18 @@ def test_the_last_try_fails_the_session_and_tells_what_each_has_said() -> None:
 
     s.governors[0].fail(task, "third")
 
-    said = (
-        FailedAttempt(1, s.governors[0].address, TASK, "first"),
-        FailedAttempt(2, s.governors[1].address, EXECUTOR, "second"),
-        FailedAttempt(3, s.governors[0].address, TASK, "third"),
-    )
-    assert s.world.answers[wait] == Refuse(
-        wait, SessionFailure("third", "", task, said, said[-1].governor)
-    )
+    refusal = s.world.answers[wait]
+    assert isinstance(refusal, Refuse)
+    failure = refusal.reason
+    assert isinstance(failure, SessionFailure)
+    assert (failure.message, failure.task) == ("third", task)
+    first, second = s.governors[0].address, s.governors[1].address
+    assert [(run.number, run.governor, run.cause, run.message) for run in failure.runs] == [
+        (1, first, TASK, "first"),
+        (2, second, EXECUTOR, "second"),
+        (3, first, TASK, "third"),
+    ]
+    assert {run.state for run in failure.runs} == {RunState.FAILED}
 
 
 def test_what_has_failed_so_far_is_told_with_the_states() -> None:
@@ -100,15 +136,17 @@ def test_what_has_failed_so_far_is_told_with_the_states() -> None:
     assert isinstance(answer, AnswerStates)
     (report,) = answer.tasks
     assert report.state is TaskState.READY
-    assert report.attempts == (FailedAttempt(1, s.governors[0].address, TASK, "first"),)
+    (run,) = report.runs
+    assert (run.number, run.governor) == (1, s.governors[0].address)
+    assert (run.state, run.cause, run.message) == (RunState.FAILED, TASK, "first")
 
 
 def test_of_a_long_text_only_both_ends_are_remembered() -> None:
     s, task = running(2)
     s.governors[0].fail(task, "a" * REMEMBERED_TEXT + "the end")
-    (failed,) = s.world.task(task).failures
-    assert len(failed.message) < REMEMBERED_TEXT + 100
-    assert failed.message.endswith("the end")
+    (run,) = s.world.task(task).runs
+    assert len(run.message) < REMEMBERED_TEXT + 100
+    assert run.message.endswith("the end")
 
 
 def test_the_governor_of_a_failed_try_is_told_to_keep_nothing_of_it() -> None:
@@ -136,17 +174,21 @@ def test_a_late_word_of_an_earlier_try_is_ignored() -> None:
     s.assign(task)
     late = Update(failed=[TaskFailure(task, 1, "once more")])
     assert s.world.turn(GovernorUpdated(s.governors[0].id, late)) == []
-    assert len(s.world.task(task).failures) == 1
+    assert failed(s, task) == [(1, RunState.FAILED, TASK)]
 
 
 def test_a_task_that_is_run_again_for_a_lost_output_has_all_its_tries_again() -> None:
-    s, task = running(2)
+    s = scene(1, 1)
+    task, _ = s.draft.task(keep=True, tries=2)
+    s.submit()
+    s.assign(task)
     s.governors[0].fail(task)
     s.assign(task)
     s.governors[0].finish(task)
     s.governors[0].leave()
-    assert s.world.task(task).failures == ()
     s.assign(task, to=1)
+    s.governors[1].fail(task)
+    assert s.world.task(task).row is TaskRow.READY
 
 
 def test_losing_a_governor_costs_no_try() -> None:
@@ -154,13 +196,14 @@ def test_losing_a_governor_costs_no_try() -> None:
     s.governors[0].leave()
     node = s.world.task(task)
     assert node.row is TaskRow.READY
-    assert [failed.cause for failed in node.failures] == [GOVERNOR]
+    assert failed(s, task) == [(1, RunState.LOST, GOVERNOR)]
 
 
 def test_a_governor_that_leaves_on_purpose_was_not_killed_by_its_tasks() -> None:
     s, task = running(1)
     s.governors[0].leave(on_purpose=True)
-    assert s.world.task(task).failures == ()
+    (run,) = s.world.task(task).runs
+    assert (run.state, run.cause) == (RunState.LOST, LEFT)
 
 
 def test_a_task_under_which_every_governor_is_lost_stops_at_the_limit() -> None:
@@ -186,7 +229,7 @@ def test_a_task_under_which_every_governor_is_lost_stops_at_the_limit() -> None:
     assert refusal.reason.task == task
     assert "running on 3 governors when they were lost" in refusal.reason.message
     assert "killed by the test" in refusal.reason.message
-    assert len(refusal.reason.attempts) == 3
+    assert [run.cause for run in refusal.reason.runs] == [GOVERNOR] * 3
 
 
 def test_of_those_that_ran_together_twice_the_next_loss_tells_who_it_was() -> None:
@@ -217,8 +260,8 @@ def test_a_task_may_have_killed_its_governor_before_its_start_was_told() -> None
     s.submit()
     s.assign(task, ahead)
     s.governors[0].leave()
-    assert len(s.world.task(task).failures) == 1
-    assert s.world.task(ahead).failures == ()  # it cannot have begun
+    assert failed(s, task) == [(1, RunState.LOST, GOVERNOR)]
+    assert failed(s, ahead) == []  # it cannot have begun
 
 
 def test_of_several_that_were_not_told_to_run_none_is_blamed_for_a_lost_governor() -> None:
@@ -228,7 +271,7 @@ def test_of_several_that_were_not_told_to_run_none_is_blamed_for_a_lost_governor
     s.submit()
     s.assign(first, second)
     s.governors[0].leave()
-    assert s.world.task(first).failures == s.world.task(second).failures == ()
+    assert failed(s, first) == failed(s, second) == []
 
 
 def test_a_governor_that_says_that_it_is_lost_itself_is_dismissed() -> None:

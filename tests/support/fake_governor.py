@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import Factory, define
 
 from rain.base.address import Source
-from rain.base.failures import FailureCause
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId, session_of
+from rain.base.runs import RunCause
 from rain.base.wire import Orders, TaskFailure, Update
 from rain.graph import Governor
 from rain.server.messages import (
@@ -37,7 +37,7 @@ class FakeGovernor:
     world: World
     id: GovernorId
     address: str
-    tasks: dict[TaskId, int] = Factory(dict)  # with the attempt
+    tasks: dict[TaskId, int] = Factory(dict)  # with the run
     inputs: dict[TaskId, list[ObjectId]] = Factory(dict)
     outputs: dict[TaskId, list[ObjectId]] = Factory(dict)
     held: dict[ObjectId, None] = Factory(dict)  # objects that it shall hold, come or coming
@@ -60,8 +60,8 @@ class FakeGovernor:
         self.told.append(orders)
         for session in orders.forget_sessions:
             self._forget(session)
-        for task_id, attempt in zip(orders.stop_ids, orders.stop_attempts, strict=True):
-            if self.tasks.get(task_id) == attempt:  # else it has ended, and the news is under way
+        for task_id, run in zip(orders.stop_ids, orders.stop_runs, strict=True):
+            if self.tasks.get(task_id) == run:  # else it has ended, and the news is under way
                 self._end(task_id)
         making = {object_id for outputs in self.outputs.values() for object_id in outputs}
         for object_id in orders.drops:
@@ -104,11 +104,11 @@ class FakeGovernor:
         inputs = iter(orders.tasks.inputs)
         outputs = iter(orders.tasks.outputs)
         columns = orders.tasks
-        for task_id, attempt, kind_id, count in zip(
-            columns.ids, columns.attempts, columns.kinds, columns.input_counts, strict=True
+        for task_id, run, kind_id, count in zip(
+            columns.ids, columns.runs, columns.kinds, columns.input_counts, strict=True
         ):
             assert task_id not in self.tasks, "a governor runs a task once"
-            self.tasks[task_id] = attempt
+            self.tasks[task_id] = run
             self.inputs[task_id] = [next(inputs) for _ in range(count)]
             self.outputs[task_id] = [next(outputs) for _ in range(self.kinds[kind_id])]
             for object_id in self.outputs[task_id]:
@@ -138,16 +138,14 @@ class FakeGovernor:
 
     def started(self, *tasks: TaskId) -> Update:
         """The update that these tasks run."""
-        return Update(
-            started_ids=list(tasks), started_attempts=[self.tasks[task] for task in tasks]
-        )
+        return Update(started_ids=list(tasks), started_runs=[self.tasks[task] for task in tasks])
 
     def finished(self, *tasks: TaskId, size: int = 100_000, data: bytes | None = None) -> Update:
         """The update that these tasks are finished; their outputs are held here from now on."""
         update = Update()
         for task in tasks:
             update.finished.ids.append(task)
-            update.finished.attempts.append(self.tasks[task])
+            update.finished.runs.append(self.tasks[task])
             update.finished.durations.append(0.5)
             outputs = self._end(task)
             update.finished.output_counts.append(len(outputs))
@@ -166,7 +164,7 @@ class FakeGovernor:
         self,
         task: TaskId,
         message: str = "it broke",
-        cause: FailureCause = FailureCause.TASK,
+        cause: RunCause = RunCause.TASK,
     ) -> list[Effect]:
         return self.send(self.failed(task, message, cause))
 
@@ -174,16 +172,16 @@ class FakeGovernor:
         self,
         task: TaskId,
         message: str = "it broke",
-        cause: FailureCause = FailureCause.TASK,
+        cause: RunCause = RunCause.TASK,
     ) -> Update:
         """The update that a task has failed."""
-        attempt = self.tasks[task]
+        run = self.tasks[task]
         unmade = [o for o in self.outputs[task] if self.coming.get(o) == MAKING]
         self._end(task)
         for object_id in unmade:  # other tasks may wait for it; the server must decide
             self.coming[object_id] = NOWHERE
             self.held[object_id] = None
-        return Update(failed=[TaskFailure(task, attempt, message, cause=cause)])
+        return Update(failed=[TaskFailure(task, run, message, cause=cause)])
 
     def located(self, *objects: ObjectId) -> Update:
         """The update that these objects were fetched."""

@@ -120,10 +120,10 @@ class ComingAndGoing(RuleBasedStateMachine):
         governor = self.governor(number)
         running = [task for task in governor.tasks if governor.outputs[task]]
         if running:
-            attempt = governor.tasks[running[0]]
-            nonsense = Update(finished=FinishedTasks([running[0]], [attempt], [0.1], [0], [], []))
+            run = governor.tasks[running[0]]
+            nonsense = Update(finished=FinishedTasks([running[0]], [run], [0.1], [0], [], []))
             self.wild.deliver_all()
-            if governor in self.world.governors and governor.tasks.get(running[0]) == attempt:
+            if governor in self.world.governors and governor.tasks.get(running[0]) == run:
                 governor.send(nonsense)
                 assert governor.id in self.world.dismissed
                 self.world.turn(GovernorLeft(governor.id, "its link was closed"))

@@ -118,7 +118,7 @@ class WildWorld:
             if self.outboxes.get(fake.id):
                 continue
             node = fake.node
-            assert fake.tasks == {task.id: task.attempt for task in node.assigned}
+            assert fake.tasks == {task.id: task.last_run().number for task in node.assigned}
             making = {output.id for task in node.assigned for output in task.outputs}
             held = {o.id for o in node.objects if o.is_finished and node in o.assigned}
             later = self.world.state.later.get(fake.id, Later())

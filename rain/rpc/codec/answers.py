@@ -9,14 +9,13 @@ from rain.base.wire import Fetched, GovernorReport, JoinedSession, ObjectReport,
 from rain.rpc.codec.amounts import read_amounts, write_amounts
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, clean, shown
 from rain.rpc.codec.failures import (
-    read_attempts,
     read_on_failure,
     read_session_failure,
-    write_attempts,
     write_on_failure,
     write_session_failure,
 )
 from rain.rpc.codec.kinds import read_data_type, write_data_type
+from rain.rpc.codec.runs import read_runs, write_runs
 
 _TASK_STATES = {
     TaskState.NOT_ASSIGNED: "notAssigned",
@@ -111,13 +110,10 @@ def write_task_report(report: TaskReport) -> Fields:
     return {
         "id": report.id,
         "state": _TASK_STATES[report.state],
-        "governor": report.governor,
-        "startTime": report.start_time,
-        "duration": report.duration,
         "error": shown(report.error),
         "debug": shown(report.debug),
         "user": clean(report.user),
-        "attempts": write_attempts(report.attempts),
+        "runs": write_runs(report.runs),
         "logs": shown(report.logs, LOGS_LIMIT),
     }
 
@@ -126,13 +122,10 @@ def read_task_report(fields: Fields) -> TaskReport:
     return TaskReport(
         id=TaskId(fields["id"]),
         state=_TASK_STATES_BY_NAME[fields["state"]],
-        governor=fields["governor"],
-        start_time=fields["startTime"],
-        duration=fields["duration"],
         error=fields["error"],
         debug=fields["debug"],
         user=fields["user"],
-        attempts=read_attempts(fields["attempts"]),
+        runs=read_runs(fields["runs"]),
         logs=fields["logs"],
     )
 

@@ -1,27 +1,11 @@
-"""How attempts and sessions have failed."""
+"""How sessions have failed."""
 
-from collections.abc import Sequence
-
-from rain.base.failures import FailedAttempt, FailureCause, OnFailure, SessionFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId
-from rain.rpc.codec.border import Fields, clean, shown
+from rain.rpc.codec.border import Fields, shown
+from rain.rpc.codec.runs import read_runs, write_runs
 
-_CAUSES = {
-    FailureCause.TASK: "task",
-    FailureCause.EXECUTOR: "executor",
-    FailureCause.GOVERNOR: "governor",
-    FailureCause.NOT_STARTED: "notStarted",
-}
-_CAUSES_BY_NAME = {name: cause for cause, name in _CAUSES.items()}
 _NO_TASK = -1
-
-
-def write_cause(cause: FailureCause) -> str:
-    return _CAUSES[cause]
-
-
-def read_cause(name: str) -> FailureCause:
-    return _CAUSES_BY_NAME[name]
 
 
 def write_on_failure(choice: OnFailure) -> str:
@@ -32,41 +16,12 @@ def read_on_failure(name: str) -> OnFailure:
     return OnFailure(name)
 
 
-def write_attempts(attempts: Sequence[FailedAttempt]) -> list[Fields]:
-    return [
-        {
-            "attempt": failed.attempt,
-            "governor": failed.governor,
-            "cause": write_cause(failed.cause),
-            "message": shown(failed.message),
-            "debug": shown(failed.debug),
-        }
-        for failed in attempts
-    ]
-
-
-def read_attempts(rows: list[Fields]) -> tuple[FailedAttempt, ...]:
-    return tuple(
-        FailedAttempt(
-            row["attempt"],
-            row["governor"],
-            read_cause(row["cause"]),
-            row["message"],
-            row["debug"],
-        )
-        for row in rows
-    )
-
-
 def write_session_failure(failure: SessionFailure) -> Fields:
     return {
         "message": shown(failure.message),
         "debug": shown(failure.debug),
         "task": _NO_TASK if failure.task is None else failure.task,
-        "attempts": write_attempts(failure.attempts),
-        "governor": clean(failure.governor),
-        "startTime": failure.start_time,
-        "duration": failure.duration,
+        "runs": write_runs(failure.runs),
         "exception": failure.exception,
         "cancelled": failure.cancelled,
     }
@@ -78,10 +33,7 @@ def read_session_failure(fields: Fields) -> SessionFailure:
         fields["message"],
         fields["debug"],
         None if task == _NO_TASK else TaskId(task),
-        read_attempts(fields["attempts"]),
-        fields["governor"],
-        fields["startTime"],
-        fields["duration"],
+        read_runs(fields["runs"]),
         fields["exception"],
         fields["cancelled"],
     )

@@ -12,7 +12,7 @@ def write_orders(orders: Orders) -> Fields:
         fields["forgetSessions"] = orders.forget_sessions
     if orders.stop_ids:
         fields["stopTasks"] = orders.stop_ids
-        fields["stopAttempts"] = orders.stop_attempts
+        fields["stopRuns"] = orders.stop_runs
     if orders.drops:
         fields["drops"] = orders.drops
     if orders.objects.ids:
@@ -29,7 +29,7 @@ def read_orders(fields: Fields) -> Orders:
     orders = Orders(
         fields["forgetSessions"],
         fields["stopTasks"],
-        fields["stopAttempts"],
+        fields["stopRuns"],
         fields["drops"],
         task_kinds,
         object_kinds,
@@ -84,7 +84,7 @@ def _write_assigned(tasks: AssignedTasks) -> Fields:
     return with_columns(
         {
             "ids": tasks.ids,
-            "attempts": tasks.attempts,
+            "runs": tasks.runs,
             "kinds": tasks.kinds,
             "inputCounts": tasks.input_counts,
             "inputs": tasks.inputs,
@@ -99,7 +99,7 @@ def _read_assigned(fields: Fields) -> AssignedTasks:
     rows = len(fields["ids"])
     return AssignedTasks(
         fields["ids"],
-        fields["attempts"],
+        fields["runs"],
         fields["kinds"],
         filled(fields["priorities"], rows, 0),
         filled(fields["configs"], rows, b""),

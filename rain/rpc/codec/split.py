@@ -157,7 +157,7 @@ class OrdersSplitter:
         for start, end in ranges(map(len, tasks.configs)):
             some_tasks = AssignedTasks(
                 ids=tasks.ids[start:end],
-                attempts=tasks.attempts[start:end],
+                runs=tasks.runs[start:end],
                 kinds=tasks.kinds[start:end],
                 priorities=tasks.priorities[start:end],
                 configs=tasks.configs[start:end],

@@ -4,7 +4,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import FinishedTasks, Monitoring, ObjectNote, TaskFailure, TaskNote, Update
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, check_ours, clean, filled, shown, with_columns
-from rain.rpc.codec.failures import read_cause, write_cause
+from rain.rpc.codec.runs import read_cause, write_cause
 
 _MOST_SECONDS = 1e12  # nobody could say when such a task has begun
 
@@ -14,7 +14,7 @@ def write_update(update: Update) -> Fields:
     fields: Fields = {}
     if update.started_ids:
         fields["startedTasks"] = update.started_ids
-        fields["startedAttempts"] = update.started_attempts
+        fields["startedRuns"] = update.started_runs
     if update.finished.ids:
         fields["finished"] = _write_finished(update.finished)
     if update.failed:
@@ -35,7 +35,7 @@ def write_update(update: Update) -> Fields:
 def read_update(fields: Fields) -> Update:
     update = Update(
         fields["startedTasks"],
-        fields["startedAttempts"],
+        fields["startedRuns"],
         _read_finished(fields["finished"]),
         [_read_failure(row) for row in fields["failed"]],
         fields["located"],
@@ -51,7 +51,7 @@ def read_update(fields: Fields) -> Update:
 def _write_finished(finished: FinishedTasks) -> Fields:
     fields: Fields = {
         "ids": finished.ids,
-        "attempts": finished.attempts,
+        "runs": finished.runs,
         "durations": finished.durations,
         "outputCounts": finished.output_counts,
         "sizes": finished.sizes,
@@ -68,7 +68,7 @@ def _read_finished(fields: Fields) -> FinishedTasks:
         raise ProtocolError("finished tasks: the size of an output is below zero")
     return FinishedTasks(
         fields["ids"],
-        fields["attempts"],
+        fields["runs"],
         durations,
         fields["outputCounts"],
         sizes,
@@ -79,7 +79,7 @@ def _read_finished(fields: Fields) -> FinishedTasks:
 def _write_failure(failure: TaskFailure) -> Fields:
     return {
         "task": failure.task,
-        "attempt": failure.attempt,
+        "run": failure.run,
         "message": shown(failure.message),
         "debug": shown(failure.debug),
         "cause": write_cause(failure.cause),
@@ -90,7 +90,7 @@ def _write_failure(failure: TaskFailure) -> Fields:
 def _read_failure(row: Fields) -> TaskFailure:
     return TaskFailure(
         TaskId(row["task"]),
-        row["attempt"],
+        row["run"],
         row["message"],
         row["debug"],
         read_cause(row["cause"]),

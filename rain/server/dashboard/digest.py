@@ -71,7 +71,7 @@ class Columns:
     mark: array[int] = Factory(lambda: array("B", [0]))
     group: array[int] = Factory(lambda: array("H", [0]))
     governor: array[int] = Factory(lambda: array("H", [0]))
-    attempts: array[int] = Factory(lambda: array("B", [0]))
+    runs: array[int] = Factory(lambda: array("B", [0]))
     started: array[float] = Factory(lambda: array("d", [0.0]))
     duration: array[float] = Factory(lambda: array("d", [0.0]))
 
@@ -97,7 +97,7 @@ class Columns:
             if not 0 <= number < MOST_NUMBERS:
                 return False
             missing += len(self.mark) // 4
-            for column in (self.mark, self.group, self.governor, self.attempts):
+            for column in (self.mark, self.group, self.governor, self.runs):
                 column.frombytes(bytes(column.itemsize * missing))
             for times in (self.started, self.duration):
                 times.frombytes(bytes(times.itemsize * missing))
@@ -184,7 +184,7 @@ class Digest:
                 self._started(detail, time)
             elif event_type == "TaskFinished":
                 self._finished(detail, time)
-            elif event_type == "TaskAttemptFailed":
+            elif event_type == "TaskRunFailed":
                 self._to_be_tried_again(detail[0])
             elif event_type == "TaskSkipped":
                 self._skipped(detail[0], time)
@@ -206,7 +206,7 @@ class Digest:
             return
         columns.mark[number] = Mark.RUNNING
         columns.governor[number] = self.governors.number(governor)
-        columns.attempts[number] = min(columns.attempts[number] + 1, 255)
+        columns.runs[number] = min(columns.runs[number] + 1, 255)
         columns.started[number] = _seconds(start) or time
         columns.duration[number] = 0.0
         self.running[number] = None

@@ -7,7 +7,7 @@ from typing import Any
 
 from rain.base.ids import SessionId, TaskId, pack, spell, unpack
 from rain.base.states import TaskRow
-from rain.graph import DataObject, Governor, Task
+from rain.graph import DataObject, Governor, Run, Task
 from rain.graph.claims import Claim, Why, claims_on
 from rain.server.state import State
 
@@ -24,11 +24,26 @@ def task_now(state: State, session: int, number: int) -> dict[str, Any] | None:
         "state": task.state.name.lower(),
         "row": task.row.value,
         "why": why(state, task),
-        "attempt": task.attempt,
         "governor": task.assigned.address if task.assigned else "",
         "planned_on": task.scheduled.address if task.scheduled else "",
+        "runs": [run_now(run) for run in task.runs],
         "inputs": [object_now(given) for given in islice(task.inputs, MOST_OBJECTS)],
         "outputs": [object_now(made) for made in islice(task.outputs, MOST_OBJECTS)],
+    }
+
+
+def run_now(run: Run) -> dict[str, Any]:
+    """One run of a task: where and when it was, how it has ended, and why."""
+    over = run.started and not run.is_open
+    return {
+        "number": run.number,
+        "governor": run.governor,
+        "state": run.state.value,
+        "cause": "" if run.cause is None else run.cause.value,
+        "told": run.told,
+        "started": run.started or None,
+        "seconds": run.duration if over else None,
+        "error": run.message,
     }
 
 
@@ -59,7 +74,7 @@ def _ending(task: Task) -> str:
     if task.row is TaskRow.SKIPPED:
         return "It will never run: it was cancelled, or what it needs has failed."
     ending = "finished" if task.row is TaskRow.FINISHED else "failed"
-    on = f" on {task.governor_address}" if task.governor_address else ""
+    on = f" on {task.run.governor}" if task.run is not None else ""
     return f"It has {ending}{on}."
 
 

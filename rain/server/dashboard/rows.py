@@ -58,5 +58,5 @@ def task_row(digest: Digest, number: int) -> dict[str, Any]:
         "governor": digest.governors.texts[columns.governor[number]] if begun else "",
         "started": columns.started[number] or None if begun else None,
         "seconds": columns.duration[number] if begun and mark is not Mark.RUNNING else None,
-        "attempts": columns.attempts[number],
+        "runs": columns.runs[number],
     }

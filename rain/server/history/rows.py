@@ -13,7 +13,6 @@ from attrs import frozen
 
 from rain.base.ids import NUMBER_MASK, SessionId, session_of
 from rain.server.happenings import (
-    AttemptFailed,
     ClientInvalidRequest,
     ClientNew,
     ClientRemoved,
@@ -25,6 +24,7 @@ from rain.server.happenings import (
     Happening,
     Monitoring,
     ObjectsFinished,
+    RunFailed,
     SchedulerFailed,
     SessionClosed,
     SessionNew,
@@ -63,8 +63,8 @@ def rows_of(happening: Happening) -> Iterator[Rows]:
             yield from _objects(happening, time)
         case TaskFailed():
             yield from _failed(happening, time)
-        case AttemptFailed():
-            yield from _attempt_failed(happening, time)
+        case RunFailed():
+            yield from _run_failed(happening, time)
         case TasksSkipped():
             yield from _skipped(happening, time)
         case ClientSubmit():
@@ -210,14 +210,14 @@ def _starts(starts: list[float]) -> list[str]:
     return [timestamps.of(start) for start in starts]
 
 
-def _span(happening: TaskFailed | AttemptFailed) -> tuple[str, float | None]:
+def _span(happening: TaskFailed | RunFailed) -> tuple[str, float | None]:
     """When it started and how long it ran, as far as that is known."""
     if not happening.start:
         return "", None
     return forms.timestamp(happening.start), happening.time - happening.start
 
 
-def _start_of(happening: TaskFailed | AttemptFailed, governor: str, time: str) -> Iterator[Rows]:
+def _start_of(happening: TaskFailed | RunFailed, governor: str, time: str) -> Iterator[Rows]:
     """Adds a start if none was reported, because counting running tasks needs one for each end."""
     if not happening.start:
         task, info = forms.identity(happening.task), forms.task_info(governor)
@@ -233,17 +233,18 @@ def _failed(happening: TaskFailed, time: str) -> Iterator[Rows]:
     yield Rows(time, "TaskFinished", session, [event])
 
 
-def _attempt_failed(happening: AttemptFailed, time: str) -> Iterator[Rows]:
+def _run_failed(happening: RunFailed, time: str) -> Iterator[Rows]:
     session, task = session_of(happening.task), forms.identity(happening.task)
-    failed = happening.failed
-    yield from _start_of(happening, failed.governor, time)
-    notes = TaskNotes("", failed.debug)
-    info = forms.task_info(failed.governor, *_span(happening), failed.message, notes)
+    run = happening.run
+    yield from _start_of(happening, run.governor, time)
+    notes = TaskNotes("", run.debug)
+    cause = "" if run.cause is None else run.cause.value
+    info = forms.task_info(run.governor, *_span(happening), run.message, notes)
     event = (
-        f'{{"type":"TaskAttemptFailed","task":{task},"attempt":{failed.attempt}'
-        f',"cause":"{failed.cause.value}","info":{info}}}'
+        f'{{"type":"TaskRunFailed","task":{task},"run":{run.number}'
+        f',"cause":{forms.quoted(cause)},"info":{info}}}'
     )
-    yield Rows(time, "TaskAttemptFailed", session, [event])
+    yield Rows(time, "TaskRunFailed", session, [event])
 
 
 def _skipped(happening: TasksSkipped, time: str) -> Iterator[Rows]:

@@ -65,10 +65,10 @@ TWO, THREE = [1, 2], [1, 2, 3]
 NUMBERED: dict[str, Any] = {"ids": TWO, "kinds": TWO}
 NEW_TASKS = NUMBERED | {"inputCounts": [0, 1], "inputs": [7], "outputs": [8]}
 DELIVERED: dict[str, Any] = {"ids": TWO, "sizes": TWO}
-ASSIGNED = NUMBERED | {"attempts": TWO, "inputCounts": [0, 1], "inputs": [7], "outputs": [8]}
+ASSIGNED = NUMBERED | {"runs": TWO, "inputCounts": [0, 1], "inputs": [7], "outputs": [8]}
 FINISHED: dict[str, Any] = {
     "ids": TWO,
-    "attempts": TWO,
+    "runs": TWO,
     "durations": [0.5, 1.5],
     "outputCounts": [1, 0],
 }
@@ -88,10 +88,10 @@ def finished(**wrong: object) -> dict[str, Any]:
 
 WRONG: list[tuple[type[Any], Layout, dict[str, Any], str]] = [
     (Orders, ORDERS, {"stopTasks": TWO}, f"stopped tasks: {LENGTHS}"),
-    (Orders, ORDERS, {"stopAttempts": TWO}, f"stopped tasks: {LENGTHS}"),
+    (Orders, ORDERS, {"stopRuns": TWO}, f"stopped tasks: {LENGTHS}"),
     *(
         (Orders, ORDERS, tasks(**{name: THREE}), "assigned tasks")
-        for name in ("ids", "kinds", "attempts", "priorities", "inputCounts", "inputs")
+        for name in ("ids", "kinds", "runs", "priorities", "inputCounts", "inputs")
     ),
     (Orders, ORDERS, tasks(configs=[b"x"]), f"assigned tasks: {LENGTHS}"),
     (Orders, ORDERS, tasks(inputs=[]), COUNTS),
@@ -113,7 +113,7 @@ WRONG: list[tuple[type[Any], Layout, dict[str, Any], str]] = [
     (Update, UPDATE, {"startedTasks": TWO}, f"started tasks: {LENGTHS}"),
     *(
         (Update, UPDATE, finished(**{name: THREE}), "finished tasks")
-        for name in ("ids", "attempts", "durations", "outputCounts", "sizes")
+        for name in ("ids", "runs", "durations", "outputCounts", "sizes")
     ),
     (Update, UPDATE, finished(data=[b"x", b"y"]), f"outputs of finished tasks: {LENGTHS}"),
     (Update, UPDATE, {"finished": {"sizes": TWO}}, COUNTS),

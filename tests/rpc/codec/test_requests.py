@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.errors import ProtocolError
-from rain.base.failures import FailedAttempt, FailureCause, OnFailure, SessionFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.runs import RunCause, RunReport, RunState
 from rain.base.wire import ConstantColumns, JoinedSession, Submission
 from rain.graph.wait import WAIT_MODES
 from rain.rpc import schema
@@ -135,12 +137,13 @@ def test_a_refusal_says_why(reason: str | SessionFailure) -> None:
 
 
 @pytest.mark.parametrize("task", [None, TaskId(5), TaskId(0)])
-def test_the_failure_of_a_session_names_its_attempts(task: TaskId | None) -> None:
-    attempts = tuple(
-        FailedAttempt(number, "here:1", cause, "why", "where")
-        for number, cause in enumerate(FailureCause)
+def test_the_failure_of_a_session_tells_every_run_of_its_task(task: TaskId | None) -> None:
+    causes = (None, *RunCause)
+    runs = tuple(
+        RunReport(number, "here:1", state, cause, "why", "where", "before", "then", 0.5)
+        for number, (state, cause) in enumerate(product(RunState, causes))
     )
-    failure = SessionFailure("why", "where", task, attempts, "here:1", "then", 0.5)
+    failure = SessionFailure("why", "where", task, runs)
     refusal = Layout.of(schema.common.Refusal)
     read = refusal.read(refusal.write(answers.write_refusal(failure)))
     assert answers.read_refusal(read) == failure

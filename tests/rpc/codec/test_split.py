@@ -53,7 +53,7 @@ def joined(parts: list[Orders]) -> Orders:
     whole = Orders()
     for part in parts:
         part.check()
-        for name in ("forget_sessions", "stop_ids", "stop_attempts", "drops", "task_kinds"):
+        for name in ("forget_sessions", "stop_ids", "stop_runs", "drops", "task_kinds"):
             getattr(whole, name).extend(getattr(part, name))
         whole.object_kinds += part.object_kinds
         for columns in ("objects", "lent", "tasks"):
@@ -137,7 +137,7 @@ def test_kinds_are_remembered_until_their_session_is_forgotten() -> None:
     splitter.split(Orders(forget_sessions=[SessionId(1)]))
     tasks = AssignedTasks(
         ids=[TaskId(1), TaskId(2), TaskId(3)],
-        attempts=[1] * 3,
+        runs=[1] * 3,
         kinds=[kinds[1].id] * 3,
         priorities=[0] * 3,
         configs=[b""] * 3,

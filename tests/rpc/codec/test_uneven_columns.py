@@ -34,7 +34,7 @@ ONES = [1, 1]
 def orders() -> Orders:
     return Orders(
         stop_ids=[*TASKS],
-        stop_attempts=[*ONES],
+        stop_runs=[*ONES],
         objects=PlacedObjects([*OBJECTS], [*KINDS], ["", "a"], [4, 4], ["", ""], [*DATA]),
         tasks=AssignedTasks(
             *([*TASKS], [*ONES], [*KINDS], [*ONES], [*DATA], [*ONES]), [*OBJECTS], [*OBJECTS]
@@ -61,11 +61,11 @@ def answer() -> WaitAnswer:
 
 COLUMNS: list[tuple[Callable[[], Any], str, str]] = [
     # What has the columns, where, and which are equally long there.
-    (orders, "", "stop_ids stop_attempts"),
+    (orders, "", "stop_ids stop_runs"),
     (orders, "objects", "ids kinds content_types sizes sources data"),
-    (orders, "tasks", "ids attempts kinds priorities configs input_counts"),
-    (update, "", "started_ids started_attempts"),
-    (update, "finished", "ids attempts durations output_counts"),
+    (orders, "tasks", "ids runs kinds priorities configs input_counts"),
+    (update, "", "started_ids started_runs"),
+    (update, "finished", "ids runs durations output_counts"),
     (update, "finished", "sizes data"),
     (submission, "tasks", "ids kinds configs input_counts"),
     (submission, "constants", "ids kinds data"),

@@ -103,7 +103,7 @@ def test_what_a_lost_governor_ran_waits_again_and_starts_once_more(tmp_path: Pat
     again.finish(task)
     catch_up(tale.write(), digest)
     assert digest.columns.mark[number(task)] == Mark.FINISHED
-    assert digest.columns.attempts[number(task)] == 2
+    assert digest.columns.runs[number(task)] == 2
     assert digest.governors.texts[digest.columns.governor[number(task)]] == again.address
 
 
@@ -125,14 +125,14 @@ def test_a_try_that_failed_is_followed_by_another_start(tmp_path: Path) -> None:
     digest = by_hand("a")
     start = [10, "1970-01-01T00:01:40.000+00:00", None, "one:1", None]
     digest.happened([[2, "TaskStarted", 100.0, start]])
-    digest.happened([[3, "TaskAttemptFailed", 101.0, [10, None, None, "one:1", "it broke"]]])
+    digest.happened([[3, "TaskRunFailed", 101.0, [10, None, None, "one:1", "it broke"]]])
     assert digest.columns.mark[10] == Mark.WAITING
     assert not digest.running
 
     digest.happened([[4, "TaskStarted", 102.0, start]])
 
     assert digest.columns.mark[10] == Mark.RUNNING
-    assert digest.columns.attempts[10] == 2
+    assert digest.columns.runs[10] == 2
 
 
 def test_what_depends_on_a_failed_task_of_a_session_that_goes_on_is_skipped(tmp_path: Path) -> None:

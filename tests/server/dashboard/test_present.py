@@ -112,3 +112,28 @@ def test_what_is_not_in_the_graph_is_not_told() -> None:
     world = new_world()
     assert task_now(world.state, 1, 10) is None
     assert objects_now(world.state, 1, 0) is None
+
+
+def test_every_run_of_a_task_is_told_with_where_when_and_why() -> None:
+    s = scene(1, 1)
+    task, _ = s.draft.task(tries=2)
+    s.submit()
+    s.assign(task)
+    s.take_back(task)
+    s.assign(task)
+    s.governors[0].start(task)
+    s.governors[0].fail(task, "why")
+    s.assign(task, to=1)
+    here, there = s.governors[0].address, s.governors[1].address
+
+    runs = now(s.world, task)["runs"]
+
+    told = [(run["number"], run["governor"], run["state"], run["cause"]) for run in runs]
+    assert told == [
+        (1, here, "withdrawn", "taken back"),
+        (2, here, "failed", "task"),
+        (3, there, "told", ""),
+    ]
+    assert [run["error"] for run in runs] == ["", "why", ""]
+    assert [run["seconds"] for run in runs] == [None, 1.0, None]
+    assert runs[1]["started"] == runs[1]["told"] + 1.0

@@ -60,7 +60,7 @@ def test_a_row_says_where_and_how_long() -> None:
         "governor": "here:1",
         "started": 100.0,
         "seconds": 2.0,
-        "attempts": 1,
+        "runs": 1,
     }
     assert (running["state"], running["seconds"]) == ("running", None)
-    assert (waiting["governor"], waiting["started"], waiting["attempts"]) == ("", None, 0)
+    assert (waiting["governor"], waiting["started"], waiting["runs"]) == ("", None, 0)

@@ -67,7 +67,7 @@ def test_the_page_names_every_event_type() -> None:
         "ClientUnkeep",
         "TaskStarted",
         "TaskFinished",
-        "TaskAttemptFailed",
+        "TaskRunFailed",
         "TaskSkipped",
         "DataObjectFinished",
         "EventsLost",

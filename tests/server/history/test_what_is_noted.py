@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from rain.base.failures import FailureCause, OnFailure
+from rain.base.failures import OnFailure
 from rain.base.ids import SessionId, TaskId, unpack
+from rain.base.runs import RunCause
 from rain.base.wire import TaskNote, Update
 from tests.support.events import Logged, listen, logged, types
 from tests.support.fake_client import FakeClient
@@ -243,7 +244,7 @@ def test_a_governor_that_leaves_and_one_that_is_dismissed_are_noted_with_the_cau
     idle.leave()
     update = Update()
     update.finished.ids.append(task)
-    update.finished.attempts.append(busy.tasks[task])
+    update.finished.runs.append(busy.tasks[task])
     update.finished.durations.append(0.0)
     update.finished.output_counts.append(0)
     busy.send(update)
@@ -324,19 +325,19 @@ def test_tries_that_fail_and_tasks_that_are_skipped_are_noted() -> None:
     happenings = listen(world)
 
     governor.start(task)
-    governor.fail(task, "the first", FailureCause.EXECUTOR)
+    governor.fail(task, "the first", RunCause.EXECUTOR)
     governor.fail(task, "the second\nand last")
 
     rows = logged(happenings)
     assert types(rows) == [
         "TaskStarted",
-        "TaskAttemptFailed",
+        "TaskRunFailed",
         "TaskStarted",
         "TaskFinished",
         "TaskSkipped",
     ]
     first = rows[1].event
-    assert (first["task"], first["attempt"], first["cause"]) == ([*unpack(task)], 1, "executor")
+    assert (first["task"], first["run"], first["cause"]) == ([*unpack(task)], 1, "executor")
     assert first["info"]["error"] == "the first"
     assert first["info"]["governor"] == governor.address
     assert rows[3].event["info"]["error"] == "the second\nand last"
@@ -356,5 +357,5 @@ def test_what_ran_on_a_lost_governor_is_noted_as_a_try_that_failed() -> None:
     w.governor.leave()
 
     rows = logged(happenings)
-    assert types(rows) == ["GovernorRemoved", "TaskAttemptFailed"]
+    assert types(rows) == ["GovernorRemoved", "TaskRunFailed"]
     assert rows[1].event["cause"] == "governor"

@@ -25,13 +25,14 @@ function about({ session, task, spec, story, now }) {
     now ? h("p", { class: "why" }, now.why) : null,
     facts([
       ["Task", `${session}/${task}`], ["Type", spec.task_type], ["Resources", Object.entries(spec.resources ?? {}).map(([name, amount]) => `${name} ${amount}`).join(", ")],
-      ["Governor", now?.governor || last.governor], ["Planned on", now?.planned_on], ["Attempt", now?.attempt],
+      ["Governor", now?.governor || last.governor], ["Planned on", now?.planned_on],
       ["Started", clock(seconds(last.start_time))], ["Duration", duration(last.duration)],
     ]),
     last.error ? [h("h2", {}, "Error"), h("pre", { class: "failure", tabindex: 0 }, last.error)] : null,
     last.logs ? [h("h2", {}, "Printed"), h("pre", { tabindex: 0 }, last.logs)] : null,
     last.debug ? [h("h2", {}, "Debug"), h("pre", { tabindex: 0 }, last.debug)] : null,
     last.user ? [h("h2", {}, "What the task noted"), pretty(last.user)] : null,
+    now?.runs.length ? [h("h2", {}, "Runs"), runs(now.runs)] : null,
     h("h2", {}, "What has happened"),
     table("What has happened", ["When", "Event", "Governor", "Started", "Duration", ""], story.map((entry) => [
       clock(entry.time), entry.event, entry.info.governor ?? "", clock(seconds(entry.info.start_time)), duration(entry.info.duration),
@@ -60,6 +61,13 @@ function stateAfter(entry) {
 
 function seconds(text) {
   return text ? Date.parse(text) / 1000 : 0;
+}
+
+function runs(list) {
+  return table("Runs", ["Run", "Governor", "State", "Why", "Told", "Started", "Duration", ""], list.map((run) => [
+    run.number, run.governor, badge(run.state), run.cause, clock(run.told), clock(run.started ?? 0), duration(run.seconds),
+    { class: "trouble", value: run.error.trim().split("\n").pop() },
+  ]));
 }
 
 function objects(session, list, empty) {

@@ -32,9 +32,9 @@ export function tasks(root, session, query) {
     }
     show(count, found.tasks.length
       ? `${number(found.skipped + 1)} to ${number(found.skipped + found.tasks.length)} of ${number(found.total)}` : "none");
-    show(list, table("Tasks", ["Task", "Name", "State", "Governor", "Started", "Duration", "Starts"], found.tasks.map((task) => [
+    show(list, table("Tasks", ["Task", "Name", "State", "Governor", "Started", "Duration", "Runs"], found.tasks.map((task) => [
       h("a", { href: link(session, `task/${task.task}`) }, `${session}/${task.task}`), task.name, badge(task.state), task.governor,
-      clock(task.started), duration(task.seconds), task.attempts > 1 ? { class: "trouble", value: task.attempts } : task.attempts || "",
+      clock(task.started), duration(task.seconds), task.runs > 1 ? { class: "trouble", value: task.runs } : task.runs || "",
     ]), "No task is like this."));
   }
   return { refresh };

@@ -1,0 +1,148 @@
+"""Runs: where one can stand, why one ends, and what is told of one.
+
+A run is one attempt of a task: it begins when a governor is told to run the task, and ends once.
+The tables are data, as those of tasks and objects in rain/base/states.py: a run moves only along
+them, by the moves of its task, and docs/states.md is drawn from them.
+"""
+
+import enum
+
+from attrs import frozen
+
+from rain.base.states import Step, TaskMove, TaskRow, Word
+
+
+class RunState(Word):
+    """Where a run stands."""
+
+    TOLD = "told"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    HANDED_BACK = "handed back"
+    WITHDRAWN = "withdrawn"
+    LOST = "lost"
+
+
+class RunCause(enum.Enum):
+    """Why a run has ended without success. The first four may be somebody's doing."""
+
+    TASK = "task"  # its own: an exception, an exit code, wrong outputs
+    EXECUTOR = "executor"  # the process that ran it has ended under it
+    GOVERNOR = "governor"  # its governor was lost while it ran, and it may be the reason
+    NOT_STARTED = "not started"  # nobody's: its governor had no room for it, and hands it back
+    GOVERNOR_LEFT = "governor left"  # its governor left or was lost, and it is not the reason
+    TAKEN_BACK = "taken back"  # the scheduler has changed its mind
+    RECALLED = "recalled"  # what it was sent ahead of will not be made there
+    INPUT_LOST = "input lost"  # what it reads has no copy left
+    GIVEN_UP = "given up"  # its task was cancelled, or can never finish
+
+
+TOLD_BY_GOVERNORS = frozenset({RunCause.TASK, RunCause.EXECUTOR, RunCause.NOT_STARTED})
+"""The others are found out by the server itself."""
+
+
+@frozen
+class RunFacts:
+    """What holds in one state of a run."""
+
+    state: RunState
+    rows: tuple[TaskRow, ...]  # where its task stands meanwhile; none when the run has ended
+    causes: tuple[RunCause, ...]
+    tries: str  # what it counts for, when it is decided whether the task is tried again
+    meaning: str
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the run has not ended."""
+        return bool(self.rows)
+
+
+RUN_TABLE: tuple[RunFacts, ...] = (
+    RunFacts(
+        RunState.TOLD,
+        (TaskRow.AHEAD, TaskRow.ASSIGNED),
+        (),
+        "",
+        "its governor was told to run the task, and has not said that it has started",
+    ),
+    RunFacts(
+        RunState.RUNNING,
+        (TaskRow.RUNNING,),
+        (),
+        "",
+        "its governor has started it",
+    ),
+    RunFacts(
+        RunState.FINISHED,
+        (),
+        (),
+        "those before it count no more",
+        "it has made the outputs of the task",
+    ),
+    RunFacts(
+        RunState.FAILED,
+        (),
+        (RunCause.TASK, RunCause.EXECUTOR, RunCause.NOT_STARTED),
+        "a try",
+        "it has failed; *not started* only when too many governors could not start the task",
+    ),
+    RunFacts(
+        RunState.HANDED_BACK,
+        (),
+        (RunCause.NOT_STARTED,),
+        "nothing",
+        "its governor could not start it",
+    ),
+    RunFacts(
+        RunState.WITHDRAWN,
+        (),
+        (RunCause.TAKEN_BACK, RunCause.RECALLED, RunCause.INPUT_LOST, RunCause.GIVEN_UP),
+        "nothing",
+        "the server has stopped it",
+    ),
+    RunFacts(
+        RunState.LOST,
+        (),
+        (RunCause.GOVERNOR, RunCause.GOVERNOR_LEFT),
+        "one of `--crash-limit` for *governor*",
+        "its governor is gone",
+    ),
+)
+RUN_FACTS: dict[RunState, RunFacts] = {facts.state: facts for facts in RUN_TABLE}
+
+_OPEN = (RunState.TOLD, RunState.RUNNING)
+
+RUN_STEPS: tuple[Step[RunState], ...] = (
+    Step(RunState.TOLD, TaskMove.START, RunState.RUNNING),
+    Step(RunState.TOLD, TaskMove.RECALL, RunState.WITHDRAWN),
+    *(
+        Step(state, move, end)
+        for move, end in (
+            (TaskMove.FINISH, RunState.FINISHED),
+            (TaskMove.RUN_FAILED, RunState.FAILED),
+            (TaskMove.HAND_BACK, RunState.HANDED_BACK),
+            (TaskMove.TAKE_BACK, RunState.WITHDRAWN),
+            (TaskMove.GOVERNOR_LOST, RunState.LOST),
+        )
+        for state in _OPEN
+    ),
+)
+RUN_MOVES: dict[TaskMove, dict[RunState, RunState]] = {
+    move: {step.start: step.end for step in RUN_STEPS if step.move is move} for move in TaskMove
+}
+
+
+@frozen
+class RunReport:
+    """What is told of one run. Texts of times are RFC 3339, and empty for what was not told."""
+
+    number: int  # counts the runs of the task, from 1 on; some of many may not be told
+    governor: str  # its address
+    state: RunState
+    cause: RunCause | None = None
+    message: str = ""  # for people
+    debug: str = ""
+    told_time: str = ""  # when its governor was told to run it
+    start_time: str = ""
+    duration: float = 0.0  # seconds from its start to its end

@@ -1,0 +1,44 @@
+"""The runs of a task, as its info and its exception tell them."""
+
+from typing import Any
+
+from attrs import define, fields
+
+
+@define
+class RunInfo:
+    """One run of a task: where and when it was, how it has ended, and why.
+
+    `state` is "told" (to a governor, which has not started it), "running", "finished", "failed",
+    "handed back" (the governor had no room to start it), "withdrawn" (the server has stopped it) or
+    "lost" (its governor is gone).
+
+    `cause` says why a run has not succeeded:
+
+    * failed: "task" for what it has done itself, "executor" when the process that ran it has ended
+      under it, "not started" when too many governors could not start the task;
+    * lost: "governor" when it was running and may be the reason, else "governor left";
+    * handed back: "not started";
+    * withdrawn: "taken back" by the scheduler, "recalled" when the task before it will not run
+      there, "input lost", or "given up" with its task.
+    """
+
+    number: int  # from 1 on; of a task that ran very often some are missing
+    governor: str = ""
+    state: str = "finished"
+    cause: str = ""
+    error: str = ""
+    debug: str = ""
+    told_time: str = ""  # when the governor was told to run the task
+    start_time: str = ""
+    duration: float | None = None  # seconds; None while it runs, or when it never started
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has used up a try, or was running when its governor was lost."""
+        return self.state == "failed" or self.cause == "governor"
+
+    def to_json(self) -> dict[str, Any]:
+        """A dictionary of plain values; what is empty is left out."""
+        values = {found.name: getattr(self, found.name) for found in fields(RunInfo)}
+        return {name: value for name, value in values.items() if value or name == "state"}

@@ -1,0 +1,113 @@
+"""A run: one attempt of a task, from the moment in which a governor is told to run it.
+
+A task has its last run at hand, and the former ones in a tuple of their own, since most tasks never
+have any. Of a task that runs very often not all of them are kept: `remembered` says which.
+"""
+
+from __future__ import annotations
+
+from attrs import define, frozen
+
+from rain.base.address import Source
+from rain.base.errors import InvariantError
+from rain.base.failures import shortened
+from rain.base.moments import rfc3339
+from rain.base.runs import RUN_FACTS, RUN_MOVES, RunCause, RunReport, RunState
+from rain.base.states import TaskMove
+
+MOST_FORMER = 16
+"""Former runs of a task that are kept, unless more of them count for its tries."""
+
+
+@frozen
+class Ending:
+    """When, why and with which words a run ends that does not succeed."""
+
+    now: float
+    cause: RunCause
+    message: str = ""
+    debug: str = ""
+
+
+@define(eq=False, repr=False, weakref_slot=False)
+class Run:
+    """It has no nodes, so that nothing stays alive by what is remembered of it."""
+
+    number: int  # counts the runs of the task; late news of earlier ones is recognised by it
+    place: Source  # the governor, and its incarnation
+    told: float  # when that one was told to run the task
+    state: RunState = RunState.TOLD
+    started: float = 0.0  # when it was reported as started, 0 for not yet
+    duration: float = 0.0  # seconds from its start to its end
+    cause: RunCause | None = None  # why it has not succeeded
+    message: str = ""
+    debug: str = ""  # the lines that the task has left
+
+    def __repr__(self) -> str:
+        return f"<Run {self.number} on {self.place.address} {self.state.value}>"
+
+    @property
+    def governor(self) -> str:
+        """The address of its governor."""
+        return self.place.address
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not ended."""
+        return RUN_FACTS[self.state].is_open
+
+    def move(self, what: TaskMove) -> None:
+        """Goes along the table with its task, or raises and stays."""
+        end = RUN_MOVES[what].get(self.state)
+        if end is None:
+            raise InvariantError(f"{self!r} cannot move by {what.value!r}")
+        self.state = end
+
+    def end(self, how: TaskMove, ending: Ending) -> None:
+        """It has not succeeded."""
+        self.move(how)
+        if self.started:
+            self.duration = max(ending.now - self.started, 0.0)
+        self.cause = ending.cause
+        self.message = ending.message
+        self.debug = ending.debug or self.debug
+
+    def shorten(self) -> None:
+        """Another one follows: of long texts only both ends are remembered."""
+        self.message, self.debug = shortened(self.message), shortened(self.debug)
+
+    def report(self) -> RunReport:
+        """It as it is now."""
+        return RunReport(
+            self.number,
+            self.place.address,
+            self.state,
+            self.cause,
+            self.message,
+            self.debug,
+            rfc3339(self.told),
+            rfc3339(self.started),
+            self.duration,
+        )
+
+
+def remembered(former: tuple[Run, ...]) -> tuple[Run, ...]:
+    """At most `MOST_FORMER` of these, and all those that count for the tries of the task.
+
+    Those are the failed and the lost ones since the last finished one, so that there are not many
+    of them: each has used up a try or a chance. Of the others the oldest goes first.
+    """
+    if len(former) <= MOST_FORMER:
+        return former
+    finished = [place for place, run in enumerate(former) if run.state is RunState.FINISHED]
+    last = finished[-1] if finished else -1
+    for place, run in enumerate(former):
+        if place < last or not _may_count(run):
+            return former[:place] + former[place + 1 :]
+    return former
+
+
+def _may_count(run: Run) -> bool:
+    if run.state is RunState.LOST:
+        return run.cause is RunCause.GOVERNOR
+    return run.state in {RunState.FAILED, RunState.FINISHED}
