@@ -5,9 +5,11 @@
 using Common = import "common.capnp";
 
 interface ClientService {
-  openSession @0 (name :Text, user :Text, onFailure :Common.OnFailure)
+  openSession @0 (name :Text, user :Text, onFailure :Common.OnFailure, parent :Int64)
       -> (session :Int64, refusal :Common.Refusal);
-  # `user` is JSON. Sessions belong to their client and end with it.
+  # `user` is JSON. Sessions belong to their client and end with it. `parent` is the running task
+  # that opens the session, or 0: the session ends with the run of that task, too, and its tasks are
+  # one deeper.
 
   joinSession @1 (session :Int64, name :Text, numbers :Bool)
       -> (session :Int64, name :Text, onFailure :Common.OnFailure, first :Int64, refusal :Common.Refusal);

@@ -39,6 +39,7 @@ struct TaskKind {
   spread @9 :Text;          # the tasks of this group are dealt out evenly; empty for no group
   apart @10 :Text;          # no governor has two tasks of this group at a time; empty for no group
   tries @11 :UInt32 = 1;    # how often it may be tried before it has failed
+  depth @12 :UInt32;        # how many tasks it is inside of; the server says it to governors
 }
 
 # What many data objects have in common.

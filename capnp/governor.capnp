@@ -100,6 +100,14 @@ struct Update {
   taskNotes @6 :List(TaskNote);
   objectNotes @7 :List(ObjectNote);
   monitoring @8 :List(Monitoring);
+
+  blockedTasks @9 :List(Int64);
+  blockedRuns @10 :List(UInt32);
+  # Columns: started tasks that wait for other tasks now, and take no cpus meanwhile.
+
+  resumedTasks @11 :List(Int64);
+  resumedRuns @12 :List(UInt32);
+  # Columns: blocked tasks that have gone on. All are told before they end in success.
 }
 
 # Tasks that have succeeded.

@@ -11,6 +11,7 @@ from rain.client.future import Future
 from rain.client.futures.methods import task
 from rain.client.futures.waiting import as_completed
 from rain.client.input import Input, InputBase, InputDir
+from rain.client.nested import get_client
 from rain.client.output import Output, OutputBase, OutputDir
 from rain.client.program import Program
 from rain.client.remote import Remote, remote
@@ -51,6 +52,7 @@ __all__ = [
     "as_completed",
     "blob",
     "directory",
+    "get_client",
     "pickled",
     "register_joblib",
     "remote",

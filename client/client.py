@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rain.base.admission import Secret
 from rain.base.errors import RainError, StartError
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import SessionId, pack
+from rain.base.ids import SessionId, TaskId, pack
 from rain.base.silence import SILENCE_LIMIT
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
@@ -152,9 +152,13 @@ class Client(FutureMethods):
         else:
             choice = _checked_on_failure(on_failure)
         with Asking(_nameless_failure):
-            session_id = self.connection.open_session(str(name), "", choice)
+            session_id = self.connection.open_session(str(name), "", choice, self.parent())
         self.housekeeper.open_sessions.add(session_id)
         return Session(self, session_id, default, str(name), choice, fuse=fuse)
+
+    def parent(self) -> TaskId | None:
+        """The running task that opens the sessions of this client, if there is one."""
+        return None
 
     def _new_futures(self) -> Futures:
         session = self.new_session("futures", on_failure=OnFailure.CONTINUE.value)

@@ -35,7 +35,11 @@ class Connection(Protocol):
     """A connection to a server. Each method may be called from any thread, and blocks it."""
 
     def open_session(
-        self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
+        self,
+        name: str,
+        user: str = "",
+        on_failure: OnFailure = OnFailure.STOP,
+        parent: TaskId | None = None,
     ) -> SessionId: ...
 
     def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession: ...

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
 
 from rain.common.content_type import decode_value
 from rain.common.errors import RainException
+from rain.common.running import waiting_for_tasks
 
 if TYPE_CHECKING:
     from rain.client.data import DataObject
@@ -195,7 +196,10 @@ class Future(concurrent.futures.Future[T]):
         if not self._is_over:
             self.home.send(awaited=True)
         try:
-            return ask(timeout)
+            if self.done():
+                return ask(0)
+            with waiting_for_tasks():
+                return ask(timeout)
         except KeyboardInterrupt:
             self.cancel()
             raise

@@ -22,6 +22,7 @@ from rain.client.results import ResultStore
 from rain.client.rpc.common import TaskState
 from rain.client.task import Task
 from rain.common.errors import TimeoutException
+from rain.common.running import waiting_for_tasks
 
 NAMED_AT_MOST = 16
 """A wait for some of more than these follows the session instead of naming them again."""
@@ -186,9 +187,10 @@ class Waiting:
             object_ids = [obj.packed_id for obj in objects]
         with self._asking:
             try:
-                answer = connection.wait(
-                    self._session_id, task_ids, object_ids, mode, timeout, since
-                )
+                with waiting_for_tasks():
+                    answer = connection.wait(
+                        self._session_id, task_ids, object_ids, mode, timeout, since
+                    )
             except TimeoutError:
                 raise TimeoutException(
                     f"What was waited for is not finished after {timeout} seconds"

@@ -17,7 +17,7 @@ Executors of other languages know no interrupt: they are killed at once.
 
 from __future__ import annotations
 
-from rain.governor.messages import InterruptExecutor
+from rain.governor.messages import InterruptExecutor, RefuseWait
 from rain.governor.nodes import Executor
 
 GRACE = 5.0
@@ -28,3 +28,8 @@ def interrupt(executor: Executor, grace_ends: float) -> InterruptExecutor:
     """The only call that the executor still has is to end by then."""
     executor.grace_ends = grace_ends
     return InterruptExecutor(executor.id, executor.answered + 1)
+
+
+def refuse_wait(executor: Executor, most: int) -> RefuseWait:
+    """The call that the executor runs must not wait for other tasks: too many do."""
+    return RefuseWait(executor.id, executor.answered + 1, most)

@@ -128,6 +128,10 @@ class CborLink:
         """The protocol has no word for it, so the state never asks."""
         raise InvariantError(f"executor {self.number} was to be interrupted in call {call}")
 
+    def refuse_wait(self, call: int, most: int) -> None:  # as others have it
+        """The protocol has no word for a call that waits, so the state never asks."""
+        raise InvariantError(f"executor {self.number} was refused to wait in call {call}")
+
     def kill(self) -> None:
         """Kills the process and all that it started; `died` is called when it is gone."""
         self._killed = True

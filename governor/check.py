@@ -50,6 +50,7 @@ def _contradictions(state: State) -> Iterator[str]:
         yield "an executor that has gone is among the busy ones"
     for group in state.dispatch.groups.values():
         yield from _group(state, group)
+    yield from _waiting(state)
     yield from _resources(state)
     if state.outbox.effects or state.outbox.files or state.outbox.has_news():
         yield "something decided was not handed over"
@@ -198,6 +199,15 @@ def _executor(state: State, executor: Executor) -> Iterator[str]:
         yield from _call(executor, task)
 
 
+def _waiting(state: State) -> Iterator[str]:
+    blocked = state.pool.lending.blocked
+    for executor in state.pool.executors.values():
+        if (executor.blocked_depth >= 0) != (executor.id in blocked):
+            yield f"{executor!r}: the list of those that wait does not fit"
+        if executor.blocked_depth >= 0 and not executor.calls:
+            yield f"{executor!r} waits, and has no call"
+
+
 def _call(executor: Executor, task: Task) -> Iterator[str]:
     if task.executor is not executor or task.kind.group is not executor.group:
         yield f"{executor!r} has {task!r} of {task.executor!r} in hand"
@@ -243,6 +253,8 @@ def _resources(state: State) -> Iterator[str]:
     for executor in state.pool.executors.values():
         if executor.group is not None:
             free.take(executor.group.resources)
+            if executor.blocked_depth >= 0:
+                free.lend(executor.group.resources)
     for task in state.dispatch.runs.values():
         if task.row not in _WORKED_ON:
             yield f"{task!r} is said to run inside the governor"
@@ -250,7 +262,9 @@ def _resources(state: State) -> Iterator[str]:
     now = state.pool.free
     if (free.slots, free.cpus, free.others) != (now.slots, now.cpus, now.others):
         yield f"free are {free.slots} slots and {free.cpus} cpus, not {now.slots} and {now.cpus}"
-    if free.slots < 0 or free.cpus < 0 or any(amount < 0 for amount in free.others.values()):
+    has_lent = any(executor.has_lent for executor in state.pool.executors.values())
+    overdrawn = (free.slots < 0 or free.cpus < 0) and not has_lent
+    if overdrawn or any(amount < 0 for amount in free.others.values()):
         yield "more resources are taken than there are"
     yield from _gpus(state)
 

@@ -67,6 +67,8 @@ class Dispatch:
             self._prune(group)
         if active:
             limit = self._grant(active)
+            if self._pool.lending.blocked:
+                active = []  # whatever is queued behind a call would not ask for lent cpus
             for group in active if len(active) == 1 else sorted(active, key=Group.rank):
                 if group.count and group.leased and not group.leased[0].one_by_one:
                     self._deepen(group, limit)
@@ -88,7 +90,7 @@ class Dispatch:
         while open_groups:
             one = len(open_groups) == 1
             group = open_groups[0] if one else min(open_groups, key=Group.rank)
-            if not self._free.has(group.resources):
+            if not self._has_room(group):
                 limit = min(limit, group.rank())
             elif group.runner == "":
                 self._run(group.pop())
@@ -108,6 +110,15 @@ class Dispatch:
                 self._free.give_back(group.resources)
         return limit
 
+    def _has_room(self, group: Group) -> bool:
+        """Whether the first task of the group may run now."""
+        if not self._free.has(group.resources):
+            return False
+        lending = self._pool.lending
+        if not lending.blocked:
+            return True
+        return lending.allows(group.resources, -group.rank()[0], self._pool.now)
+
     def _starting(self) -> dict[str, int]:
         starting: dict[str, int] = {}
         for executor in self._pool.executors.values():
@@ -118,7 +129,7 @@ class Dispatch:
     def _promise(self, group: Group, starting: dict[str, int]) -> int:
         """Reserves resources for executors that are starting, and starts the missing ones."""
         count = 0
-        while count < group.count and self._free.has(group.resources):
+        while count < group.count and self._has_room(group):
             if starting.get(group.runner):
                 starting[group.runner] -= 1
             else:

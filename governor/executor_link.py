@@ -31,6 +31,7 @@ from rain.governor.messages import (
     CallExecutor,
     CallsDone,
     CallsTakenBack,
+    CallWaits,
     DropCached,
     Event,
     ExecutorDied,
@@ -45,6 +46,8 @@ from rain.rpc.frames import SocketLink
 _READ = 1 << 16  # the capacity of a pipe; a larger buffer would cost new pages each time
 
 _LOOK: bytes = msgpack.packb([protocol.LOOK])
+_BLOCKED: bytes = msgpack.packb([protocol.BLOCKED])
+_RESUMED: bytes = msgpack.packb([protocol.RESUMED])
 
 
 class ExecutorLink:
@@ -132,9 +135,17 @@ class ExecutorLink:
         self._interrupted = True
         # One that has closed its end, or never reads there, is killed when the grace is over.
         with suppress(BlockingIOError, BrokenPipeError):
-            os.write(self._stops, call.to_bytes(protocol.STOP, "little"))
+            os.write(self._stops, protocol.stop(call))
         # It was not waited for, so this is nobody else's number, even if the process has ended.
         os.kill(self.process.pid, signal.SIGINT)
+
+    def refuse_wait(self, call: int, most: int) -> None:
+        """Lets a call fail that waits for other tasks, if it still waits."""
+        if self._killed or call <= self._answered:
+            return
+        with suppress(BlockingIOError, BrokenPipeError):
+            os.write(self._stops, protocol.refusal(call, most))
+        os.kill(self.process.pid, signal.SIGINT)  # as above
 
     def kill(self) -> None:
         """Kills the process and all that it started; `died` is called when it is gone."""
@@ -227,6 +238,9 @@ class ExecutorLink:
         for frame in frames:
             if frame == _LOOK:
                 look = True
+            elif frame in (_BLOCKED, _RESUMED):
+                self.look()  # what it has answered before comes first
+                self._tell(CallWaits(self.number, waits=frame == _BLOCKED))
             elif self._alone:
                 self._alone = 0
                 try:

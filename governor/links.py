@@ -26,6 +26,7 @@ from rain.governor.messages import (
     ExecutorEffect,
     InterruptExecutor,
     KillExecutor,
+    RefuseWait,
     StartExecutor,
     TakeBackCalls,
 )
@@ -46,6 +47,8 @@ class Link(Protocol):
     def take_back(self) -> None: ...
 
     def interrupt(self, call: int) -> None: ...
+
+    def refuse_wait(self, call: int, most: int) -> None: ...
 
     def drop(self, effect: DropCached) -> None: ...
 
@@ -101,6 +104,8 @@ class Executors:
                 link.take_back()
             case InterruptExecutor(_, call):
                 link.interrupt(call)
+            case RefuseWait(_, call, most):
+                link.refuse_wait(call, most)
             case KillExecutor():
                 link.kill()
             case DropCached():

@@ -24,6 +24,7 @@ from rain.governor.executor_config import Commands, read_executors
 from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
 from rain.governor.links import Executors
+from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
 from rain.governor.sampler import keep_sampling
 from rain.governor.service import Service
@@ -85,9 +86,12 @@ async def _govern(
             now=time.monotonic(),
             checking=os.environ.get("RAIN_DEBUG_MODE") == "1",
             gpus=settings.gpus,
-            one_by_one=frozenset(commands),
-            idle_seconds=settings.idle_seconds,
-            grace=settings.cancel_grace,
+            settings=PoolSettings(
+                frozenset(commands),
+                settings.idle_seconds,
+                settings.cancel_grace,
+                settings.most_blocked,
+            ),
         )
         service = Service(reactor, store, background, log)
         server = spell_address(settings.server_host, settings.server_port)

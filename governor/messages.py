@@ -78,6 +78,14 @@ class ExecutorReady:
     executor: int
 
 
+@frozen
+class CallWaits:
+    """The running call of an executor waits for other tasks, or goes on."""
+
+    executor: int
+    waits: bool
+
+
 @define
 class CallsDone:
     """An executor has answered its oldest calls, in the order in which it got them; in columns."""
@@ -169,18 +177,12 @@ class Tick:
     """Time has passed."""
 
 
-RareEvent = (
-    ExecutorReady
-    | ObjectsCached
-    | CallsTakenBack
-    | ProcessesLeft
-    | ExecutorDied
-    | ObjectFetched
-    | FetchFailed
-    | BuiltinDone
-    | Sampled
-    | Tick
+ExecutorEvent = (
+    ExecutorReady | ObjectsCached | CallsTakenBack | CallWaits | ProcessesLeft | ExecutorDied
 )
+"""What an executor does, but for its answers."""
+
+RareEvent = ExecutorEvent | ObjectFetched | FetchFailed | BuiltinDone | Sampled | Tick
 """All events but the two that occur for every task."""
 
 Event = OrdersReceived | CallsDone | RareEvent
@@ -236,6 +238,15 @@ class InterruptExecutor:
 
     executor: int
     call: int
+
+
+@frozen
+class RefuseWait:
+    """Let a call fail that waits for other tasks, as `most` calls here do already."""
+
+    executor: int
+    call: int
+    most: int
 
 
 @frozen
@@ -324,7 +335,9 @@ class SendUpdate:
     update: Update
 
 
-ExecutorEffect = StartExecutor | TakeBackCalls | InterruptExecutor | KillExecutor | DropCached
+ExecutorEffect = (
+    StartExecutor | TakeBackCalls | InterruptExecutor | RefuseWait | KillExecutor | DropCached
+)
 """What concerns an executor, but for its calls."""
 
 RareEffect = ExecutorEffect | RunBuiltin | StopBuiltin | Fetch | StopFetch | DeleteFiles | EndStrays

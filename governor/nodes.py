@@ -29,10 +29,10 @@ from rain.governor.tables import (
 UNKNOWN = float("inf")
 """The expected duration of a task if no similar task has run here yet."""
 
-Rank = tuple[int, int]
-"""The order of ready tasks, smallest first: negated priority, then arrival."""
+Rank = tuple[int, int, int]
+"""The order of ready tasks, smallest first: negated depth, negated priority, then arrival."""
 
-LAST_RANK: Rank = (1 << 64, 1 << 64)
+LAST_RANK: Rank = (1 << 64, 1 << 64, 1 << 64)
 
 _READY = TaskRow.READY
 
@@ -63,7 +63,7 @@ class Group:
     kinds: int = 0  # how many known kinds of tasks belong to it
     count: int = 0  # ready tasks in line and heap, which may also hold stopped ones
     line: deque[Task] = Factory(deque)  # in the order of rank: most tasks arrive in this order
-    heap: list[tuple[int, int, Task]] = Factory(list)  # tasks that rank before the end of the line
+    heap: list[tuple[Rank, Task]] = Factory(list)  # tasks that rank before the end of the line
     leased: list[Executor] = Factory(list)  # executors that now work for this group
     gpus: int = field(init=False)  # gpus that each task needs
 
@@ -73,15 +73,10 @@ class Group:
     def push(self, task: Task) -> None:
         """The task has become ready."""
         self.count += 1
-        if self.line:
-            last = self.line[-1]
-            priority = task.priority
-            if priority > last.priority or (
-                priority == last.priority and task.arrival < last.arrival
-            ):
-                heappush(self.heap, (-priority, task.arrival, task))
-                return
-        self.line.append(task)
+        if self.line and task.rank < self.line[-1].rank:
+            heappush(self.heap, (task.rank, task))
+        else:
+            self.line.append(task)
 
     def first(self) -> Task:
         """The next task to run; there must be one."""
@@ -90,18 +85,15 @@ class Group:
             line.popleft()
         if not heap:
             return line[0]
-        while heap and heap[0][2].row is not _READY:
+        while heap and heap[0][1].row is not _READY:
             heappop(heap)
-        if not heap or (line and (-line[0].priority, line[0].arrival) < heap[0][:2]):
+        if not heap or (line and line[0].rank < heap[0][0]):
             return line[0]
-        return heap[0][2]
+        return heap[0][1]
 
     def rank(self) -> Rank:
         """The rank of the group among all groups: that of its first task."""
-        if not self.count:
-            return LAST_RANK
-        task = self.first()
-        return -task.priority, task.arrival
+        return self.first().rank if self.count else LAST_RANK
 
     def pop(self) -> Task:
         """Removes and returns the next task; the caller must move it at once."""
@@ -125,7 +117,7 @@ class Group:
 
     def entries(self) -> list[Task]:
         """All entries of line and heap."""
-        return [*self.line, *(task for _, _, task in self.heap)]
+        return [*self.line, *(task for _, task in self.heap)]
 
 
 @define(eq=False)
@@ -195,8 +187,7 @@ class Task:
     number: int  # counts the runs of the task, over all governors
     kind: KnownKind
     session: Session
-    priority: int
-    arrival: int  # counts all tasks of this governor; breaks every tie
+    rank: Rank  # the last part counts all tasks of this governor, and breaks every tie
     config: bytes
     inputs: list[DataObject]
     output_ids: list[ObjectId]
@@ -208,6 +199,7 @@ class Task:
     run: int = 0  # names the run inside the governor, while it has one
     cost: float = 0.0  # the expected duration when it was called
     told: bool = False  # the server knows that it has started
+    told_blocked: bool = False  # the server thinks that it waits for other tasks
 
     def __repr__(self) -> str:
         return f"<Task {spell(self.id)} run {self.number} {self.row.name.lower()}>"
@@ -245,6 +237,8 @@ class Executor:
     progress: float = -1.0  # when it last answered or got its lease, -1 before the first one
     overdue: bool = False  # the task that it runs lasts much longer than expected
     lease: int = 0  # the turn in which it got its lease
+    blocked_depth: int = -1  # how deep the call is that waits for other tasks, -1 for none
+    has_lent: bool = False  # a call of its lease has waited, so that too much may be taken now
     gpus: tuple[str, ...] = ()  # lent to it with its lease
     seen_gpus: tuple[str, ...] = ()  # the last that it had; its libraries may hold on to them
     known_kinds: set[KindId] = Factory(set)  # only asked, never iterated

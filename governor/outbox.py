@@ -5,6 +5,7 @@ from __future__ import annotations
 from rain.base.ids import ObjectId, SessionId
 from rain.base.wire import Update
 from rain.governor.messages import DeleteFiles, DropCached, Effect, SendUpdate
+from rain.governor.nodes import Task
 
 
 class Outbox:
@@ -17,6 +18,7 @@ class Outbox:
         self.effects: list[Effect] = []
         self.update = Update()
         self.files: list[int] = []
+        self.waits: dict[Task, bool] = {}  # whether these wait for other tasks; changed
         # By executor: functions and sessions that it may forget.
         self.dropped: dict[int, list[ObjectId]] = {}
         self.forgotten: dict[int, list[SessionId]] = {}
@@ -27,6 +29,7 @@ class Outbox:
         return bool(
             update.finished.ids
             or update.started_ids
+            or self.waits
             or update.failed
             or update.located
             or update.unfetched
@@ -35,8 +38,28 @@ class Outbox:
             or update.monitoring
         )
 
+    def blocked(self, task: Task) -> None:
+        """A running task waits for other tasks. The server hears first that it has started."""
+        update = self.update
+        if not task.told:
+            task.told = True
+            update.started_ids.append(task.id)
+            update.started_runs.append(task.number)
+        self.waits[task] = True
+
+    def resumed(self, task: Task) -> None:
+        """It goes on."""
+        self.waits[task] = False
+
     def send_update(self) -> None:
         """Sends the news, or an empty update as a heartbeat."""
+        update = self.update
+        for task, waits in self.waits.items():
+            if waits != task.told_blocked:  # else the server has it right: it was short
+                task.told_blocked = waits
+                (update.blocked_ids if waits else update.resumed_ids).append(task.id)
+                (update.blocked_runs if waits else update.resumed_runs).append(task.number)
+        self.waits.clear()
         self.effects.append(SendUpdate(self.update))
         self.update = Update()
 

@@ -22,12 +22,14 @@ from math import inf
 from rain.base.ids import SessionId, session_of
 from rain.base.resources import Resources
 from rain.governor.calling import Calls, go_on
-from rain.governor.cancelling import GRACE, interrupt
+from rain.governor.cancelling import interrupt, refuse_wait
 from rain.governor.gpus import Gpus
+from rain.governor.lending import Lending, most_blocked
 from rain.governor.messages import KillExecutor, StartExecutor, TakeBackCalls
 from rain.governor.nodes import Executor, Group, Task
 from rain.governor.outbox import Outbox
-from rain.governor.reaping import IDLE_SECONDS, surplus
+from rain.governor.pool_settings import PoolSettings
+from rain.governor.reaping import surplus
 from rain.governor.resources import FreeResources
 from rain.governor.tables import TaskRow
 
@@ -43,17 +45,15 @@ class Pool:
         calls: Calls,
         capacity: Resources,
         gpus: Gpus,
-        one_by_one: frozenset[str] = frozenset(),
-        idle_seconds: float = IDLE_SECONDS,
-        grace: float = GRACE,
+        settings: PoolSettings,
     ) -> None:
         self._outbox = outbox
         self._calls = calls
-        self._one_by_one = one_by_one
-        self._idle_seconds = idle_seconds
-        self._grace = grace
+        self._settings = settings
         self.warm = max(capacity.cpus, 1)  # so many executors are never too many
         self.free = FreeResources(capacity)
+        most = settings.most_blocked
+        self.lending = Lending(self.free, most_blocked(capacity.cpus) if most is None else most)
         self.gpus = gpus
         self.now = 0.0
         self.executors: dict[int, Executor] = {}
@@ -67,7 +67,7 @@ class Pool:
     def start(self, runner: str) -> None:
         """Starts an executor; it stays warm until it was idle for long (see `reap`)."""
         self._executor_count += 1
-        executor = Executor(self._executor_count, runner, runner in self._one_by_one)
+        executor = Executor(self._executor_count, runner, runner in self._settings.one_by_one)
         self.executors[executor.id] = executor
         self._outbox.effects.append(StartExecutor(executor.id, runner))
 
@@ -108,6 +108,7 @@ class Pool:
         if group.gpus:
             executor.gpus = executor.seen_gpus = self.gpus.take(group.gpus, executor.seen_gpus)
         executor.group = group
+        self.lending.moved(self.now)
         self.busy[executor.id] = executor
         executor.lease = self.turn
         executor.progress = self.now
@@ -118,6 +119,7 @@ class Pool:
 
     def after_answers(self, executor: Executor) -> None:
         """All answers of an executor in this turn were applied."""
+        self.lending.moved(self.now)
         executor.progress = self.now
         executor.overdue = False
         executor.grace_ends = inf  # what was interrupted was its only call
@@ -135,6 +137,8 @@ class Pool:
             executor.followers.clear()
         group = executor.group
         if group is not None:
+            self.lending.end(executor, self.now)
+            executor.blocked_depth, executor.has_lent = -1, False
             executor.group = None
             del self.busy[executor.id]
             group.leased.remove(executor)
@@ -149,6 +153,36 @@ class Pool:
         executor.idle_since = self.now
         self.idle.setdefault(executor.runner, []).append(executor)
 
+    # Calls that wait for other tasks.
+
+    def block(self, number: int) -> None:
+        """The running call of an executor waits for other tasks: it lends its cpus meanwhile.
+
+        What is queued behind it may run elsewhere, and may be what it waits for.
+        """
+        executor = self.executors.get(number)
+        if executor is None or not executor.calls or executor.blocked_depth >= 0:
+            return  # it was killed, or user code has written to the executor's own socket
+        task = executor.calls[0]
+        if len(self.lending.blocked) >= self.lending.most:
+            self._outbox.effects.append(refuse_wait(executor, self.lending.most))
+            return
+        self.lending.begin(executor, task.kind.kind.depth, self.now)
+        if task.row is TaskRow.RUNNING:
+            self._outbox.blocked(task)
+        if len(executor.calls) > 1:
+            self.recall(executor)
+
+    def resume(self, number: int) -> None:
+        """It has what it waited for."""
+        executor = self.executors.get(number)
+        if executor is None or executor.blocked_depth < 0:
+            return
+        executor.blocked_depth = -1
+        self.lending.end(executor, self.now)
+        if executor.calls[0].row is TaskRow.RUNNING:
+            self._outbox.resumed(executor.calls[0])
+
     # Executors that come and go.
 
     def executor_ready(self, number: int) -> None:
@@ -162,7 +196,8 @@ class Pool:
         """Ends executors that were idle for long, but keeps one warm process per cpu."""
         living = [executor for executor in self.executors.values() if not executor.dying]
         idle = [executor for resting in self.idle.values() for executor in resting]
-        for executor in surplus(idle, len(living) - self.warm, self.now - self._idle_seconds):
+        long_ago = self.now - self._settings.idle_seconds
+        for executor in surplus(idle, len(living) - self.warm, long_ago):
             self.idle[executor.runner].remove(executor)
             executor.progress = -1.0  # so that it is not replaced when it has ended
             self.kill(executor)
@@ -224,10 +259,10 @@ class Pool:
 
     def _interrupt(self, executor: Executor) -> None:
         """Ends the only call that an executor has, if need be with the executor."""
-        if executor.one_by_one or self._grace <= 0:
+        if executor.one_by_one or self._settings.grace <= 0:
             self.kill(executor)
         elif not executor.dying and executor.grace_ends == inf:
-            self._outbox.effects.append(interrupt(executor, self.now + self._grace))
+            self._outbox.effects.append(interrupt(executor, self.now + self._settings.grace))
 
     def left_processes(self, number: int) -> None:
         """What was interrupted has ended, and has left something behind that ends with this."""

@@ -31,7 +31,11 @@ _RUNNING = TaskRow.RUNNING
 def takes_more(executor: Executor, now: float) -> bool:
     """Whether more calls may be queued at the executor."""
     return now - executor.progress < STUCK_AFTER and not (
-        executor.overdue or executor.recalling or executor.dying or executor.grace_ends < inf
+        executor.overdue
+        or executor.recalling
+        or executor.dying
+        or executor.grace_ends < inf
+        or executor.blocked_depth >= 0
     )
 
 
@@ -44,7 +48,7 @@ def look_around(pool: Pool, update: Update) -> float:
     that loss. Its start is reported at once, so that it is known if this happens again.
     """
     now = pool.now
-    soonest = inf
+    soonest = pool.lending.due
     for executor in pool.busy.values():
         progress = executor.progress
         if executor.grace_ends <= now:

@@ -14,15 +14,16 @@ from typing import assert_never
 from rain.base.ids import ObjectId
 from rain.base.resources import Resources
 from rain.base.wire import GovernorReport
-from rain.governor.cancelling import GRACE
 from rain.governor.check import check
 from rain.governor.messages import (
     BuiltinDone,
     CallsDone,
     CallsTakenBack,
+    CallWaits,
     Effect,
     Event,
     ExecutorDied,
+    ExecutorEvent,
     ExecutorReady,
     FetchFailed,
     ObjectFetched,
@@ -34,8 +35,8 @@ from rain.governor.messages import (
     Tick,
 )
 from rain.governor.nodes import DataObject
+from rain.governor.pool_settings import PoolSettings
 from rain.governor.progress import look_around
-from rain.governor.reaping import IDLE_SECONDS
 from rain.governor.state import State
 
 HEARTBEAT = 2.0
@@ -54,13 +55,9 @@ class Reactor:
         now: float,
         checking: bool = False,
         gpus: Sequence[str] = (),
-        one_by_one: frozenset[str] = frozenset(),
-        idle_seconds: float = IDLE_SECONDS,
-        grace: float = GRACE,
+        settings: PoolSettings = PoolSettings(),  # noqa: B008 # it is frozen
     ) -> None:
-        self.state = State(
-            capacity, runners, linger_seconds, now, gpus, one_by_one, idle_seconds, grace
-        )
+        self.state = State(capacity, runners, linger_seconds, now, gpus, settings)
         self._last_update = now
         self._next_look = inf
         self._after_turn: Callable[[State], None] | None = check if checking else None
@@ -120,18 +117,8 @@ class Reactor:
     def _apply(self, event: RareEvent) -> None:
         state = self.state
         match event:
-            case ObjectsCached():
-                state.on_objects_cached(event)
             case BuiltinDone():
                 state.on_builtin_done(event)
-            case CallsTakenBack(executor, unstarted):
-                state.pool.taken_back(executor, unstarted)
-            case ProcessesLeft(executor):
-                state.pool.left_processes(executor)
-            case ExecutorReady(executor):
-                state.pool.executor_ready(executor)
-            case ExecutorDied():
-                state.on_executor_died(event)
             case ObjectFetched(fetch, content):
                 state.objects.fetched(fetch, content)
             case FetchFailed(fetch, reason, here=True):
@@ -142,5 +129,25 @@ class Reactor:
                 state.outbox.update.monitoring.append(monitoring)
             case Tick():
                 pass  # the time was set; every turn checks what is due
+            case _:
+                self._apply_of_executor(event)
+
+    def _apply_of_executor(self, event: ExecutorEvent) -> None:
+        state, pool = self.state, self.state.pool
+        match event:
+            case ObjectsCached():
+                state.on_objects_cached(event)
+            case CallsTakenBack(executor, unstarted):
+                pool.taken_back(executor, unstarted)
+            case CallWaits(executor, waits=True):
+                pool.block(executor)
+            case CallWaits(executor):
+                pool.resume(executor)
+            case ProcessesLeft(executor):
+                pool.left_processes(executor)
+            case ExecutorReady(executor):
+                pool.executor_ready(executor)
+            case ExecutorDied():
+                state.on_executor_died(event)
             case _:
                 assert_never(event)

@@ -18,7 +18,7 @@ class FreeResources:
 
     def has(self, needed: Resources) -> bool:
         """Whether one more task with such needs may run now."""
-        if needed.cpus > self.cpus or not self.slots:
+        if needed.cpus > self.cpus or self.slots <= 0:
             return False
         if not needed.others:
             return True
@@ -31,6 +31,16 @@ class FreeResources:
         self.cpus -= needed.cpus
         for name, amount in needed.others:
             self.others[name] -= amount
+
+    def lend(self, needed: Resources) -> None:
+        """A task waits for others: its cpus and its slot are free meanwhile."""
+        self.slots += 1
+        self.cpus += needed.cpus
+
+    def take_again(self, needed: Resources) -> None:
+        """It goes on, even if somebody else has them now: then less than nothing is free."""
+        self.slots -= 1
+        self.cpus -= needed.cpus
 
     def give_back(self, needed: Resources) -> None:
         """One task less."""

@@ -34,6 +34,7 @@ class GovernorSettings:
     config: Path | None = None  # names executors of the user's own (see executor_config.py)
     idle_seconds: float = IDLE_SECONDS  # surplus executors that were idle for so long are ended
     cancel_grace: float = GRACE  # seconds that a stopped task has to end by itself
+    most_blocked: int | None = None  # calls that may wait for other tasks; None: see `lending`
     work_folder: Path | None = None  # None for a new one below the temporary folder
     share_store: bool = True  # with other governors and clients of this machine
     zero: bool = False  # run nothing, report everything as finished at once

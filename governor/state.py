@@ -17,7 +17,6 @@ from rain.base.runs import RunCause
 from rain.base.wire import GovernorReport, Orders, TaskNote
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls
-from rain.governor.cancelling import GRACE
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
 from rain.governor.gpus import Gpus
@@ -36,7 +35,7 @@ from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
-from rain.governor.reaping import IDLE_SECONDS
+from rain.governor.pool_settings import PoolSettings
 from rain.governor.tables import TaskMove, TaskRow
 
 _FOLLOWING = TaskRow.FOLLOWING
@@ -54,9 +53,7 @@ class State:
         linger_seconds: float,
         now: float,
         gpus: Sequence[str] = (),
-        one_by_one: frozenset[str] = frozenset(),
-        idle_seconds: float = IDLE_SECONDS,
-        grace: float = GRACE,
+        settings: PoolSettings = PoolSettings(),  # noqa: B008 # it is frozen
     ) -> None:
         self.outbox = Outbox()
         self.sessions: dict[SessionId, Session] = {}
@@ -65,7 +62,7 @@ class State:
         self.objects = Objects(self.outbox, linger_seconds)
         lent = Gpus.of(capacity, gpus)
         self._calls = Calls(self.outbox, lent)
-        self.pool = Pool(self.outbox, self._calls, capacity, lent, one_by_one, idle_seconds, grace)
+        self.pool = Pool(self.outbox, self._calls, capacity, lent, settings)
         self.dispatch = Dispatch(self.outbox, self.pool, self._calls)
         self._endings = Endings(self.outbox, self.objects)
         self._arrivals = Arrivals(
@@ -75,7 +72,7 @@ class State:
             self.objects,
             self.dispatch,
             self._endings,
-            one_by_one,
+            settings.one_by_one,
         )
         self.now = self.objects.now = self.pool.now = now  # of the turn
 
@@ -117,6 +114,8 @@ class State:
         executor = pool.executors.get(event.executor)
         if executor is None:
             raise InvariantError(f"the executor {event.executor} is not known")
+        if executor.blocked_depth >= 0:
+            pool.resume(executor.id)
         calls = executor.calls
         notes = {note.task: note for note in event.notes} if event.notes else None
         durations, results = event.durations, event.results

@@ -49,6 +49,7 @@ class Futures:
         self._callbacks = Callbacks()
         self._calls = PlainCalls(session)
         self._sender = Sender(WeakMethod(self.send))
+        self._housekeeper = housekeeper
         housekeeper.at_close += [self._sender.stop, self._callbacks.stop]
         self._connection = housekeeper.connection
         self._id = SessionId(session.session_id)
@@ -58,6 +59,12 @@ class Futures:
         self._heard = 0  # of how many tasks the news have told
         self._follows = False  # the server was asked for news
         self._unsent = 0  # about
+
+    def stop(self) -> None:
+        """Their session is over, and the client goes on."""
+        for end in (self._sender.stop, self._callbacks.stop):
+            self._housekeeper.at_close.remove(end)
+            end()
 
     # Making them.
 

@@ -8,6 +8,7 @@ from typing import Any, TypeGuard, TypeVar, cast
 
 from rain.client.future import Future
 from rain.client.guards import is_mapping
+from rain.common.running import waiting_for_tasks
 
 T = TypeVar("T")
 
@@ -25,7 +26,12 @@ def as_completed(
     """
     chosen = list(futures)
     send_all(chosen)
-    for future in concurrent.futures.as_completed(chosen, timeout):
+    completed = concurrent.futures.as_completed(chosen, timeout)
+    while True:
+        with waiting_for_tasks():
+            future = next(completed, None)
+        if future is None:
+            return
         yield cast("Future[T]", future)
 
 
@@ -44,10 +50,11 @@ def wait(
     done = {id(future) for future in chosen if future.done()}
     if len(done) < wanted:
         try:
-            for future in concurrent.futures.as_completed(chosen, timeout):
-                done.add(id(future))
-                if len(done) >= wanted:
-                    break
+            with waiting_for_tasks():
+                for future in concurrent.futures.as_completed(chosen, timeout):
+                    done.add(id(future))
+                    if len(done) >= wanted:
+                        break
         except TimeoutError:
             pass
         except KeyboardInterrupt:
@@ -74,7 +81,8 @@ def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None)
     else:
         when = concurrent.futures.ALL_COMPLETED
     try:
-        done, pending = concurrent.futures.wait(found, timeout, when)
+        with waiting_for_tasks():
+            done, pending = concurrent.futures.wait(found, timeout, when)
     except KeyboardInterrupt:
         _cancel(found)
         raise

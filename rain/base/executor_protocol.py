@@ -7,16 +7,20 @@ all made by the governor and inherited by the executor, whose environment names 
   [what, ...]). Downwards: CALLS with an epoch, new kinds, objects to remember, calls, and the gpus
   that these may use (nil where there are none at all); DROP with objects and sessions to forget.
   Upwards: REGISTER with the protocol's name and the executor's number, once; LOOK whenever there
-  are answers that the governor should read now; the answer to a call that was sent alone.
+  are answers that the governor should read now; the answer to a call that was sent alone; BLOCKED
+  and RESUMED when the running call begins to wait for other tasks and when it goes on, in turns,
+  after a LOOK for what was answered before.
 * A pipe of tokens downwards. A token is the epoch of its call in four bytes. Tokens are written
   before the frame with their calls. Whoever takes a call's token out decides on it: the executor to
   start it, or the governor to take it back, which it always does with all tokens that are there;
   after that it begins a new epoch. So a call at the head of the executor's queue whose epoch is not
   that of the token in hand was taken back, and is thrown away.
-* A pipe of stops downwards, each of which is the number of a call in eight bytes, the lowest first:
-  how many calls the executor had started when it started that one, itself included. A stop is
-  written before SIGINT is sent to the process. The executor raises KeyboardInterrupt if it runs
-  that very call, as soon as it does, and ignores the signal otherwise.
+* A pipe of stops downwards, each of which is the number of a call in five bytes, the lowest first:
+  how many calls the executor had started when it started that one, itself included. Three bytes
+  follow, which are 0. A stop is written before SIGINT is sent to the process. The executor raises
+  KeyboardInterrupt if it runs that very call, as soon as it does, and ignores the signal otherwise.
+  If the last three bytes are a number, the call is not stopped, but may not wait for other tasks:
+  one less than that number of calls do already. If it waits, it gets an exception that says so.
 * A pipe of answers upwards: msgpack arrays one after the other, one for each call that was started,
   each written before the next token is taken. The governor reads them at LOOK, from time to time,
   and after the executor's death.
@@ -33,7 +37,7 @@ of outputs and does not run the call.
 
 from typing import Final, NamedTuple
 
-PROTOCOL: Final = "rain-py-3"
+PROTOCOL: Final = "rain-py-4"
 
 SOCKET_FD: Final = "RAIN_EXECUTOR_SOCKET_FD"
 TOKENS_FD: Final = "RAIN_EXECUTOR_TOKENS_FD"
@@ -57,10 +61,13 @@ REGISTER: Final = "register"
 LOOK: Final = "look"
 CALLS: Final = "calls"
 DROP: Final = "drop"
+BLOCKED: Final = "blocked"
+RESUMED: Final = "resumed"
 
 HEADER: Final = 4
 TOKEN: Final = 4
 STOP: Final = 8
+_CALL: Final = 5  # bytes of a stop
 
 ALONE: Final = 0
 """The epoch of a call without a token; other epochs begin with 1."""
@@ -76,6 +83,22 @@ PLAIN: Final = "plain"
 
 LOOK_EVERY: Final = 0.001
 """Seconds between two LOOK messages of an executor that is busy with short calls."""
+
+
+def stop(call: int) -> bytes:
+    """Interrupts a call."""
+    return refusal(call, -1)
+
+
+def refusal(call: int, most: int) -> bytes:
+    """Says that a call may not wait for other tasks, since so many calls do."""
+    return call.to_bytes(_CALL, "little") + (most + 1).to_bytes(STOP - _CALL, "little")
+
+
+def read_stop(record: bytes) -> tuple[int, int]:
+    """The call of a stop; and if it may only not wait, how many calls wait, else -1."""
+    first, rest = record[:_CALL], record[_CALL:]
+    return int.from_bytes(first, "little"), int.from_bytes(rest, "little") - 1
 
 
 class ObjectKindRow(NamedTuple):

@@ -53,3 +53,4 @@ class TaskKind:
     duration_hint: float = 0.0  # expected seconds, 0 for unknown
     constraints: Constraints | None = None
     tries: int = 1  # how often it may be tried until it has failed
+    depth: int = 0  # how many tasks it is inside of: set by the server, and not by clients

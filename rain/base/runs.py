@@ -68,7 +68,7 @@ RUN_TABLE: tuple[RunFacts, ...] = (
     ),
     RunFacts(
         RunState.RUNNING,
-        (TaskRow.RUNNING,),
+        (TaskRow.RUNNING, TaskRow.BLOCKED),
         (),
         "",
         "its governor has started it",

@@ -51,6 +51,7 @@ class TaskRow(Word):
     AHEAD = "ahead"
     ASSIGNED = "assigned"
     RUNNING = "running"
+    BLOCKED = "blocked"
     FINISHED = "finished"
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -134,6 +135,15 @@ TASK_TABLE: tuple[TaskFacts, ...] = (
         "its governor has started it",
     ),
     TaskFacts(
+        TaskRow.BLOCKED,
+        TaskState.RUNNING,
+        True,
+        True,
+        True,
+        False,
+        "it runs and waits for other tasks; meanwhile it takes no cpus",
+    ),
+    TaskFacts(
         TaskRow.FINISHED,
         TaskState.FINISHED,
         False,
@@ -173,6 +183,8 @@ class TaskMove(Word):
     ASSIGN = "assign"  # the reactor sends it to its governor
     RECALL = "recall"  # a task that should have made its input there will not
     START = "start"
+    BLOCK = "block"  # it waits for other tasks, and lends its cpus
+    RESUME = "resume"  # it has what it waited for, and takes its cpus again
     FINISH = "finish"
     HAND_BACK = "hand back"  # its governor could not start it
     RUN_FAILED = "run failed"  # whether there is another try is decided next
@@ -226,6 +238,12 @@ TASK_STEPS: tuple[Step[TaskRow], ...] = (
     Step(TaskRow.RUNNING, TaskMove.HAND_BACK, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.GOVERNOR_LOST, TaskRow.READY),
+    Step(TaskRow.RUNNING, TaskMove.BLOCK, TaskRow.BLOCKED),
+    Step(TaskRow.BLOCKED, TaskMove.RESUME, TaskRow.RUNNING),
+    Step(TaskRow.BLOCKED, TaskMove.RUN_FAILED, TaskRow.READY),
+    Step(TaskRow.BLOCKED, TaskMove.HAND_BACK, TaskRow.READY),
+    Step(TaskRow.BLOCKED, TaskMove.TAKE_BACK, TaskRow.READY),
+    Step(TaskRow.BLOCKED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.FINISHED, TaskMove.OUTPUT_LOST, TaskRow.READY),
 )
 

@@ -277,10 +277,18 @@ class Update:
     task_notes: list[TaskNote] = Factory(list)
     object_notes: list[ObjectNote] = Factory(list)
     monitoring: list[Monitoring] = Factory(list)
+    blocked_ids: list[TaskId] = Factory(list)  # they wait for other tasks now
+    blocked_runs: list[int] = Factory(list)
+    resumed_ids: list[TaskId] = Factory(list)  # they were blocked before
+    resumed_runs: list[int] = Factory(list)
 
     def check(self) -> None:
         if len(self.started_ids) != len(self.started_runs):
             raise _uneven("started tasks", self.started_ids, self.started_runs)
+        if len(self.blocked_ids) != len(self.blocked_runs):
+            raise _uneven("blocked tasks", self.blocked_ids, self.blocked_runs)
+        if len(self.resumed_ids) != len(self.resumed_runs):
+            raise _uneven("resumed tasks", self.resumed_ids, self.resumed_runs)
         self.finished.check()
         for sample in self.monitoring:
             sample.check()

@@ -75,6 +75,13 @@ def _cpus(text: str) -> int:
     5.0,
     "How long a cancelled task may go on after it was interrupted, until it is killed.",
 )
+@click.option(
+    "--most-blocked",
+    type=click.IntRange(min=0),
+    metavar="COUNT",
+    help="How many calls may wait for tasks of their own at once; by default 16 for each cpu, and"
+    " at least 64.",
+)
 @silence(
     "--server-timeout",
     30.0,
@@ -101,6 +108,7 @@ def governor(
     monitoring: float,
     idle_seconds: float,
     cancel_grace: float,
+    most_blocked: int | None,
     server_timeout: float | None,
     config: Path | None,
     workdir: Path | None,
@@ -136,6 +144,7 @@ def governor(
         monitoring_seconds=monitoring,
         idle_seconds=idle_seconds,
         cancel_grace=cancel_grace,
+        most_blocked=most_blocked,
         config=config,
         work_folder=workdir,
         share_store=share_store,

@@ -114,6 +114,16 @@ class Desk:
         else:
             self._unseen = True
 
+    def blocked(self) -> None:
+        """The running call waits for other tasks."""
+        if self._unseen:
+            self._ask_to_look()
+        self._say([protocol.BLOCKED])
+
+    def resumed(self) -> None:
+        """It goes on."""
+        self._say([protocol.RESUMED])
+
     def _answer_slowly(self, rest: memoryview) -> None:
         """Writes an answer to a full pipe: asks the governor to read meanwhile."""
         poll = select.poll()

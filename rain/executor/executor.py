@@ -17,7 +17,9 @@ import msgpack
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
+from rain.common import running
 from rain.common.errors import RainException
+from rain.executor.blocking import Blocking
 from rain.executor.context import Context
 from rain.executor.desk import Desk
 from rain.executor.errors import pickled_error, with_hint
@@ -109,11 +111,13 @@ class Executor:
         folder.enter()
         now = time.perf_counter
         made = memory.made
-        interrupts = self.interrupts
+        interrupts, blocking = self.interrupts, Blocking(desk, self.interrupts)
+        running.install(blocking)
         session = 0
         while (call := desk.next_call()) is not None:
             started = now()
             interrupts.call += 1
+            blocking.task = call.task
             # The first input is the function, which always comes whole.
             if len(call.inputs) > 1 and not made.complete(call.inputs):
                 desk.answer([call.task, 0.0, None], started)

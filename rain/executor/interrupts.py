@@ -16,7 +16,7 @@ from collections.abc import Callable
 from importlib import import_module
 from types import FrameType
 
-from rain.base.executor_protocol import STOP
+from rain.base.executor_protocol import STOP, read_stop
 
 # That of `signal` takes 2.4 us, with an exception inside, and is asked after each call.
 _handler: Callable[[int], object] = import_module("_signal").getsignal
@@ -33,6 +33,7 @@ class Interrupts:
         self._process = os.getpid()
         self._handler = self._signalled
         self._stopped = -1  # the newest call that is to be interrupted
+        self.on_refusal: Callable[[int], object] = _nothing  # called when the call may not wait
         self.call = 0  # the one that was started last, counted from 1
         self.open = False  # its function runs, and may be interrupted
 
@@ -61,10 +62,17 @@ class Interrupts:
             stops = os.read(self._stops, _READ)
         except BlockingIOError:
             return  # not from the governor, or told with the signal before
-        if stops:
-            self._stopped = int.from_bytes(stops[-STOP:], "little")
-            if self.open and self._stopped == self.call:
-                self._interrupt()
+        refused = -1
+        for start in range(0, len(stops), STOP):
+            call, most = read_stop(stops[start : start + STOP])
+            if most < 0:
+                self._stopped = call
+            elif call == self.call:
+                refused = most
+        if self.open and self._stopped == self.call:
+            self._interrupt()
+        if self.open and refused >= 0:
+            self.on_refusal(refused)
 
     def settle(self) -> None:
         """The call is over: what a stopped one has started must not go on."""
@@ -75,6 +83,10 @@ class Interrupts:
         """The call may have put a handler of its own in the place of this one."""
         if _handler(_SIGINT) is not self._handler:
             signal.signal(signal.SIGINT, self._handler)
+
+
+def _nothing(_: int) -> None:
+    """Nobody waits for anything."""
 
 
 def _has_threads() -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rain.base.states import TaskRow
+from rain.base.states import TASK_STATES, TaskState
 from rain.graph.task import Task
 
 
 def unstarted(tasks: Iterable[Task]) -> list[Task]:
     """Those that no governor has said to have started, and that are not done."""
-    return [task for task in tasks if task.row is not TaskRow.RUNNING and not task.is_done]
+    running = TaskState.RUNNING
+    return [task for task in tasks if TASK_STATES[task.row] is not running and not task.is_done]
 
 
 def unwanted(targets: Iterable[Task]) -> list[Task]:

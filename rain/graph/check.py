@@ -223,7 +223,8 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
     for task in governor.queue:
         expect(task in governor.scheduled, f"{task} is queued but not scheduled")
         expect(task.row is TaskRow.QUEUED, f"{task} is in the queue")
-    active = sum(task.cpus for task in governor.scheduled if not task.missing)
+    busy = [task for task in governor.scheduled if task.row is not TaskRow.BLOCKED]
+    active = sum(task.cpus for task in busy if not task.missing)
     expect(active == governor.active_cpus, f"{governor.active_cpus} cpus active, counted {active}")
     ahead = sum(task.row is TaskRow.AHEAD for task in governor.assigned)
     expect(ahead == governor.ahead, f"{governor.ahead} tasks ahead, counted {ahead}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Generator, Iterable, Mapping, Sequence
 from typing import Any
 
+from attrs import evolve
+
 from rain.base.errors import RefusedError
 from rain.base.ids import NUMBER_BITS, NUMBER_MASK, KindId, ObjectId, TaskId, session_of, spell
 from rain.base.kinds import ObjectKind, TaskKind
@@ -60,7 +62,9 @@ class Draft:
             self._check_new_kind("task kind", task_kind.id, known_tasks, self.task_kinds)
             for output in task_kind.outputs:
                 self._object_kind(output)
-            self.task_kinds[task_kind.id] = task_kind
+            depth = self.session.depth
+            known = task_kind if depth == task_kind.depth else evolve(task_kind, depth=depth)
+            self.task_kinds[task_kind.id] = known
 
     def read_constants(self, first: int, last: int) -> None:
         """Makes nodes of constants."""

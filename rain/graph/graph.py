@@ -69,11 +69,18 @@ class Graph:
         return client
 
     def add_session(
-        self, client: Client, name: str, user: str, on_failure: OnFailure = OnFailure.STOP
+        self,
+        client: Client,
+        name: str,
+        user: str,
+        on_failure: OnFailure = OnFailure.STOP,
+        parent: Task | None = None,
     ) -> Session:
         """A client opens a session; its id was never used before."""
         self.last_session += 1
         session = Session(SessionId(self.last_session), client, name, user, on_failure=on_failure)
+        if parent is not None:
+            session.parent, session.depth = parent, parent.session.depth + 1
         self.sessions[session.id] = client.sessions[session.id] = session
         return session
 

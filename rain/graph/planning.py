@@ -1,7 +1,7 @@
 """Where tasks shall run: choosing, withdrawing, telling. The sets of both sides change together.
 
 A governor's `active_cpus` is the sum over its tasks that are planned and ready (queued, assigned or
-running); it changes here and where tasks are finished (`progress`).
+running, but not blocked); it changes here and where tasks go forward (`progress`).
 
 **Ahead.** A task whose missing inputs are all being made on its governor can be sent there before
 they are finished: the governor starts it by itself, without a trip to the server in between. What
@@ -161,7 +161,7 @@ def withdraw(task: Task, ending: Ending, why: TaskMove = TaskMove.TAKE_BACK) -> 
         governor.queue.remove(task)
     if task.assigned is not None:
         task.last_run().end(why, ending)
-    _vacate(task, governor, row)
+    vacate(task, governor, row)
     _detach(task, governor)
     for output in task.outputs:
         if not output.is_finished:
@@ -235,11 +235,11 @@ def order_copy(data_object: DataObject, governor: Governor) -> None:
     data_object.schedule_on(governor)
 
 
-def _vacate(task: Task, governor: Governor, row: TaskRow) -> None:
+def vacate(task: Task, governor: Governor, row: TaskRow) -> None:
     """The task has left this row, and the governor's sums with it."""
     if row is TaskRow.AHEAD:
         governor.ahead -= 1
-    elif row is not TaskRow.PLANNED:
+    elif row is not TaskRow.PLANNED and row is not TaskRow.BLOCKED:
         governor.active_cpus -= task.kind.resources.cpus
 
 

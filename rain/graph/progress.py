@@ -20,6 +20,18 @@ def start(task: Task, now: float) -> None:
     run.started = now
 
 
+def block(task: Task, governor: Governor) -> None:
+    """It waits for other tasks, and takes no cpus meanwhile."""
+    task.move(TaskMove.BLOCK)
+    governor.active_cpus -= task.cpus
+
+
+def resume(task: Task, governor: Governor) -> None:
+    """It goes on, and takes its cpus again."""
+    task.move(TaskMove.RESUME)
+    governor.active_cpus += task.cpus
+
+
 def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
     """Their governor has finished them, each in so many seconds. Their outputs are finished next.
 

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from rain.graph.session import Session
     from rain.graph.task import Task
 
-Entry = tuple[int, int, "Task"]
+Entry = tuple[int, int, int, "Task"]
 
 
 class ReadyQueue:
-    """Tasks by priority, then by order. A member's priority must not change."""
+    """Deeper tasks first, then by priority, then by order. A member's priority must not change.
+
+    What tasks wait for that have started goes before what nobody has begun.
+    """
 
     __slots__ = ("_line", "_others")
 
@@ -42,16 +45,16 @@ class ReadyQueue:
 
     def __iter__(self) -> Iterator[Task]:
         """All members, the best first."""
-        return (entry[2] for entry in merge(self._line, self._others or ()))
+        return (entry[3] for entry in merge(self._line, self._others or ()))
 
     def __reversed__(self) -> Iterator[Task]:
         """All members, the best last."""
         both = merge(reversed(self._line), reversed(self._others or ()), reverse=True)
-        return (entry[2] for entry in both)
+        return (entry[3] for entry in both)
 
     def add(self, task: Task) -> None:
         """Puts a task in."""
-        line, entry = self._line, (-task.priority, task.order, task)
+        line, entry = self._line, _entry(task)
         if not line or entry > line[-1]:
             line.append(entry)
         else:
@@ -61,7 +64,7 @@ class ReadyQueue:
         """Puts tasks in."""
         line = self._line
         for task in tasks:
-            entry = (-task.priority, task.order, task)
+            entry = (-task.session.depth, -task.priority, task.order, task)
             if not line or entry > line[-1]:
                 line.append(entry)
             else:
@@ -88,9 +91,15 @@ class ReadyQueue:
 
     def forget(self, session: Session) -> None:
         """Takes out all tasks of a session."""
-        self._line = deque([entry for entry in self._line if entry[2].session is not session])
-        others = [entry for entry in self._others or () if entry[2].session is not session]
+        self._line = deque([entry for entry in self._line if entry[3].session is not session])
+        others = [entry for entry in self._others or () if entry[3].session is not session]
         self._others = SortedList(others) if others else None
+
+    def depth(self) -> int:
+        """How deep the best one is; 0 when there is none."""
+        line, others = self._line, self._others
+        depth = -line[0][0] if line else 0
+        return max(depth, -others[0][0]) if others else depth
 
     def pop(self) -> Task:
         """Takes the best one out."""
@@ -103,12 +112,12 @@ class ReadyQueue:
         if others is not None:
             while others and len(taken) < count:
                 first = line.popleft() if line and line[0] < others[0] else others.pop(0)
-                taken.append(first[2])
+                taken.append(first[3])
             if not others:
                 self._others = None
         if line:
             for _ in range(min(count - len(taken), len(line))):
-                taken.append(line.popleft()[2])  # noqa: PERF401 # mostly one, or hundreds
+                taken.append(line.popleft()[3])  # noqa: PERF401 # mostly one, or hundreds
         return taken
 
     def _place(self, entry: Entry) -> int | None:
@@ -118,4 +127,4 @@ class ReadyQueue:
 
 
 def _entry(task: Task) -> Entry:
-    return (-task.priority, task.order, task)
+    return (-task.session.depth, -task.priority, task.order, task)

@@ -210,10 +210,7 @@ def _leave(task: Task, governor: Governor) -> None:
     del governor.scheduled[task]
     governor.assigned.pop(task, None)
     rules.leave_groups(task, governor)
-    if task.row is TaskRow.AHEAD:
-        governor.ahead -= 1
-    elif task.row is not TaskRow.PLANNED:
-        governor.active_cpus -= task.cpus
+    planning.vacate(task, governor, task.row)
 
 
 def _give_tables_back(graph: Graph) -> None:

@@ -69,6 +69,8 @@ class Session:
     objects: dict[ObjectId, DataObject] = Factory(dict)
     task_kinds: dict[KindId, TaskKind] = Factory(dict)
     object_kinds: dict[KindId, ObjectKind] = Factory(dict)
+    parent: Task | None = None  # the task that has opened it, and with whose run it ends
+    depth: int = 0  # how many tasks its tasks are inside of
     learned: dict[KindId, Learned] = Factory(dict)
     unfinished: int = 0  # tasks that are not done
     gone_tasks: int = 0  # were done, and nobody had a handle of them any more

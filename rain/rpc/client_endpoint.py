@@ -124,10 +124,14 @@ class ClientConnection:
     # Sessions.
 
     def open_session(
-        self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
+        self,
+        name: str,
+        user: str = "",
+        on_failure: OnFailure = OnFailure.STOP,
+        parent: TaskId | None = None,
     ) -> SessionId:
         """Opens a session. One that nobody waits for any more is closed when it is there."""
-        request = write_open_session(OpenSession(name, user, on_failure))
+        request = write_open_session(OpenSession(name, user, on_failure, parent))
         asked = self._calls.prepare("openSession", [request], read_opened)
         try:
             self._calls.make(asked)

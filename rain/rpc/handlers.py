@@ -57,7 +57,12 @@ class ClientHandler(Protocol):
     """The server's side of one registered client."""
 
     def open_session(
-        self, name: str, user: str, on_failure: OnFailure, reply: Reply[SessionId]
+        self,
+        name: str,
+        user: str,
+        on_failure: OnFailure,
+        parent: TaskId | None,
+        reply: Reply[SessionId],
     ) -> None: ...
 
     def join_session(

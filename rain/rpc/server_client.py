@@ -103,7 +103,7 @@ class ServedClient:
 
     def _open_session(self, asked: OpenSession, call: IncomingCall) -> None:
         reply = CallReply(call, write_opened)
-        self._handler.open_session(asked.name, asked.user, asked.on_failure, reply)
+        self._handler.open_session(asked.name, asked.user, asked.on_failure, asked.parent, reply)
 
     def _join_session(self, asked: JoinSession, call: IncomingCall) -> None:
         reply = CallReply(call, write_joined)

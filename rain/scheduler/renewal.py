@@ -19,7 +19,8 @@ def forget(graph: Graph) -> None:
 
 def first_news(graph: Graph) -> News:
     """The news for a scheduler that knows nothing of the past."""
-    return News(submitted=without_plan(graph.tasks.values()), joined=list(graph.governors.values()))
+    tasks = (task for task in graph.tasks.values() if not task.session.depth)  # see `nested`
+    return News(submitted=without_plan(tasks), joined=list(graph.governors.values()))
 
 
 def without_plan(tasks: Iterable[Task]) -> list[Task]:

@@ -24,7 +24,16 @@ from rain.base.wire import JoinedSession, ObjectReport, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.cancelling import unstarted
 from rain.graph.wait import WAIT_MODES
-from rain.server import failing, following, handles, happenings, logs, submitting, waiting
+from rain.server import (
+    failing,
+    following,
+    handles,
+    happenings,
+    logs,
+    nesting,
+    submitting,
+    waiting,
+)
 from rain.server.messages import (
     AnswerCancelled,
     AnswerDone,
@@ -197,9 +206,12 @@ def _grant(
     | UnstartedCancelled,
 ) -> None:
     match event:
-        case SessionOpened(client_id, request, name, user, on_failure):
+        case SessionOpened(client_id, request, name, user, on_failure, parent):
             client = state.graph.clients[client_id]
-            session = state.graph.add_session(client, name, user, on_failure)
+            task = None if parent is None else nesting.running_task(state, parent)
+            session = state.graph.add_session(client, name, user, on_failure, task)
+            if task is not None:
+                nesting.note(state, session, task)
             state.emit(AnswerSession(request, session.id))
             new = happenings.SessionNew(state.now, session.id, client_id, name, user)
             state.note(new, len(name) + len(user))

@@ -8,6 +8,7 @@ are.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
 from rain.base.states import TaskRow
@@ -57,6 +58,8 @@ def distribute(state: State) -> None:
         if governor.rests:
             continue
         limit = min(most, max(ENOUGH, PACES * governor.pace))
+        if governor.queue.depth():
+            _assign_nested(state, governor, limit)
         room = limit - len(governor.assigned) + governor.ahead
         tasks = governor.queue.take(room)
         if tasks:
@@ -64,6 +67,22 @@ def distribute(state: State) -> None:
         if governor.followers:
             _assign_ahead(state, governor)
     state.touched.clear()
+
+
+def _assign_nested(state: State, governor: Governor, limit: int) -> None:
+    """Assigns tasks of tasks. For each depth there is as much room as if the others were not here.
+
+    Those that are less deep may have to wait for these, so they must not be in their way.
+    """
+    depths = Counter(
+        task.session.depth for task in governor.assigned if task.row is not TaskRow.BLOCKED
+    )
+    taken: list[Task] = []
+    while (depth := governor.queue.depth()) and depths[depth] < limit:
+        depths[depth] += 1
+        taken.append(governor.queue.pop())
+    if taken:
+        _assign(state, governor, taken)
 
 
 def _assign(state: State, governor: Governor, tasks: list[Task]) -> None:

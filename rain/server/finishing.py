@@ -18,6 +18,8 @@ from rain.server import following, waiting
 from rain.server.began import starts
 from rain.server.state import State
 
+_NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.BLOCKED)
+
 
 def finish(state: State, governor: Governor, update: Update) -> None:
     """All that has finished, together as far as nobody made there what another one waited for."""
@@ -41,7 +43,7 @@ def finish(state: State, governor: Governor, update: Update) -> None:
             or task.assigned is not governor
             or (run := task.run) is None
             or run.number != number
-            or task.row is TaskRow.AHEAD
+            or task.row in _NOT_AT_WORK
             or len(task.outputs) != count
             or task in tasks
         ):  # seldom: it cannot go with those before it, whose end may change how it stands
@@ -56,6 +58,8 @@ def finish(state: State, governor: Governor, update: Update) -> None:
                 state.ignored += 1
                 start = end = end + count
                 continue  # with the stop it was told to drop the outputs
+            if task.row is TaskRow.BLOCKED:
+                progress.resume(task, governor)  # an old report was repeated
             if task.row is TaskRow.AHEAD or len(task.outputs) != count:
                 raise ProtocolError(_contradiction(task, count))
         tasks[task] = seconds

@@ -7,10 +7,10 @@ id and ignored. A governor that contradicts the protocol is dismissed.
 from __future__ import annotations
 
 from rain.base.errors import ProtocolError
-from rain.base.ids import GovernorId, ObjectId, TaskId, spell
+from rain.base.ids import GovernorId, ObjectId, spell
 from rain.base.runs import TOLD_BY_GOVERNORS, RunCause
 from rain.base.states import ObjectState, TaskRow
-from rain.base.wire import INLINE_LIMIT, TaskFailure, Update
+from rain.base.wire import INLINE_LIMIT, TaskFailure, TaskNote, Update
 from rain.graph import Governor, Task, loss, progress
 from rain.server import (
     failing,
@@ -20,6 +20,7 @@ from rain.server import (
     happenings,
     logs,
     losses,
+    nesting,
     unfetched,
 )
 from rain.server.messages import (
@@ -59,26 +60,36 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     if update.located:
         _located(state, governor, update.located)
     ahead = _started(state, governor, update) if update.started_ids else ()
+    blocked_ahead: list[Task] = []
+    if update.blocked_ids or update.resumed_ids:
+        blocked_ahead = nesting.block_and_resume(state, governor, update)
     for task_note in update.task_notes:
-        task = state.graph.tasks.get(task_note.task)
-        if task is not None and task.assigned is governor:
-            task.user = task_note.user
-            if task.run is not None:
-                task.run.debug = task_note.debug
-            if task_note.logs:
-                logs.keep(task, task_note.logs)
+        _noted(state, governor, task_note)
     if update.finished.ids:
         governor.pace = max(len(update.finished.ids), governor.pace * 15 // 16)
         finishing.finish(state, governor, update)
     for task in ahead:
         if task.row is TaskRow.ASSIGNED:
             _start(state, governor, task)
+    for task in blocked_ahead:
+        nesting.block(state, governor, task)
     for failure in update.failed:
         _failed(state, governor, failure)
     for object_id in update.unfetched:
         unfetched.apply(state, governor, object_id)
     for sample in update.monitoring:
         state.note(happenings.Monitoring(state.now, governor.address, sample))
+
+
+def _noted(state: State, governor: Governor, note: TaskNote) -> None:
+    """What a task has said about itself."""
+    task = state.graph.tasks.get(note.task)
+    if task is not None and task.assigned is governor:
+        task.user = note.user
+        if task.run is not None:
+            task.run.debug = note.debug
+        if note.logs:
+            logs.keep(task, note.logs)
 
 
 def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool = False) -> None:
@@ -115,23 +126,11 @@ def dismiss(state: State, governor: Governor, reason: str) -> None:
     state.emit(DismissGovernor(governor.id, reason))
 
 
-def _current(state: State, governor: Governor, task_id: TaskId, number: int) -> Task | None:
-    """The task, if this governor has it and speaks of its open run."""
-    task = state.graph.tasks.get(task_id)
-    if task is None or task.assigned is not governor:
-        state.ignored += 1
-        return None
-    if task.run is None or task.run.number != number:
-        state.ignored += 1
-        return None
-    return task
-
-
 def _started(state: State, governor: Governor, update: Update) -> list[Task]:
     """Starts; returns those whose inputs are only finished by this very update."""
     ahead: list[Task] = []
     for task_id, number in zip(update.started_ids, update.started_runs, strict=True):
-        task = _current(state, governor, task_id, number)
+        task = nesting.current(state, governor, task_id, number)
         if task is None:
             continue
         if task.row is TaskRow.ASSIGNED:
@@ -148,7 +147,7 @@ def _start(state: State, governor: Governor, task: Task) -> None:
 
 
 def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:
-    task = _current(state, governor, failure.task, failure.run)
+    task = nesting.current(state, governor, failure.task, failure.run)
     if task is None:
         return
     if failure.cause not in TOLD_BY_GOVERNORS:

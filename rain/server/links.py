@@ -212,10 +212,17 @@ class ConnectedClient:
     id: ClientId
 
     def open_session(
-        self, name: str, user: str, on_failure: OnFailure, reply: Reply[SessionId]
+        self,
+        name: str,
+        user: str,
+        on_failure: OnFailure,
+        parent: TaskId | None,
+        reply: Reply[SessionId],
     ) -> None:
         request = self.links.request(reply)
-        self.links.inbox.from_client(SessionOpened(self.id, request, name, user, on_failure))
+        self.links.inbox.from_client(
+            SessionOpened(self.id, request, name, user, on_failure, parent)
+        )
 
     def join_session(
         self, session: SessionId, name: str, numbers: bool, reply: Reply[JoinedSession]

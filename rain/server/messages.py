@@ -77,6 +77,7 @@ class SessionOpened:
     name: str
     user: str
     on_failure: OnFailure = OnFailure.STOP
+    parent: TaskId | None = None  # the running task that opens it
 
 
 @frozen

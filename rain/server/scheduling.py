@@ -21,6 +21,7 @@ from attrs import Factory, define, field
 from rain.base.errors import InvariantError, PlanError
 from rain.graph import Graph, Task
 from rain.scheduler.api import News, Plan, Scheduler
+from rain.scheduler.nested import NestedTasks
 from rain.scheduler.renewal import first_news, forget, without_plan
 from rain.server import distribution, finishing, happenings
 from rain.server.messages import SchedulerFailed
@@ -59,6 +60,7 @@ class Scheduling:
     rest: Rest
     scheduler: Scheduler | None = field(init=False)  # None when a new one is to be made
     stand_in: Scheduler | None = None  # while the scheduler rests
+    nested: NestedTasks = Factory(NestedTasks)
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
 
     def __attrs_post_init__(self) -> None:
@@ -74,9 +76,18 @@ class Scheduling:
         if state.lessons:
             finishing.learn(state)
         gone = news.gone
+        if state.nested or self.nested:
+            self._plan_nested(state, news)
         interrupted = self._run(state, news, interrupted_after)
         state.graph.remains += gone  # everybody has heard of them
         return interrupted
+
+    def _plan_nested(self, state: State, news: News) -> None:
+        self.nested.take(news)
+        if self.nested:
+            plan = Plan(state.graph, state.estimates, state.now)
+            self.nested.plan(state.graph, plan)
+            _apply(state, plan)
 
     def _run(self, state: State, news: News, interrupted_after: int | None) -> int | None:
         state.status.runs += 1

@@ -73,6 +73,7 @@ def close_session(state: State, session: Session, message: str = "") -> None:
         _note_end(state, session, CloseReason.CLIENT_CLOSE, message)
     waiting.fail_all(state, session, SessionFailure("the session was closed"))
     _clear(state, session)
+    state.nested.pop(session, None)
     del state.graph.sessions[session.id]
     del session.client.sessions[session.id]
 

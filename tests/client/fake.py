@@ -82,7 +82,11 @@ class FakeConnection:
             raise SessionFailedError(self.failures[session])
 
     def open_session(
-        self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
+        self,
+        name: str,
+        user: str = "",
+        on_failure: OnFailure = OnFailure.STOP,
+        parent: TaskId | None = None,
     ) -> SessionId:
         self._called("open_session")
         session = SessionId(len(self.sessions) + 1)

@@ -142,9 +142,15 @@ class Path:
     # What the client asks.
 
     def open_session(
-        self, name: str, user: str = "", on_failure: OnFailure = OnFailure.STOP
+        self,
+        name: str,
+        user: str = "",
+        on_failure: OnFailure = OnFailure.STOP,
+        parent: TaskId | None = None,
     ) -> SessionId:
-        request = self._ask(lambda number: SessionOpened(CLIENT, number, name, user, on_failure))
+        request = self._ask(
+            lambda number: SessionOpened(CLIENT, number, name, user, on_failure, parent)
+        )
         session: SessionId = self._answer(request)
         return session
 

@@ -29,6 +29,8 @@ class PlayedExecutor:
     running: CallRow | None = None
     started: int = 0  # how many calls, in its life
     interrupted: TaskId | None = None  # what was interrupted last, if it ran or was to run next
+    waits: bool = False  # the running call waits for other tasks
+    refused: int = 0  # how often it was told that it may not
     able: bool = True  # to run it: all of its inputs were there
     unread: CallsDone | None = None  # answers that nobody has collected yet
     kinds: set[KindId] = Factory(set)
@@ -109,6 +111,7 @@ class PlayedExecutor:
         """What runs ends, and its answer lies in the pipe."""
         call = self.running
         assert call is not None
+        assert not self.waits
         self.running = None
         if self.unread is None:
             self.unread = CallsDone(number, [], [], [])

@@ -15,6 +15,7 @@ class PlayedServer:
         self.told_kinds: set[KindId] = set()
         self.orders: Counter[TaskId] = Counter()
         self.assigned: dict[TaskId, int] = {}
+        self.blocked: set[TaskId] = set()
         self.updates: list[Update] = []
         self.finished: dict[TaskId, list[bytes]] = {}
         self.failed: dict[TaskId, TaskFailure] = {}
@@ -23,9 +24,11 @@ class PlayedServer:
         """What is ordered."""
         for session in orders.forget_sessions:
             self.assigned = {t: a for t, a in self.assigned.items() if session_of(t) != session}
+            self.blocked = {t for t in self.blocked if session_of(t) != session}
             self.told_kinds = {k for k in self.told_kinds if session_of(k) != session}
         for stopped, run in zip(orders.stop_ids, orders.stop_runs, strict=True):
             if self.assigned.get(stopped) == run:
+                self.blocked.discard(stopped)
                 del self.assigned[stopped]
         for assigned, run in zip(orders.tasks.ids, orders.tasks.runs, strict=True):
             self.assigned[assigned] = run
@@ -47,6 +50,14 @@ class PlayedServer:
     def hear(self, update: Update) -> None:
         """What the governor tells."""
         self.updates.append(update)
+        for task, run in zip(update.resumed_ids, update.resumed_runs, strict=True):
+            if self.assigned.get(task) == run:
+                assert task in self.blocked, "it goes on, and was not blocked"
+            self.blocked.discard(task)
+        for task, run in zip(update.blocked_ids, update.blocked_runs, strict=True):
+            if self.assigned.get(task) == run:
+                assert task not in self.blocked, "it is blocked twice"
+                self.blocked.add(task)
         outputs = iter(update.finished.data)
         for task, run, count in zip(
             update.finished.ids,
@@ -55,7 +66,9 @@ class PlayedServer:
             strict=True,
         ):
             assert self.assigned.pop(task) == run, "a run has ended twice, or was stopped"
+            assert task not in self.blocked, "it has finished while it was blocked"
             self.finished[task] = [next(outputs) for _ in range(count)]
         for failure in update.failed:
+            self.blocked.discard(failure.task)
             assert self.assigned.pop(failure.task) == failure.run
             self.failed[failure.task] = failure

@@ -26,6 +26,7 @@ from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
 from rain.governor.links import Executors
 from rain.governor.main import wind_down
+from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
 from rain.governor.service import Service
 from rain.governor.store import Store, remove
@@ -241,9 +242,7 @@ def governed(
             linger_seconds=linger_seconds,
             now=time.monotonic(),
             checking=True,
-            one_by_one=frozenset(commands or {}),
-            idle_seconds=idle_seconds,
-            grace=grace,
+            settings=PoolSettings(frozenset(commands or {}), idle_seconds, grace),
         )
         server = PlayedServer()
         async with trio.open_nursery() as nursery:

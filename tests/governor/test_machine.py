@@ -37,6 +37,8 @@ def kinds_of(session: int) -> list[TaskKind]:
         kinds.append(python_kind(2 + position, session=session, resources=needs))
         kinds.append(builtin_kind(20 + position, session=session, resources=needs))
     kinds.append(python_kind(40, session=session, outputs=2))
+    kinds.append(python_kind(42, session=session, depth=1))
+    kinds.append(python_kind(43, session=session, depth=2, resources=Resources(2)))
     kinds.append(python_kind(41, session=session, task_type="unknown/method"))
     return kinds
 
@@ -46,7 +48,7 @@ class GovernorMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(CAPACITY, linger_seconds=0.05)
+        self.world = World(CAPACITY, linger_seconds=0.05, most_blocked=2)
         self.count = 100
         self.session_numbers = {1: 1, 2: 2}  # how the sessions of the rules are called now
         self.kinds = {number: kinds_of(number) for number in SESSIONS}
@@ -227,7 +229,7 @@ class GovernorMachine(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 100), data=st.data(), duration=st.sampled_from((1e-5, 1e-3, 1.0)))
     def an_executor_answers(self, pick: int, data: st.DataObject, duration: float) -> None:
-        number = self.pick_executor(pick, lambda executor: executor.running)
+        number = self.pick_executor(pick, lambda one: one.running and not one.waits)
         if number is None:
             return
         call = self.world.executors[number].running
@@ -238,6 +240,20 @@ class GovernorMachine(RuleBasedStateMachine):
         self.world.answer(number, data.draw(self.result(len(call[4]), inputs)), duration)
         if not cleaned and executor.unread is not None and len(executor.unread.tasks) == 1:
             self.world.turn(ProcessesLeft(number))
+
+    @rule(pick=st.integers(0, 100))
+    def a_call_waits_for_other_tasks(self, pick: int) -> None:
+        number = self.pick_executor(
+            pick, lambda one: one.running and one.able and not (one.waits or one.killed)
+        )
+        if number is not None:
+            self.world.block(number)
+
+    @rule(pick=st.integers(0, 100))
+    def a_call_has_what_it_waited_for(self, pick: int) -> None:
+        number = self.pick_executor(pick, lambda executor: executor.waits)
+        if number is not None:
+            self.world.resume(number)
 
     @rule(pick=st.integers(0, 100))
     def answers_are_collected(self, pick: int) -> None:
@@ -353,7 +369,7 @@ class GovernorMachine(RuleBasedStateMachine):
                 self.world.die(number, "killed")
             else:
                 if self.world.executors[number].running is not None:
-                    self.world.answer(number)
+                    self._answer(number)
                 self.world.work(number)
         for run in list(self.world.runs):
             self.world.end_run(run)
@@ -374,6 +390,12 @@ class GovernorMachine(RuleBasedStateMachine):
         ]
         assert left == [{}] * len(left)
 
+    def _answer(self, number: int) -> None:
+        """The running call ends, and waits for nothing any more."""
+        if self.world.executors[number].waits:
+            self.world.resume(number)
+        self.world.answer(number)
+
     def _everybody_works(self) -> None:
         world = self.world
         for number in self.executors():
@@ -385,7 +407,7 @@ class GovernorMachine(RuleBasedStateMachine):
             elif not executor.ready:
                 world.ready(number)
             elif executor.running is not None:
-                world.answer(number)
+                self._answer(number)
                 world.work(number)
             else:
                 world.work(number)

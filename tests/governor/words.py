@@ -46,9 +46,10 @@ def python_kind(
     session: int = 1,
     resources: Resources = ONE_CPU,
     task_type: str = "py/",
+    depth: int = 0,
 ) -> TaskKind:
-    plain = kind_id(PLAIN, session)
-    return TaskKind(kind_id(number, session), task_type, "f", resources, outputs=(plain,) * outputs)
+    made = (kind_id(PLAIN, session),) * outputs
+    return TaskKind(kind_id(number, session), task_type, "f", resources, outputs=made, depth=depth)
 
 
 def builtin_kind(

@@ -17,6 +17,7 @@ from rain.governor.messages import (
     BuiltinDone,
     CallExecutor,
     CallsTakenBack,
+    CallWaits,
     DeleteFiles,
     DropCached,
     Effect,
@@ -33,6 +34,7 @@ from rain.governor.messages import (
     ObjectFetched,
     OrdersReceived,
     Outputs,
+    RefuseWait,
     RunBuiltin,
     SendUpdate,
     StartExecutor,
@@ -42,6 +44,7 @@ from rain.governor.messages import (
     TakeBackCalls,
     Tick,
 )
+from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
 from rain.rpc.codec import through_the_wire
 from tests.governor.played_executor import PlayedExecutor
@@ -60,6 +63,7 @@ class World(PlayedServer):
         runners: frozenset[str] = frozenset({"py"}),
         one_by_one: frozenset[str] = frozenset(),
         grace: float = GRACE,
+        most_blocked: int | None = None,
     ) -> None:
         super().__init__()
         self.now = 100.0
@@ -70,8 +74,7 @@ class World(PlayedServer):
             linger_seconds=linger_seconds,
             now=self.now,
             checking=checking,
-            one_by_one=one_by_one,
-            grace=grace,
+            settings=PoolSettings(one_by_one, grace=grace, most_blocked=most_blocked),
         )
         self.events: list[Event] = []
         self.effects: list[Effect] = []  # of the last turn
@@ -206,6 +209,7 @@ class World(PlayedServer):
     def start_next(self, number: int) -> bool:
         """The executor starts its next call, if there is one."""
         executor = self.executors[number]
+        assert not executor.waits or executor.running is not None
         if executor.running is not None or not executor.unstarted or executor.killed:
             return False
         task = executor.start()[0]
@@ -249,6 +253,21 @@ class World(PlayedServer):
         running = self.executors[number].running
         return None if running is None else running[0]
 
+    def block(self, number: int) -> list[Effect]:
+        """The running call of the executor begins to wait for other tasks."""
+        self._collect(number)  # what it has answered before is read first
+        executor = self.executors[number]
+        assert executor.running is not None
+        assert not executor.waits
+        executor.waits = True
+        return self.turn(CallWaits(number, waits=True))
+
+    def resume(self, number: int) -> list[Effect]:
+        """It goes on."""
+        assert self.executors[number].waits
+        self.executors[number].waits = False
+        return self.turn(CallWaits(number, waits=False))
+
     # What the governor's own border does.
 
     def new_file(self) -> int:
@@ -276,7 +295,9 @@ class World(PlayedServer):
                 self.executors[number] = PlayedExecutor(runner)
             case CallExecutor():
                 self._call(effect)
-            case TakeBackCalls() | InterruptExecutor() | KillExecutor() | DropCached():
+            case (
+                TakeBackCalls() | InterruptExecutor() | RefuseWait() | KillExecutor() | DropCached()
+            ):
                 self._tell_executor(effect)
             case EndStrays(sessions):
                 self._end_strays(sessions)
@@ -298,13 +319,16 @@ class World(PlayedServer):
                 self.hear(through_the_wire(update))
 
     def _tell_executor(
-        self, effect: TakeBackCalls | InterruptExecutor | KillExecutor | DropCached
+        self, effect: TakeBackCalls | InterruptExecutor | RefuseWait | KillExecutor | DropCached
     ) -> None:
         match effect:
             case TakeBackCalls(number):
                 self._take_back(number)
             case InterruptExecutor(number, call):
                 self.executors[number].interrupt(call)
+            case RefuseWait(number, call):
+                assert call == self.executors[number].started
+                self.executors[number].refused += 1
             case KillExecutor(number):
                 self.executors[number].killed = True
             case DropCached(number, objects, sessions):

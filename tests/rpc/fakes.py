@@ -65,9 +65,15 @@ class FakeClient:
     server: "FakeServer"
 
     def open_session(
-        self, name: str, user: str, on_failure: OnFailure, reply: Reply[SessionId]
+        self,
+        name: str,
+        user: str,
+        on_failure: OnFailure,
+        parent: TaskId | None,
+        reply: Reply[SessionId],
     ) -> None:
-        self._tell("open_session", reply, SessionId(1), name, user, on_failure)
+        of = () if parent is None else (parent,)
+        self._tell("open_session", reply, SessionId(1), name, user, on_failure, *of)
 
     def join_session(
         self, session: SessionId, name: str, numbers: bool, reply: Reply[JoinedSession]

@@ -182,6 +182,21 @@ class RandomRuns(ComingAndGoing):
             self.report(governor, failed, now)
 
     @precondition(ComingAndGoing.has_governors)
+    @rule(number=which, index=which, now=st.booleans())
+    def a_task_waits_for_others_or_goes_on(self, number: int, index: int, now: bool) -> None:
+        governor = self.governor(number)
+        runnable = governor.runnable()
+        if not runnable:
+            return
+        task = runnable[index % len(runnable)]
+        if task in governor.blocked:
+            self.report(governor, governor.resumed(task), now)
+        else:
+            update, started = governor.waiting(task), governor.started(task)
+            update.started_ids, update.started_runs = started.started_ids, started.started_runs
+            self.report(governor, update, now)
+
+    @precondition(ComingAndGoing.has_governors)
     @rule(number=which, objects=some, now=st.booleans())
     def objects_arrive(self, number: int, objects: list[int], now: bool) -> None:
         governor = self.governor(number)

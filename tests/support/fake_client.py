@@ -62,10 +62,15 @@ class FakeClient:
     world: World
     id: ClientId
 
-    def session(self, name: str = "test", on_failure: OnFailure = OnFailure.STOP) -> Draft:
+    def session(
+        self,
+        name: str = "test",
+        on_failure: OnFailure = OnFailure.STOP,
+        parent: TaskId | None = None,
+    ) -> Draft:
         """Opens a session and starts its first submission."""
         request = self.world.request()
-        self.world.turn(SessionOpened(self.id, request, name, "", on_failure))
+        self.world.turn(SessionOpened(self.id, request, name, "", on_failure, parent))
         answer = self.world.answers[request]
         assert isinstance(answer, AnswerSession)
         return Draft(answer.session)

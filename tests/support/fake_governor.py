@@ -44,6 +44,7 @@ class FakeGovernor:
     coming: dict[ObjectId, str] = Factory(dict)  # those that it must fetch, and from where
     lent: dict[ObjectId, None] = Factory(dict)  # those that came with tasks, and go with them
     told: list[Orders] = Factory(list)
+    blocked: set[TaskId] = Factory(set)  # those of its tasks that wait for others
     kinds: dict[int, int] = Factory(dict)  # task kinds that it was told: number of outputs
 
     @property
@@ -96,6 +97,7 @@ class FakeGovernor:
     def _forget(self, session: SessionId) -> None:
         for by_task in (self.tasks, self.inputs, self.outputs):
             _forget_session(by_task, session)
+        self.blocked = {task for task in self.blocked if session_of(task) != session}
         for by_object in (self.held, self.coming, self.lent):
             _forget_session(by_object, session)
         _forget_session(self.kinds, session)
@@ -119,6 +121,7 @@ class FakeGovernor:
     def _end(self, task_id: TaskId) -> list[ObjectId]:
         """The task is over, well or not; what it has not made will not come by itself."""
         inputs = self.inputs.pop(task_id)
+        self.blocked.discard(task_id)
         del self.tasks[task_id]
         for object_id in inputs:
             if all(object_id not in others for others in self.inputs.values()):
@@ -140,10 +143,25 @@ class FakeGovernor:
         """The update that these tasks run."""
         return Update(started_ids=list(tasks), started_runs=[self.tasks[task] for task in tasks])
 
+    def waiting(self, task: TaskId) -> Update:
+        """The update that a started task waits for other tasks."""
+        self.blocked.add(task)
+        return Update(blocked_ids=[task], blocked_runs=[self.tasks[task]])
+
+    def resumed(self, task: TaskId, update: Update | None = None) -> Update:
+        """The update that it goes on."""
+        self.blocked.remove(task)
+        update = update or Update()
+        update.resumed_ids.append(task)
+        update.resumed_runs.append(self.tasks[task])
+        return update
+
     def finished(self, *tasks: TaskId, size: int = 100_000, data: bytes | None = None) -> Update:
         """The update that these tasks are finished; their outputs are held here from now on."""
         update = Update()
         for task in tasks:
+            if task in self.blocked:
+                self.resumed(task, update)
             update.finished.ids.append(task)
             update.finished.runs.append(self.tasks[task])
             update.finished.durations.append(0.5)

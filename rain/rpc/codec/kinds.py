@@ -61,6 +61,7 @@ def write_task_kind(kind: TaskKind) -> Fields:
         "spread": wishes.spread,
         "apart": wishes.apart,
         "tries": kind.tries,
+        "depth": kind.depth,
     }
 
 
@@ -79,6 +80,7 @@ def read_task_kind(place: int, fields: Fields) -> TaskKind:
             fields["durationHint"],
             Constraints(pin, spread, apart) if pin or spread or apart else None,
             fields["tries"],
+            fields["depth"],
         )
         _check_task_numbers(kind)
     except ValueError as error:

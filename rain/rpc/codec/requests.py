@@ -70,6 +70,7 @@ class OpenSession:
     name: str
     user: str  # JSON
     on_failure: OnFailure
+    parent: TaskId | None = None  # the running task that opens it
 
 
 @frozen
@@ -158,11 +159,15 @@ def write_open_session(request: OpenSession) -> Fields:
         "name": clean(request.name),
         "user": clean(request.user),
         "onFailure": write_on_failure(request.on_failure),
+        "parent": request.parent or 0,
     }
 
 
 def read_open_session(fields: Fields) -> OpenSession:
-    return OpenSession(fields["name"], fields["user"], read_on_failure(fields["onFailure"]))
+    on_failure, parent = read_on_failure(fields["onFailure"]), fields["parent"]
+    return OpenSession(
+        fields["name"], fields["user"], on_failure, TaskId(parent) if parent else None
+    )
 
 
 def write_join_session(request: JoinSession) -> Fields:

@@ -74,7 +74,7 @@ class Site:
         for task in governor.scheduled:
             if task.row is TaskRow.RUNNING:
                 self.book(min(task.cpus, count), now, _left(task, now))
-            else:
+            elif task.row is not TaskRow.BLOCKED:  # it takes no cpus
                 waiting.append(task)
         waiting.sort(key=lambda task: (task.missing > 0, -task.priority, task.order))
         for task in waiting:

@@ -59,14 +59,21 @@ def why(state: State, task: Task) -> str:
             return _unplanned(state, task)
         case TaskRow.QUEUED:
             return f"It waits for room on {where}."
-        case TaskRow.ASSIGNED:
-            return f"{where} was told to run it and has not said yet that it has started."
-        case TaskRow.RUNNING:
-            return f"It runs on {where} for {max(state.now - task.started, 0.0):.1f} seconds."
+        case _:
+            return _ending(task) if task.is_done else _in_hand(state, task, where)
+
+
+def _in_hand(state: State, task: Task, where: str) -> str:
+    """How an assigned task stands."""
+    match task.row:
         case TaskRow.AHEAD:
             return f"It was sent ahead to {where}, which makes what it reads, and starts it then."
+        case TaskRow.ASSIGNED:
+            return f"{where} was told to run it and has not said yet that it has started."
+        case TaskRow.BLOCKED:
+            return f"It waits on {where} for other tasks, which may have its cpus."
         case _:
-            return _ending(task)
+            return f"It runs on {where} for {max(state.now - task.started, 0.0):.1f} seconds."
 
 
 def _ending(task: Task) -> str:

@@ -1,0 +1,90 @@
+"""The client of a running task: tasks submit tasks."""
+
+import os
+import threading
+from typing import Any
+
+from rain.base.ids import TaskId
+from rain.client.client import DEFAULT_PORT, Client
+from rain.client.futures.futures import Futures
+from rain.common.errors import RainException
+from rain.common.running import running_call
+
+SERVER = "RAIN_SERVER"
+"""Where governors tell their executors that the server is: HOST:PORT."""
+
+
+class TaskClient(Client):
+    """The client of the tasks that one process runs, one after the other.
+
+    What a task submits belongs to it: it is cancelled when the task ends, in whatever way.
+    """
+
+    def __init__(self, address: str = "", port: int | str = DEFAULT_PORT, **settings: Any) -> None:
+        super().__init__(address, port, **settings)
+        self._call: tuple[int, int] | None = None
+
+    def open_futures(self) -> Futures:
+        """Those of the running task."""
+        call = _running()
+        if call != self._call:
+            with self._opening:
+                if call != self._call:
+                    former, self._futures = self._futures, None
+                    self._call = call
+                    if former is not None:
+                        former.stop()
+        return super().open_futures()
+
+    def parent(self) -> TaskId:
+        """The running task, to which new sessions belong."""
+        return TaskId(_running()[0])
+
+    def close(self) -> None:
+        """Does nothing: the next task of this process needs the connection, too."""
+
+
+def _running() -> tuple[int, int]:
+    call = running_call()
+    if call is None:
+        raise RainException(
+            "this client belongs to a task that has ended, or the task was interrupted"
+        )
+    return call
+
+
+_clients: dict[str, TaskClient] = {}  # of this process, by the address of the server
+_lock = threading.Lock()
+
+
+def get_client() -> Client:
+    """The client of the running task, by which it submits tasks of its own.
+
+    A task that waits for its tasks lends its cpus to them, so it may wait even on a single cpu.
+    What it has submitted is cancelled when it ends.
+
+    >>> from rain.client import Client, get_client
+    >>> def fib(n):
+    ...     if n < 2:
+    ...         return n
+    ...     client = get_client()
+    ...     a, b = client.map(fib, [n - 1, n - 2])
+    ...     return a.result() + b.result()
+    >>> with Client(cpus=1) as client:
+    ...     client.submit(fib, 4).result()
+    3
+    """
+    if running_call() is None:
+        raise RainException("get_client is for functions that run as tasks; elsewhere use Client()")
+    return process_client()
+
+
+def process_client() -> Client:
+    """The client of this process, which is an executor."""
+    address = os.environ[SERVER]
+    with _lock:
+        client = _clients.get(address)
+        if client is None or client.housekeeper.closed:
+            host, _, port = address.rpartition(":")
+            client = _clients[address] = TaskClient(host.strip("[]"), port)
+        return client

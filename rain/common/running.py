@@ -1,0 +1,53 @@
+"""The task that this process runs, for code that waits for other tasks or submits them.
+
+An executor puts itself in here. Everywhere else there is no task, and waiting is nothing special.
+"""
+
+from types import TracebackType
+from typing import Protocol
+
+
+class Running(Protocol):
+    """The executor of this process."""
+
+    @property
+    def call(self) -> tuple[int, int] | None:
+        """The packed id of the running task and the number of its call; None between calls."""
+        ...
+
+    def begin_wait(self) -> bool:
+        """The calling thread waits for other tasks; whether that concerns the running task."""
+        ...
+
+    def end_wait(self) -> None:
+        """It has what it waited for, or has given up."""
+        ...
+
+
+_here: Running | None = None
+
+
+def install(running: Running) -> None:
+    """From now on this process is an executor."""
+    global _here  # noqa: PLW0603 # one for the process
+    _here = running
+
+
+def running_call() -> tuple[int, int] | None:
+    """The packed id of the task that this process runs, and the number of the call."""
+    return None if _here is None else _here.call
+
+
+class waiting_for_tasks:  # noqa: N801 # it reads as what happens inside
+    """While a task waits inside of this, others may have its cpus."""
+
+    __slots__ = ("_concerned",)
+
+    def __enter__(self) -> None:
+        self._concerned = _here is not None and _here.begin_wait()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if self._concerned and _here is not None:
+            _here.end_wait()

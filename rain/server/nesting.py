@@ -1,0 +1,85 @@
+"""Tasks that submit tasks: their sessions, and what they lend while they wait.
+
+A task that opens a session is the parent of what is submitted there. The session ends with the run
+of its parent, in whatever way that ends, and its unfinished tasks are cancelled with it: whoever
+cancels a task cancels what the task has begun. While a task waits for other tasks its governor says
+that it is blocked: it takes no cpus, and deeper tasks may have them.
+"""
+
+from __future__ import annotations
+
+from rain.base.errors import ProtocolError, RefusedError
+from rain.base.ids import TaskId, spell
+from rain.base.states import TaskRow
+from rain.base.wire import Update
+from rain.graph import Governor, Session, Task, progress
+from rain.server.sessions import close_session
+from rain.server.state import State
+
+
+def current(state: State, governor: Governor, task_id: TaskId, number: int) -> Task | None:
+    """The task, if this governor has it and speaks of its open run."""
+    task = state.graph.tasks.get(task_id)
+    if task is None or task.assigned is not governor:
+        state.ignored += 1
+        return None
+    if task.run is None or task.run.number != number:
+        state.ignored += 1
+        return None
+    return task
+
+
+def running_task(state: State, task_id: TaskId) -> Task:
+    """The task that wants to open a session."""
+    task = state.graph.tasks.get(task_id)
+    if task is None or task.assigned is None:
+        raise RefusedError(f"the task {spell(task_id)} cannot open a session: it does not run")
+    return task
+
+
+def note(state: State, session: Session, parent: Task) -> None:
+    """The session will end with the open run of this task."""
+    state.nested[session] = parent.last_run().number
+
+
+def end_with_their_runs(state: State) -> None:
+    """Closes the sessions of runs that have ended; that may end further runs, of their tasks."""
+    while over := [session for session, run in state.nested.items() if not _runs(session, run)]:
+        for session in over:
+            if session in state.nested:
+                close_session(state, session, "the task that has opened it has ended")
+
+
+def _runs(session: Session, number: int) -> bool:
+    parent = session.parent
+    assert parent is not None
+    run = parent.run
+    return parent.is_known and run is not None and run.number == number and run.is_open
+
+
+def block_and_resume(state: State, governor: Governor, update: Update) -> list[Task]:
+    """Started tasks wait, or go on. Returns blocked tasks whose inputs this very update brings."""
+    ahead: list[Task] = []
+    for task_id, number in zip(update.resumed_ids, update.resumed_runs, strict=True):
+        task = current(state, governor, task_id, number)
+        if task is not None and task.row is TaskRow.BLOCKED:
+            progress.resume(task, governor)
+            state.touched[governor] = None
+    for task_id, number in zip(update.blocked_ids, update.blocked_runs, strict=True):
+        task = current(state, governor, task_id, number)
+        if task is not None:
+            if task.row is TaskRow.AHEAD:
+                ahead.append(task)
+            else:
+                block(state, governor, task)
+    return ahead
+
+
+def block(state: State, governor: Governor, task: Task) -> None:
+    """A started task waits for others, and its governor has room for deeper ones."""
+    if task.row is TaskRow.BLOCKED:
+        return  # an old report was repeated
+    if task.row is not TaskRow.RUNNING:
+        raise ProtocolError(f"{spell(task.id)} waits for other tasks, but is {task.row.value}")
+    progress.block(task, governor)
+    state.touched[governor] = None

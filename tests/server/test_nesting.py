@@ -1,0 +1,154 @@
+"""Tasks that submit tasks: their sessions, and what they lend while they wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.base.failures import OnFailure
+from rain.base.ids import TaskId
+from rain.base.states import TaskRow
+from rain.base.wire import Update
+from rain.server.messages import AnswerWait, Refuse, SessionOpened
+from tests.support.fake_client import FakeClient
+from tests.support.scenes import Scene, scene
+from tests.support.submissions import Draft
+from tests.support.world import World
+
+
+def a_running_task(s: Scene) -> TaskId:
+    task, _ = s.draft.task()
+    s.submit()
+    s.assign(task)
+    s.governors[0].start(task)
+    return task
+
+
+def a_child(s: Scene, parent: TaskId) -> tuple[FakeClient, Draft, TaskId]:
+    """The client of the task has submitted a task."""
+    client = s.world.client()
+    draft = client.session(parent=parent)
+    child, _ = draft.task()
+    client.submit(draft)
+    return client, draft, child
+
+
+def row(world: World, task: TaskId) -> TaskRow:
+    return world.task(task).row
+
+
+def test_a_task_of_a_task_is_one_deeper_and_its_governor_is_told() -> None:
+    s = scene(2)
+    parent = a_running_task(s)
+    _, _, child = a_child(s, parent)
+    s.world.turn()
+    assert s.world.task(child).session.depth == 1
+    assert [kind.depth for kind in s.governors[0].told[-1].task_kinds] == [1]
+
+
+def test_tasks_of_tasks_are_planned_without_the_scheduler() -> None:
+    s = scene(2)
+    parent = a_running_task(s)
+    _, _, child = a_child(s, parent)
+    s.world.turn()
+    assert row(s.world, child) is TaskRow.ASSIGNED
+    heard = {task.id for news in s.scripted.heard for task in (*news.submitted, *news.ready)}
+    assert child not in heard
+
+
+def test_a_task_that_waits_takes_no_cpus_until_it_goes_on() -> None:
+    s = scene(2)
+    parent = a_running_task(s)
+    governor = s.governors[0]
+    assert governor.node.active_cpus == 1
+    governor.send(governor.waiting(parent))
+    assert (row(s.world, parent), governor.node.active_cpus) == (TaskRow.BLOCKED, 0)
+    governor.send(governor.resumed(parent))
+    assert (row(s.world, parent), governor.node.active_cpus) == (TaskRow.RUNNING, 1)
+    governor.finish(parent)
+    assert governor.node.active_cpus == 0
+
+
+def test_a_start_and_a_wait_may_be_told_together() -> None:
+    s = scene(2)
+    task, _ = s.draft.task()
+    s.submit()
+    s.assign(task)
+    update = s.governors[0].waiting(task)
+    started = s.governors[0].started(task)
+    update.started_ids, update.started_runs = started.started_ids, started.started_runs
+    s.governors[0].send(update)
+    assert row(s.world, task) is TaskRow.BLOCKED
+
+
+def test_a_governor_that_tells_that_an_unstarted_task_waits_is_dismissed() -> None:
+    s = scene(2)
+    task, _ = s.draft.task()
+    s.submit()
+    s.assign(task)
+    governor = s.governors[0]
+    governor.send(Update(blocked_ids=[task], blocked_runs=[governor.tasks[task]]))
+    assert list(s.world.dismissed) == [governor.id]
+
+
+@pytest.mark.parametrize("ending", ["finished", "failed", "lost", "cancelled"])
+def test_what_a_task_has_submitted_ends_with_its_run(ending: str) -> None:
+    # given: parent -> child -> grandchild, all at work
+    s = scene(4, 4, on_failure=OnFailure.CONTINUE)
+    parent = a_running_task(s)
+    client, draft, child = a_child(s, parent)
+    s.world.turn()
+    (at,) = [governor for governor in s.governors if child in governor.tasks]
+    at.start(child)
+    _, _, grandchild = a_child(s, child)
+    s.world.turn()
+    waits = client.wait(draft.session, child)
+
+    # when
+    match ending:
+        case "finished":
+            s.governors[0].finish(parent)
+        case "failed":
+            s.governors[0].fail(parent)
+        case "lost":
+            s.governors[0].leave()
+        case _:
+            s.client.cancel(s.draft.session, parent)
+    s.world.turn()
+
+    # then
+    assert not any(s.world.state.graph.tasks.get(task) for task in (child, grandchild))
+    assert isinstance(s.world.answers[waits], Refuse | AnswerWait)
+    assert list(s.world.state.graph.sessions) == [s.draft.session]
+    assert not s.world.state.nested
+
+
+def test_a_session_of_a_task_that_does_not_run_is_refused() -> None:
+    s = scene(2)
+    task, _ = s.draft.task()
+    s.submit()
+    request = s.world.request()
+    s.world.turn(SessionOpened(s.client.id, request, "early", "", parent=task))
+    refused = s.world.answers[request]
+    assert isinstance(refused, Refuse)
+    assert "it does not run" in str(refused.reason)
+    assert len(s.world.state.graph.sessions) == 1
+
+
+def test_tasks_that_wait_for_deeper_ones_are_not_in_their_way() -> None:
+    # given: a governor that was told of as many tasks as it may be
+    s = scene(1)
+    tasks = [s.draft.task()[0] for _ in range(200)]
+    s.submit()
+    s.assign(*tasks)
+    governor = s.governors[0]
+    told = len(governor.tasks)
+    assert told < len(tasks)
+    governor.start(tasks[0])
+    governor.send(governor.waiting(tasks[0]))
+
+    # when
+    _, _, child = a_child(s, tasks[0])
+    s.world.turn()
+
+    # then
+    assert child in governor.tasks

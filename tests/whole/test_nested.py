@@ -1,0 +1,145 @@
+"""Tasks that submit tasks and wait for them, on real governors."""
+
+import concurrent.futures
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rain.client import Client, RainException, as_completed, get_client
+from tests.whole.daemons import governor, server
+
+pytestmark = pytest.mark.whole
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with Client(cpus=1) as made:
+        yield made
+
+
+def fib(n: int) -> int:
+    if n < 2:
+        return n
+    one, other = get_client().map(fib, [n - 1, n - 2])
+    return one.result() + other.result()
+
+
+def test_a_recursion_with_a_task_for_each_call_ends_on_a_single_cpu(client: Client) -> None:
+    assert client.submit(fib, 12).result() == 144
+
+
+def processes(depth: int) -> set[int]:
+    """The processes in which a tree of tasks was run."""
+    if not depth:
+        return {os.getpid()}
+    found = get_client().gather(get_client().map(processes, [depth - 1] * 3))
+    return {os.getpid()}.union(*found)
+
+
+def test_a_tree_needs_as_many_processes_as_it_is_deep(client: Client) -> None:
+    assert len(client.submit(processes, 3).result()) <= 4
+
+
+def plain(number: int) -> int:
+    return abs(number)
+
+
+def wait_in_every_way(numbers: list[int]) -> list[int]:
+    client = get_client()
+    futures = client.map(plain, numbers)
+    first = sorted(future.result() for future in as_completed(futures))
+    done, rest = client.wait(client.map(plain, numbers))
+    assert not rest
+    second = sorted(client.gather(done))
+    third = sorted(client.get(client.map(plain, numbers)))
+    assert client.submit(abs, -7).exception() is None
+    assert first == second == third
+    return first
+
+
+def test_every_way_to_wait_lets_others_have_the_cpu(client: Client) -> None:
+    assert client.submit(wait_in_every_way, [-3, -1, -2]).result() == [1, 2, 3]
+
+
+def waits_for(inner: int) -> str:
+    try:
+        get_client().submit(divmod, inner, 0).result()
+    except ZeroDivisionError as error:
+        return str(error)
+    return "no error"
+
+
+def test_the_exception_of_an_inner_task_is_caught_in_the_outer_one(client: Client) -> None:
+    assert "by zero" in client.submit(waits_for, 1).result()
+
+
+def inner(mark: str) -> None:
+    try:
+        Path(mark, "started").touch()
+        threading.Event().wait(300)
+    except KeyboardInterrupt:
+        Path(mark, "interrupted").touch()
+
+
+def outer(mark: str) -> None:
+    get_client().submit(inner, mark).result()
+
+
+def test_whoever_cancels_a_task_cancels_what_it_has_submitted(
+    client: Client, tmp_path: Path
+) -> None:
+    future = client.submit(outer, str(tmp_path))
+    until(tmp_path / "started")
+    future.cancel()
+    until(tmp_path / "interrupted")
+    with pytest.raises(concurrent.futures.CancelledError):
+        future.result()
+    assert client.submit(abs, -1).result() == 1
+
+
+def until(path: Path) -> None:
+    """Polls, since another process makes the file."""
+    while not path.exists():
+        time.sleep(0.01)
+
+
+def leaves_one_behind(mark: str) -> str:
+    client = get_client()
+    client.keeps = client.submit(inner, mark)  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue] # so that it is not collected
+    while not Path(mark, "started").exists():
+        client.submit(abs, 1).result()
+    return "done"
+
+
+def test_what_a_task_has_not_waited_for_ends_with_it(tmp_path: Path) -> None:
+    with Client(cpus=2) as client:
+        assert client.submit(leaves_one_behind, str(tmp_path)).result() == "done"
+        until(tmp_path / "interrupted")
+
+
+def test_too_many_tasks_that_wait_are_refused_by_name(tmp_path: Path) -> None:
+    with (
+        server(tmp_path) as host,
+        governor(tmp_path, "only", host.address, 1, "--most-blocked", "3"),
+        Client("127.0.0.1", host.port) as client,
+    ):
+        with pytest.raises(RainException, match="lets 3 wait at once"):
+            client.submit(fib, 8).result()
+        assert client.submit(fib, 3).result() == 2
+
+
+def test_get_client_is_for_tasks() -> None:
+    with pytest.raises(RainException, match="functions that run as tasks"):
+        get_client()
+
+
+def test_sessions_and_executors_work_in_tasks(client: Client) -> None:
+    def total(numbers: list[int]) -> int:
+        with get_client().executor() as pool:
+            return sum(pool.map(plain, numbers))
+
+    assert client.submit(total, [-1, -2]).result() == 3
