@@ -29,20 +29,28 @@ demo: $(VENV)/ready
 
 test: $(VENV)/ready-dev
 ifdef COVERAGE
-	@$(BIN)/python -m pytest -q --cov --cov-report=
+	@rm -f .coverage .coverage.*
+	@$(BIN)/python -m tests.everything --coverage
+	@$(BIN)/python -m coverage combine --quiet
 	@for part in $(CORE); do \
 		$(BIN)/python -m coverage report --include="$$part.py,$$part/**" --fail-under=95 || exit 1; \
 	done
 else
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m tests.everything
 endif
 
+# The slowest first; two at a time, and each says what it has to say in one piece.
+CHECKS := check-pyright check-mypy check-format check-lint check-imports
+.PHONY: $(CHECKS)
+
 check: $(VENV)/ready-dev
-	@echo "format"  && $(BIN)/ruff format --diff --quiet .
-	@echo "lint"    && $(BIN)/ruff check --quiet .
-	@echo "mypy"    && $(BIN)/mypy --no-error-summary
-	@echo "pyright" && $(BIN)/pyright --pythonpath $(BIN)/python
-	@echo "imports" && $(BIN)/lint-imports --no-logo
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going $(CHECKS)
+
+check-pyright: ; @echo "pyright" && $(BIN)/pyright --pythonpath $(BIN)/python
+check-mypy:    ; @echo "mypy"    && $(BIN)/mypy --no-error-summary
+check-format:  ; @echo "format"  && $(BIN)/ruff format --diff --quiet .
+check-lint:    ; @echo "lint"    && $(BIN)/ruff check --quiet .
+check-imports: ; @echo "imports" && $(BIN)/lint-imports --no-logo
 
 bench: $(VENV)/ready-bench
 	@$(BIN)/python -m bench overhead

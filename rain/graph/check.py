@@ -14,6 +14,7 @@ from rain.base.runs import RUN_FACTS, RunState
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
 from rain.graph import check_claims, planning
 from rain.graph.data_object import DataObject
+from rain.graph.expect import Expect
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
 from rain.graph.session import Session
@@ -26,10 +27,10 @@ def check(graph: Graph) -> None:
     unneeded, leaving = frozenset(graph.unneeded), frozenset(graph.leaving)
     for task in graph.tasks.values():
         _check_task(graph, task, found)
-        _check_runs(task, _Expect(task, found))
-        check_claims.check_task(graph, task, unneeded, leaving, _Expect(task, found))
+        _check_runs(task, Expect(task, found))
+        check_claims.check_task(graph, task, unneeded, leaving, Expect(task, found))
     for data_object in graph.objects.values():
-        expect = _Expect(data_object, found)
+        expect = Expect(data_object, found)
         _check_object(graph, data_object, expect)
         _check_readers(graph, data_object, expect)
         check_claims.check_object(graph, data_object, unneeded, leaving, expect)
@@ -38,64 +39,52 @@ def check(graph: Graph) -> None:
     for session in graph.sessions.values():
         _check_session(graph, session, found)
     there = len(graph.tasks) + len(graph.objects)
-    _Expect(graph, found)(
-        there == graph.linked, f"{graph.linked} nodes are linked, there are {there}"
+    Expect(graph, found)(
+        there == graph.linked, "{} nodes are linked, there are {}", graph.linked, there
     )
     if found:
         raise InvariantError("the graph contradicts itself:\n" + "\n".join(found))
 
 
-class _Expect:
-    """Collects what does not hold, each with its subject."""
-
-    def __init__(self, subject: object, found: list[str]) -> None:
-        self.subject = subject
-        self.found = found
-
-    def __call__(self, holds: bool, what: str) -> None:
-        if not holds:
-            self.found.append(f"  {self.subject!r}: {what}")
-
-
 def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
-    expect = _Expect(task, found)
+    expect = Expect(task, found)
     facts = TASK_FACTS[task.row]
     governor = task.scheduled
-    expect((governor is not None) == facts.scheduled, f"scheduled on {governor}")
-    expect((task.missing == 0) == facts.ready, f"{task.missing} inputs missing")
-    expect((task.assigned is not None) == facts.assigned, f"assigned to {task.assigned}")
+    expect((governor is not None) == facts.scheduled, "scheduled on {}", governor)
+    expect((task.missing == 0) == facts.ready, "{} inputs missing", task.missing)
+    expect((task.assigned is not None) == facts.assigned, "assigned to {}", task.assigned)
     if governor is not None:
-        expect(graph.governors.get(governor.id) is governor, f"{governor} has left")
-        expect(task in governor.scheduled, f"{governor} does not list it as scheduled")
+        expect(graph.governors.get(governor.id) is governor, "{} has left", governor)
+        expect(task in governor.scheduled, "{} does not list it as scheduled", governor)
         expect(
-            (task in governor.queue) == facts.queued, f"queued on {governor}: {not facts.queued}"
+            (task in governor.queue) == facts.queued, "queued on {}: {}", governor, not facts.queued
         )
-        expect((task in governor.assigned) == facts.assigned, f"{governor} disagrees on assigned")
+        expect((task in governor.assigned) == facts.assigned, "{} disagrees on assigned", governor)
         expect(task.assigned is None or task.assigned is governor, "assigned and scheduled differ")
     missing = sum(not data_object.is_finished for data_object in task.unique_inputs())
     # A finished task may have inputs that were removed, or are made again for others.
-    expect(task.is_done or missing == task.missing, f"{missing} inputs are unfinished")
+    expect(task.is_done or missing == task.missing, "{} inputs are unfinished", missing)
     for data_object in task.inputs:
-        expect(data_object.session is task.session, f"{data_object} is of another session")
+        expect(data_object.session is task.session, "{} is of another session", data_object)
         if not data_object.is_known:
-            expect(task.is_done and not task.may_run_again, f"its input {data_object} has gone")
+            expect(task.is_done and not task.may_run_again, "its input {} has gone", data_object)
             continue
-        expect(task in data_object.consumers, f"{data_object} does not list it as a consumer")
+        expect(task in data_object.consumers, "{} does not list it as a consumer", data_object)
         expect(
-            task.is_done or data_object.state is not ObjectState.REMOVED, f"{data_object} needed"
+            task.is_done or data_object.state is not ObjectState.REMOVED, "{} needed", data_object
         )
     for data_object in task.outputs:
-        expect(data_object.producer is task, f"{data_object} names another producer")
-        expect(data_object.is_known, f"its output {data_object} has gone before it")
+        expect(data_object.producer is task, "{} names another producer", data_object)
+        expect(data_object.is_known, "its output {} has gone before it", data_object)
     if task.row is TaskRow.AHEAD and governor is not None:
-        expect(planning.can_go_ahead(task, governor), f"its inputs are not made on {governor}")
+        expect(planning.can_go_ahead(task, governor), "its inputs are not made on {}", governor)
     if task.row is TaskRow.FINISHED:
         expect(
             all(output.state is not ObjectState.UNFINISHED for output in task.outputs),
             "finished with unfinished outputs",
         )
         expect(not task.waits, "finished, and somebody still waits for it")
-    expect(task.has_failed == (task.failure is not None), f"failed because of {task.failure}")
+    expect(task.has_failed == (task.failure is not None), "failed because of {}", task.failure)
     if task.has_failed:
         expect(task.goes_on or _reads_failed(task), "failed, and its session goes on")
         expect(task.session.first_failed is not None, "failed, and its session does not know")
@@ -111,67 +100,67 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         )
 
 
-def _check_runs(task: Task, expect: _Expect) -> None:
+def _check_runs(task: Task, expect: Expect) -> None:
     last, told = task.run, task.assigned
     expect(last is not None or not task.former, "former runs, and no last one")
     expect(told is None or last is not None, "assigned without a run")
     expect(task.row is not TaskRow.FINISHED or last is not None, "finished without a run")
     if last is not None:
-        expect(last.is_open == (told is not None), f"{last}, assigned to {told}")
-        expect(told is None or last.place == told.place, f"{last}, assigned to {told}")
+        expect(last.is_open == (told is not None), "{}, assigned to {}", last, told)
+        expect(told is None or last.place == told.place, "{}, assigned to {}", last, told)
         has_finished = last.state is RunState.FINISHED
-        expect(task.row is not TaskRow.FINISHED or has_finished, f"finished by {last}")
+        expect(task.row is not TaskRow.FINISHED or has_finished, "finished by {}", last)
     numbers = [run.number for run in task.runs]
-    expect(numbers == sorted(set(numbers)), f"its runs are numbered {numbers}")
-    expect(not numbers or numbers[0] >= 1, f"its runs are numbered {numbers}")
+    expect(numbers == sorted(set(numbers)), "its runs are numbered {}", numbers)
+    expect(not numbers or numbers[0] >= 1, "its runs are numbered {}", numbers)
     for run in task.runs:
         facts = RUN_FACTS[run.state]
-        expect(not facts.is_open or run is last, f"{run} is open, and another one came after it")
-        expect(not facts.is_open or task.row in facts.rows, f"{run} is open")
+        expect(not facts.is_open or run is last, "{} is open, and another one came after it", run)
+        expect(not facts.is_open or task.row in facts.rows, "{} is open", run)
         caused = run.cause in facts.causes if facts.causes else run.cause is None
-        expect(caused, f"{run} because of {run.cause}")
-        expect(run.state is not RunState.RUNNING or run.started > 0, f"{run} without a start")
-        expect(not facts.is_open or not run.duration, f"{run} took {run.duration} seconds")
+        expect(caused, "{} because of {}", run, run.cause)
+        expect(run.state is not RunState.RUNNING or run.started > 0, "{} without a start", run)
+        expect(not facts.is_open or not run.duration, "{} took {} seconds", run, run.duration)
 
 
 def _reads_failed(task: Task) -> bool:
     return any(data_object.has_failed for data_object in task.inputs)
 
 
-def _check_object(graph: Graph, data_object: DataObject, expect: _Expect) -> None:
+def _check_object(graph: Graph, data_object: DataObject, expect: Expect) -> None:
     governors = dict.fromkeys((*data_object.scheduled, *data_object.assigned, *data_object.located))
     for governor in governors:
-        expect(graph.governors.get(governor.id) is governor, f"{governor} has left")
-        expect(data_object in governor.objects, f"{governor} does not list it")
-        expect(data_object.copy_row(governor) is not None, f"no row for its copy on {governor}")
+        expect(graph.governors.get(governor.id) is governor, "{} has left", governor)
+        expect(data_object in governor.objects, "{} does not list it", governor)
+        expect(data_object.copy_row(governor) is not None, "no row for its copy on {}", governor)
     for group in (data_object.scheduled, data_object.assigned, data_object.located):
         expect(len(set(group)) == len(group), "a governor is named twice")
     _OBJECT_RULES[data_object.state](data_object, expect)
 
 
-def _check_readers(graph: Graph, data_object: DataObject, expect: _Expect) -> None:
+def _check_readers(graph: Graph, data_object: DataObject, expect: Expect) -> None:
     gone = sum(not task.is_known for task in data_object.consumers)
     noted = graph.former_readers.get(data_object, 0)
-    expect(gone == noted, f"{noted} of its readers are said to have gone, counted {gone}")
+    expect(gone == noted, "{} of its readers are said to have gone, counted {}", noted, gone)
     producer = data_object.producer
-    expect(producer is None or producer.is_known, f"{producer} has gone before it")
+    expect(producer is None or producer.is_known, "{} has gone before it", producer)
 
 
-def _check_unfinished(data_object: DataObject, expect: _Expect) -> None:
+def _check_unfinished(data_object: DataObject, expect: Expect) -> None:
     producer = data_object.producer
     expect(producer is not None, "unfinished without a producer")
     expect(not data_object.located and data_object.data is None, "unfinished, but somewhere")
     expect(not data_object.spooled, "unfinished, but spooled")
     if producer is None:
         return
-    expect(not producer.is_done, f"unfinished after {producer}")
+    expect(not producer.is_done, "unfinished after {}", producer)
     planned = () if producer.scheduled is None else (producer.scheduled,)
     told = () if producer.assigned is None else (producer.assigned,)
-    expect(data_object.scheduled == planned, f"scheduled {data_object.scheduled} != {planned}")
-    expect(data_object.assigned == told, f"assigned {data_object.assigned} != {told}")
+    expect(data_object.scheduled == planned, "scheduled {} != {}", data_object.scheduled, planned)
+    expect(data_object.assigned == told, "assigned {} != {}", data_object.assigned, told)
 
 
-def _check_finished(data_object: DataObject, expect: _Expect) -> None:
+def _check_finished(data_object: DataObject, expect: Expect) -> None:
     expect(bool(data_object.located) or data_object.is_at_server, "finished, but nowhere")
     expect(data_object.data is None or len(data_object.data) == data_object.size, "size of data")
     expect(not data_object.spooled or data_object.producer is None, "spooled, and no constant")
@@ -179,7 +168,7 @@ def _check_finished(data_object: DataObject, expect: _Expect) -> None:
     expect(not data_object.waits, "finished, and somebody still waits for it")
 
 
-def _check_removed(data_object: DataObject, expect: _Expect) -> None:
+def _check_removed(data_object: DataObject, expect: Expect) -> None:
     expect(
         not (data_object.scheduled or data_object.assigned or data_object.located),
         "removed, but somewhere",
@@ -193,14 +182,14 @@ def _check_removed(data_object: DataObject, expect: _Expect) -> None:
     )
 
 
-def _check_failed(data_object: DataObject, expect: _Expect) -> None:
+def _check_failed(data_object: DataObject, expect: Expect) -> None:
     expect(
         not (data_object.scheduled or data_object.assigned or data_object.located),
         "failed, but somewhere",
     )
     expect(not data_object.is_at_server, "failed, but the server has its bytes")
     producer = data_object.producer
-    expect(producer is None or producer.has_failed, f"failed, but not {producer}")
+    expect(producer is None or producer.has_failed, "failed, but not {}", producer)
     expect(not data_object.waits, "failed, and somebody still waits for it")
 
 
@@ -213,49 +202,53 @@ _OBJECT_RULES = {
 
 
 def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
-    expect = _Expect(governor, found)
+    expect = Expect(governor, found)
     for task in governor.scheduled:
-        expect(task.scheduled is governor, f"{task} is scheduled on {task.scheduled}")
-        expect(graph.tasks.get(task.id) is task, f"{task} is gone")
+        expect(task.scheduled is governor, "{} is scheduled on {}", task, task.scheduled)
+        expect(graph.tasks.get(task.id) is task, "{} is gone", task)
     for task in governor.assigned:
-        expect(task in governor.scheduled, f"{task} is assigned but not scheduled")
-        expect(task.assigned is governor, f"{task} is assigned to {task.assigned}")
+        expect(task in governor.scheduled, "{} is assigned but not scheduled", task)
+        expect(task.assigned is governor, "{} is assigned to {}", task, task.assigned)
     for task in governor.queue:
-        expect(task in governor.scheduled, f"{task} is queued but not scheduled")
-        expect(task.row is TaskRow.QUEUED, f"{task} is in the queue")
+        expect(task in governor.scheduled, "{} is queued but not scheduled", task)
+        expect(task.row is TaskRow.QUEUED, "{} is in the queue", task)
     busy = [task for task in governor.scheduled if task.row is not TaskRow.BLOCKED]
     active = sum(task.cpus for task in busy if not task.missing)
-    expect(active == governor.active_cpus, f"{governor.active_cpus} cpus active, counted {active}")
+    expect(
+        active == governor.active_cpus, "{} cpus active, counted {}", governor.active_cpus, active
+    )
     ahead = sum(task.row is TaskRow.AHEAD for task in governor.assigned)
-    expect(ahead == governor.ahead, f"{governor.ahead} tasks ahead, counted {ahead}")
+    expect(ahead == governor.ahead, "{} tasks ahead, counted {}", governor.ahead, ahead)
     groups = Counter(
         (task.session, *group)
         for task in governor.scheduled
         if task.kind.constraints is not None
         for group in task.kind.constraints.groups()
     )
-    expect(groups == governor.groups, f"{governor.groups} tasks of groups, counted {groups}")
+    expect(groups == governor.groups, "{} tasks of groups, counted {}", governor.groups, groups)
     for data_object in governor.objects:
         expect(
             governor in (*data_object.scheduled, *data_object.assigned, *data_object.located),
-            f"lists {data_object}, which does not name it",
+            "lists {}, which does not name it",
+            data_object,
         )
-        expect(graph.objects.get(data_object.id) is data_object, f"{data_object} is gone")
+        expect(graph.objects.get(data_object.id) is data_object, "{} is gone", data_object)
 
 
 def _check_session(graph: Graph, session: Session, found: list[str]) -> None:
-    expect = _Expect(session, found)
+    expect = Expect(session, found)
     expect(session.client.sessions.get(session.id) is session, "its client does not list it")
     expect(graph.clients.get(session.client.id) is session.client, "its client has left")
     check_claims.check_members(graph, session, expect)
     unfinished = sum(not task.is_done for task in session.tasks.values())
-    expect(unfinished == session.unfinished, f"{session.unfinished} unfinished, {unfinished}")
+    expect(unfinished == session.unfinished, "{} unfinished, {}", session.unfinished, unfinished)
     if session.failure is not None:
         expect(not session.tasks and not session.objects, "failed, but not empty")
         expect(not session.waits, "failed, and somebody still waits")
     expect(bool(session.unfinished) or not session.idle_waits, "idle, and somebody still waits")
     for task_id, task in session.tasks.items():
-        expect(task.id == task_id and task.session is session, f"it has {task} as {spell(task_id)}")
+        if task.id != task_id or task.session is not session:
+            expect(False, "it has {} as {}", task, spell(task_id))
     for object_id, data_object in session.objects.items():
-        fits = data_object.id == object_id and data_object.session is session
-        expect(fits, f"it has {data_object} as {spell(object_id)}")
+        if data_object.id != object_id or data_object.session is not session:
+            expect(False, "it has {} as {}", data_object, spell(object_id))

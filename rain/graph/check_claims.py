@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
+from rain.base.ids import ClientId
 from rain.base.states import TaskRow
 from rain.graph.claims import claims_on
 from rain.graph.data_object import DataObject
+from rain.graph.expect import Expect
 from rain.graph.graph import Graph
-from rain.graph.handles import NOBODY
+from rain.graph.handles import NOBODY, Member
 from rain.graph.leaving import may_go
 from rain.graph.session import Session
 from rain.graph.task import Task
-
-Expect = Callable[[bool, str], None]
 
 
 def check_task(
@@ -30,7 +29,7 @@ def check_task(
     expect(stays, "nobody needs it or has a handle of it, and it does not leave")
     needed = [output for output in task.outputs if output.may_have_to_be_made]
     may_run_again = task.row is TaskRow.FINISHED and bool(task.inputs) and bool(needed)
-    expect(task.may_run_again or not may_run_again, f"it must be able to make {needed} again")
+    expect(task.may_run_again or not may_run_again, "it must be able to make {} again", needed)
     late = task.row is TaskRow.FINISHED and any(output in unneeded for output in task.outputs)
     expect(may_run_again or late or not task.may_run_again, "nobody will ask it to run again")
 
@@ -45,14 +44,14 @@ def check_object(
     """Who claims it is there, and it goes if nobody does."""
     _check_handles(graph, data_object, expect)
     needed_by = sum(not task.is_done for task in data_object.consumers)
-    expect(needed_by == data_object.needed_by, f"{needed_by} consumers, {data_object.needed_by}")
+    expect(needed_by == data_object.needed_by, "{} consumers, {}", needed_by, data_object.needed_by)
     remade_by = sum(task.may_run_again for task in data_object.consumers)
-    expect(remade_by == data_object.remade_by, f"{remade_by} may read it again")
+    expect(remade_by == data_object.remade_by, "{} may read it again", remade_by)
     claims = claims_on(data_object)
     holds_data = any(claim.holds_data for claim in claims)
-    expect(holds_data == data_object.is_needed, f"needed {data_object.is_needed}, but {claims}")
+    expect(holds_data == data_object.is_needed, "needed {}, but {}", data_object.is_needed, claims)
     for claim in claims:
-        expect(claim.count > 0, f"{claim} counts nothing")
+        expect(claim.count > 0, "{} counts nothing", claim)
     expect(
         not data_object.is_finished or holds_data or data_object in unneeded,
         "finished and not needed, but neither removed nor about to be",
@@ -66,30 +65,36 @@ def check_members(graph: Graph, session: Session, expect: Expect) -> None:
     owner = session.owner
     expect(session.members.get(session.client.id) is owner, "its client does not take part in it")
     for client_id, member in session.members.items():
-        expect(client_id in graph.clients, f"the client {client_id} that joined it has left")
-        expect(member.client == client_id, f"{member} is listed as {client_id}")
-        expect(member.is_owner == (member is owner), f"whether {member} is its owner")
-        expect(not member.is_owner or not member.nodes, f"{member} lists what it has handles of")
+        expect(client_id in graph.clients, "the client {} that joined it has left", client_id)
+        expect(member.client == client_id, "{} is listed as {}", member, client_id)
+        expect(member.is_owner == (member is owner), "whether {} is its owner", member)
+        expect(not member.is_owner or not member.nodes, "{} lists what it has handles of", member)
         for node in member.nodes:
-            expect(node.is_known, f"{member} has a handle of {node}, which has gone")
-            expect(node.handles.of(client_id) is not None, f"{member} has none of {node}")
+            expect(node.is_known, "{} has a handle of {}, which has gone", member, node)
+            expect(node.handles.of(client_id) is not None, "{} has none of {}", member, node)
     for data_object in session.undelivered:
-        expect(data_object.handles.wanted_by(owner.client), f"{owner} does not want {data_object}")
+        expect(
+            data_object.handles.wanted_by(owner.client), "{} does not want {}", owner, data_object
+        )
 
 
 def _check_handles(graph: Graph, node: Task | DataObject, expect: Expect) -> None:
     handles = node.handles
-    members = {
-        member.client: member for session, member in graph.departed if session is node.session
-    }
-    members |= node.session.members
     expect(bool(handles.each) == (handles is not NOBODY), "a second value says that nobody has it")
     wanted = [handle.wants_data for handle in handles.each]
-    expect(any(wanted) == handles.wants_data, f"of its handles {wanted} want its data")
+    expect(any(wanted) == handles.wants_data, "of its handles {} want its data", wanted)
     holders = [handle.client for handle in handles.each]
     expect(len(set(holders)) == len(holders), "a client has two entries of handles")
     for client in holders:
-        member = members.get(client)
-        expect(member is not None, f"the client {client} has a handle, and takes no part")
+        member = node.session.members.get(client) or _departed(graph, node.session, client)
+        expect(member is not None, "the client {} has a handle, and takes no part", client)
         lists = member is None or member.is_owner or node in member.nodes
-        expect(lists, f"{member} does not list its handle")
+        expect(lists, "{} does not list its handle", member)
+
+
+def _departed(graph: Graph, session: Session, client: ClientId) -> Member | None:
+    """One that takes part no more, and whose handles are still being taken away."""
+    for left, member in reversed(graph.departed):
+        if left is session and member.client == client:
+            return member
+    return None

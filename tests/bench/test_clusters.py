@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import bench.costs
 import bench.feel
 import bench.prediction
+import bench.processes
+import bench.scale
 import bench.server_alone
 from bench.__main__ import MODULES, main
 from bench.prediction import Graph, nap
@@ -50,6 +53,10 @@ def _alone_and_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RAIN_SECRET_FILE", "")
     monkeypatch.setattr(bench.feel, "GOVERNORS", 2)
     monkeypatch.setattr(bench.server_alone, "TASKS_AT_LEAST", 1)  # else small shapes run often
+    monkeypatch.setattr(bench.costs, "TURN_TASKS", 100)  # the same
+    monkeypatch.setattr(bench.costs, "PIECE_TASKS", 50)  # more than one piece all the same
+    monkeypatch.setattr(bench.processes, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(bench.scale, "SETTLING_TASKS", 2)
     monkeypatch.setattr(bench.prediction, "GRAPHS", (Graph("a nap", one_nap),))
 
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -429,5 +430,5 @@ class GovernorMachine(RuleBasedStateMachine):
         return True
 
 
-TestGovernorMachine = GovernorMachine.TestCase
+TestGovernorMachine = pytest.mark.no_cover(GovernorMachine.TestCase)
 TestGovernorMachine.settings = settings(max_examples=examples(100), stateful_step_count=50)

@@ -13,6 +13,7 @@ from rain.scheduler.round_robin import RoundRobinScheduler
 from rain.scheduler.shipped import SCHEDULERS
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", SCHEDULERS)
 def test_every_scheduler_that_ships_keeps_the_contract(name: str) -> None:
     check_scheduler(SCHEDULERS[name], range(3))

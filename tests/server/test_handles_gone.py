@@ -35,6 +35,7 @@ def nodes_alive() -> int:
     return sum(isinstance(one, Task | DataObject) for one in gc.get_objects())
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", list(SCHEDULERS))
 def test_thousands_of_tasks_in_rounds_leave_nothing_behind(name: str) -> None:
     settings = ReactorSettings(governor_silence=1e9, much_wait=0.0, little_wait=0.0)

@@ -322,6 +322,7 @@ def test_one_that_exits_only_fails() -> None:
 # Every scheduler that comes with Rain.
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", shipped.SCHEDULERS)
 @pytest.mark.parametrize("seed", range(2))
 def test_each_of_ours_goes_on_where_one_was_interrupted_and_a_replay_is_exact(

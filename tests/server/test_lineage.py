@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire import SERVER, Orders, PlacedObjects
@@ -286,6 +288,7 @@ def test_uploaded_data_that_is_kept_is_sent_again_by_the_server() -> None:
     assert orders.objects == PlacedObjects([constant], [blob], [""], [100_000], ["server"], [b""])
 
 
+@pytest.mark.no_cover
 def test_a_long_chain_is_made_again_without_recursion() -> None:
     # given: a chain of which only the last object is left, on one governor
     # (the checker looks at everything after every turn, which here would be millions of looks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -274,5 +275,5 @@ class RandomRuns(ComingAndGoing):
         assert not any(fake.held or fake.tasks or fake.kinds for fake in self.world.governors)
 
 
-TestRandomRuns = RandomRuns.TestCase
+TestRandomRuns = pytest.mark.no_cover(RandomRuns.TestCase)
 TestRandomRuns.settings = settings(max_examples=examples(60), stateful_step_count=40)

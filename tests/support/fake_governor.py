@@ -85,8 +85,8 @@ class FakeGovernor:
             assert object_id not in self.held, "what is held is not lent"
             self.lent[object_id] = None
         self._take_tasks(orders)
+        known = self.held | self.lent
         for task_id, inputs in self.inputs.items():
-            known = self.held | self.lent
             assert all(object_id in known for object_id in inputs), f"{task_id} lost an input"
 
     @property
