@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -68,6 +69,10 @@ class AsyncClient(Submitting):
     async def put(self, value: T, name: str = "value") -> Future[T]:
         """Uploads a value, to be given to many calls."""
         return await in_thread(partial(self.client.put, value, name))
+
+    async def upload(self, path: str | PathLike[str]) -> list[str]:
+        """Uploads modules of yours; see `Client.upload`."""
+        return await in_thread(partial(self.client.upload, path))
 
     async def gather(self, futures: Any, *, errors: str = "raise") -> Any:
         """The results of futures in lists, tuples, sets and dictionaries, in their places.

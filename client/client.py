@@ -25,6 +25,7 @@ from rain.client.numbers import SharedNumbers
 from rain.client.reports import governor_info
 from rain.client.session import Session
 from rain.client.task import Task
+from rain.client.uploads import Uploads
 from rain.common.errors import RainException, SessionException
 from rain.common.secret_file import read_secret, secret_from_environment
 from rain.daemon.exposure import or_user_key
@@ -106,6 +107,7 @@ class Client(FutureMethods):
         super().__init__()
         self.connection = connection
         self.housekeeper = Housekeeper(connection, cluster)
+        self.uploads = Uploads()
         self._numbers: dict[SessionId, SharedNumbers] = {}  # of joined sessions
 
     def __del__(self) -> None:
@@ -159,6 +161,19 @@ class Client(FutureMethods):
     def _new_futures(self) -> Futures:
         session = self.new_session("futures", on_failure=OnFailure.CONTINUE.value)
         return Futures(session, self.housekeeper)
+
+    def upload(self, path: str | PathLike[str]) -> list[str]:
+        """Uploads modules of yours, for governors on machines that do not have them.
+
+        Functions that are called after it can import them, on every governor. To upload again
+        replaces the code, also for functions that were called before. Gives the names of the
+        modules.
+
+        Args:
+            path: a `.py` file, the folder of a package, a `.zip` of such, or a wheel without
+                compiled parts. Packages with compiled parts must be installed.
+        """
+        return self.uploads.add(path)
 
     @property
     def dask(self) -> "DaskScheduler":
