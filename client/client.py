@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from rain.base.address import spell_address
 from rain.base.admission import Secret
 from rain.base.errors import RainError, StartError
 from rain.base.failures import OnFailure, SessionFailure
@@ -22,6 +23,7 @@ from rain.client.housekeeper import Closable, Housekeeper
 from rain.client.items import asked_ids, note_reports
 from rain.client.local import LocalCluster
 from rain.client.numbers import SharedNumbers
+from rain.client.pictures import asked, client_picture
 from rain.client.reports import governor_info
 from rain.client.session import Session
 from rain.client.task import Task
@@ -80,8 +82,9 @@ class Client(FutureMethods):
                     " has its own"
                 )
             key = _read_secret(address, secret, secret_file, insecure=insecure)
-            connection = connect(address, _checked_port(port), key, server_timeout)
-            self._take_over(connection, None)
+            number = _checked_port(port)
+            connection = connect(address, number, key, server_timeout)
+            self._take_over(connection, None, spell_address(address, number))
             return
         if secret is not None or secret_file is not None:
             raise RainException("the embedded cluster makes a secret of its own")
@@ -94,7 +97,7 @@ class Client(FutureMethods):
         except BaseException:
             cluster.close()
             raise
-        self._take_over(connection, cluster)
+        self._take_over(connection, cluster, spell_address(cluster.host, cluster.port))
 
     @classmethod
     def over(cls, connection: Connection, cluster: Closable | None = None) -> Self:
@@ -103,8 +106,11 @@ class Client(FutureMethods):
         client._take_over(connection, cluster)
         return client
 
-    def _take_over(self, connection: Connection, cluster: Closable | None) -> None:
+    def _take_over(
+        self, connection: Connection, cluster: Closable | None, address: str = ""
+    ) -> None:
         super().__init__()
+        self.address = address  # of the server, "host:port"
         self.connection = connection
         self.housekeeper = Housekeeper(connection, cluster)
         self.uploads = Uploads()
@@ -270,7 +276,15 @@ class Client(FutureMethods):
         note_reports(tasks, objects, *reports)
 
     def __repr__(self) -> str:
-        return f"<Client{' closed' if self.housekeeper.closed else ''}>"
+        own = "" if self.housekeeper.cluster is None else " with a cluster of its own"
+        return f"<Client {self.address}{own}{' closed' if self.housekeeper.closed else ''}>"
+
+    def _repr_html_(self) -> str:
+        """The picture of it in notebooks."""
+        closed = self.housekeeper.closed
+        overview = None if closed else asked(self.connection.overview)
+        owns = self.housekeeper.cluster is not None
+        return client_picture(self.address, overview, owns=owns, closed=closed)
 
 
 def _read_secret(

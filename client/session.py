@@ -29,6 +29,7 @@ from rain.client.items import (
 )
 from rain.client.numbers import SharedNumbers
 from rain.client.outgoing import Outgoing
+from rain.client.pictures import asked, session_picture
 from rain.client.results import ResultStore
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
@@ -473,3 +474,11 @@ class Session:
     def __repr__(self) -> str:
         state = "" if self.active else " closed"
         return f"<Session {self.session_id} {self.spec.name!r}{state}>"
+
+    def _repr_html_(self) -> str:
+        """The picture of it in notebooks."""
+        client, overview = self.client, None
+        if client is not None and self.active:
+            ask = partial(client.connection.overview, SessionId(self.session_id))
+            overview = asked(ask)
+        return session_picture(self.spec.name, self.task_count, overview, closed=not self.active)

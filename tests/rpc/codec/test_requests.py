@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rain.base.errors import ProtocolError
 from rain.base.failures import FailedAttempt, FailureCause, OnFailure, SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
-from rain.base.wire import ConstantColumns, JoinedSession, Submission
+from rain.base.wire import ConstantColumns, JoinedSession, Overview, Submission
 from rain.graph.wait import WAIT_MODES
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
@@ -72,6 +72,7 @@ PARAMS: list[tuple[str, str, st.SearchStrategy[Any]]] = [
     ),
     ("joinSession", "join_session", st.builds(JoinSession, sessions, texts, flags)),
     ("closeSession", "close_session", sessions),
+    ("overview", "overview_of", sessions),
     ("unkeep", "unkeep", st.builds(Unkeep, some_objects)),
     ("fetch", "fetch", object_ids),
     ("handlesGone", "handles_gone", st.builds(HandlesGone, some_tasks, some_objects)),
@@ -96,6 +97,8 @@ def test_what_is_asked_arrives_as_it_was_sent(
 
 
 joined = st.builds(JoinedSession, sessions, texts, st.sampled_from(OnFailure), counted)
+few = st.integers(0, 2**32 - 1)
+overviews = st.builds(Overview, few, few, counted, counted, counted, texts)
 both_reports = st.tuples(st.lists(task_reports, max_size=2), st.lists(object_reports, max_size=2))
 
 RESULTS: list[tuple[str, Any, str, st.SearchStrategy[Any]]] = [
@@ -107,6 +110,7 @@ RESULTS: list[tuple[str, Any, str, st.SearchStrategy[Any]]] = [
     ("fetch", answers, "fetched", fetched),
     ("reports", answers, "reports", both_reports),
     ("takeHandles", answers, "taken", st.lists(object_reports, max_size=2)),
+    ("overview", answers, "overview", overviews),
     ("serverInfo", answers, "governor_reports", st.lists(governor_reports, max_size=2)),
 ]
 
