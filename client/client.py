@@ -47,6 +47,11 @@ class Client(FutureMethods):
     Without an address the client starts a server and governors on this machine. It stops them when
     it is closed or garbage-collected, and when the program ends.
 
+    >>> with Client(cpus=2) as client:
+    ...     squares = client.map(lambda x: x * x, range(4))
+    ...     client.gather(squares)
+    [0, 1, 4, 9]
+
     Args:
         address: the host of a server that runs already.
         port: the port of that server.
@@ -122,7 +127,13 @@ class Client(FutureMethods):
             housekeeper.stop_soon()
 
     def close(self) -> None:
-        """Closes the connection. This ends its sessions, and the cluster that it has started."""
+        """Closes the connection. This ends its sessions, and the cluster that it has started.
+
+        >>> other = Client(cpus=1)
+        >>> other.close()
+        >>> repr(other).endswith("closed>")
+        True
+        """
         self.housekeeper.close()
 
     def __enter__(self) -> Self:
@@ -145,6 +156,11 @@ class Client(FutureMethods):
         fuse: bool = False,
     ) -> Session:
         """Opens a session.
+
+        >>> with client.new_session("greeting") as session:
+        ...     text = tasks.Concat((blob("ra"), blob("in")))
+        ...     session.compute(text).get_str()
+        'rain'
 
         Args:
             name: what the dashboard and `join_session` call it.
@@ -175,6 +191,16 @@ class Client(FutureMethods):
         replaces the code, also for functions that were called before. Gives the names of the
         modules.
 
+        >>> from pathlib import Path
+        >>> _ = Path("helpers.py").write_text("def double(x): return 2 * x")
+        >>> client.upload("helpers.py")
+        ['helpers']
+        >>> def use_helpers(x):
+        ...     import helpers
+        ...     return helpers.double(x)
+        >>> client.submit(use_helpers, 21).result()
+        42
+
         Args:
             path: a `.py` file, the folder of a package, a `.zip` of such, or a wheel without
                 compiled parts. Packages with compiled parts must be installed.
@@ -204,6 +230,11 @@ class Client(FutureMethods):
 
         The session ends when the client that has opened it closes it; closing it here only leaves
         it. `fuse` concerns what is submitted here, as in `new_session`.
+
+        >>> with client.new_session("shared") as mine:
+        ...     same = client.join_session("shared")
+        ...     same.session_id == mine.session_id
+        True
         """
         wanted, name = (SessionId(0), session) if isinstance(session, str) else (session, "")
         with Asking(_nameless_failure):
@@ -238,7 +269,11 @@ class Client(FutureMethods):
                 self.connection.close_session(session_id)
 
     def get_server_info(self) -> dict[str, Any]:
-        """The governors of the cluster, with their resources and what they hold now."""
+        """The governors of the cluster, with their resources and what they hold now.
+
+        >>> [governor["resources"]["cpus"] for governor in client.get_server_info()["governors"]]
+        [2]
+        """
         self.housekeeper.flush()
         with Asking(_nameless_failure):
             governors = self.connection.server_info()
@@ -248,13 +283,26 @@ class Client(FutureMethods):
         """Ends the server and its governors, as `rain stop` does, and closes the client.
 
         All sessions of all clients end, too.
+
+        >>> other = Client(cpus=1)
+        >>> other.terminate_server()
+        >>> repr(other).endswith("closed>")
+        True
         """
         with Asking(_nameless_failure):
             self.connection.terminate()
         self.close()
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
-        """Asks the server for the present states and infos of tasks and objects of any session."""
+        """Asks the server for the present states and infos of tasks and objects of any session.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> text.wait()
+        >>> client.update([text])
+        >>> text.info.governor.startswith("127.0.0.1:")
+        True
+        """
         by_session: dict[Session, tuple[list[Task], list[DataObject]]] = {}
         for item in items:
             if not isinstance(item, Task | DataObject):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it

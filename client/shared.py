@@ -22,6 +22,15 @@ def task_session(ctx: Any) -> Session:
     A task that waits for other tasks holds its cpus, and one of the four places that a governor has
     for each cpu. One waiting task with `cpus=0` is safe. If many tasks wait, or if tasks wait for
     tasks that wait, the cluster can stand still.
+
+    >>> @remote(cpus=0)
+    ... def grow(ctx):
+    ...     session = task_session(ctx)
+    ...     with session.bind_only():
+    ...         text = tasks.Concat((blob("ra"), blob("in")))
+    ...     return session.compute(text).get_str()
+    >>> session.compute(grow()).get_str()
+    'rain'
     """
     address = os.environ.get(SERVER, "")
     if not address:

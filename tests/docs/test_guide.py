@@ -5,7 +5,7 @@ All pages share one embedded cluster, which each of their `Client()` meets as if
 
 import linecache
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +13,13 @@ import pytest
 
 from rain.client import active, client
 from rain.client.local import LocalCluster
+from tests.support.shared_cluster import SharedCluster
 
 PROJECT = Path(__file__).parent.parent.parent
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 pytestmark = pytest.mark.whole
-
-
-class SharedCluster:
-    """The cluster of all pages, as a client sees it that would stop it at its end."""
-
-    def __init__(self, cluster: LocalCluster) -> None:
-        self.host = cluster.host
-        self.port = cluster.port
-        self.secret = cluster.secret
-
-    def why_lost(self) -> str:
-        return ""
-
-    def watch(self, give_up: Callable[[], object]) -> None:
-        """Nobody dies here."""
-
-    def close(self) -> None:
-        """The other pages still need it."""
 
 
 @pytest.fixture(scope="module")
