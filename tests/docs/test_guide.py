@@ -45,13 +45,14 @@ def test_the_guide_has_examples() -> None:
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=[page.stem for page in EXAMPLES])
 def test_the_examples_of_a_page_run(
-    page: Path, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+    page: Path, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
 
     def shared(cpus: int | None, governors: int) -> SharedCluster:
         return SharedCluster(cluster)
 
     monkeypatch.setattr(client, "LocalCluster", shared)
+    monkeypatch.chdir(tmp_path)  # some pages write files
     namespace: dict[str, Any] = {"__name__": "__main__"}
     try:
         for line, source in blocks(page):
