@@ -69,6 +69,12 @@ interface ClientService {
       -> (cancelled :List(Int64), refusal :Common.Refusal);
   # Nobody wants these any more, but what makes them and runs already may end. Answered with those
   # that will not be made.
+
+  overview @15 (session :Int64)
+      -> (governors :UInt32, cpus :UInt32, tasks :Int64, running :Int64, finished :Int64,
+          http :Text, refusal :Common.Refusal);
+  # How much is there and done, of one session or, if that is 0, of all. `http` is where the server
+  # serves its dashboard, "host:port" without a password, or empty.
 }
 
 # A part of a submission. The parts of one submission name the same session.

@@ -1,4 +1,13 @@
-"""The client library: build graphs of tasks, run them on a server, and fetch the results."""
+"""The client library: call functions on a cluster, build graphs of tasks, and fetch the results.
+
+>>> from rain.client import Client
+>>> with Client(cpus=2) as client:
+...     client.submit(pow, 2, 10).result()
+1024
+
+In the examples of this package all of its names are imported, `client` is a client, and `session`
+is an open session of it: the active one.
+"""
 
 from rain.client import tasks as tasks
 from rain.client.async_client import AsyncClient

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -41,7 +42,15 @@ class AsyncClient(Submitting):
 
     @property
     def client(self) -> Client:
-        """The client that blocks, for sessions and everything else."""
+        """The client that blocks, for sessions and everything else.
+
+        >>> import asyncio
+        >>> async def main():
+        ...     async with AsyncClient(cpus=1) as client:
+        ...         return len(client.client.get_server_info()["governors"])
+        >>> asyncio.run(main())
+        1
+        """
         if self._client is None:
             raise RainException("the client is open inside of `async with` only")
         return self._client
@@ -66,13 +75,43 @@ class AsyncClient(Submitting):
             await in_thread(client.close, shielded=True)
 
     async def put(self, value: T, name: str = "value") -> Future[T]:
-        """Uploads a value, to be given to many calls."""
+        """Uploads a value, to be given to many calls.
+
+        >>> import asyncio
+        >>> async def main():
+        ...     async with AsyncClient(cpus=1) as client:
+        ...         table = await client.put({"a": 1})
+        ...         return await client.submit(len, table)
+        >>> asyncio.run(main())
+        1
+        """
         return await in_thread(partial(self.client.put, value, name))
+
+    async def upload(self, path: str | PathLike[str]) -> list[str]:
+        """Uploads modules of yours; see `Client.upload`.
+
+        >>> import asyncio
+        >>> from pathlib import Path
+        >>> _ = Path("helpers.py").write_text("def double(x): return 2 * x")
+        >>> async def main():
+        ...     async with AsyncClient(cpus=1) as client:
+        ...         return await client.upload("helpers.py")
+        >>> asyncio.run(main())
+        ['helpers']
+        """
+        return await in_thread(partial(self.client.upload, path))
 
     async def gather(self, futures: Any, *, errors: str = "raise") -> Any:
         """The results of futures in lists, tuples, sets and dictionaries, in their places.
 
         Raises the first failure as soon as it is known; "skip" and "return" as in `Client.gather`.
+
+        >>> import asyncio
+        >>> async def main():
+        ...     async with AsyncClient(cpus=1) as client:
+        ...         return await client.gather(client.map(abs, [-1, -2]))
+        >>> asyncio.run(main())
+        [1, 2]
         """
         found = waiting.futures_in(futures)
         try:
@@ -86,7 +125,16 @@ class AsyncClient(Submitting):
         return await in_thread(partial(waiting.gather, futures, errors=errors))
 
     def as_completed(self, futures: Iterable[Future[T]]) -> AsCompleted[T]:
-        """The futures as they get done, each once, for `async for`."""
+        """The futures as they get done, each once, for `async for`.
+
+        >>> import asyncio
+        >>> async def main():
+        ...     async with AsyncClient(cpus=1) as client:
+        ...         futures = client.map(abs, [-1, -2])
+        ...         return sum([await future async for future in client.as_completed(futures)])
+        >>> asyncio.run(main())
+        3
+        """
         return AsCompleted(futures)
 
     def __repr__(self) -> str:

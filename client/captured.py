@@ -42,6 +42,7 @@ class Captured:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.can_change = False  # something of it can change without a new identity
+        self.imported: set[str] = set()  # top-level modules that are imported when it runs
         self._names: list[tuple[Mapping[str, Any], str, object]] = []
         self._cells: list[tuple[CellType, object]] = []
         self._codes: list[tuple[FunctionType, CodeType]] = []  # which reloading may exchange
@@ -63,6 +64,7 @@ class Captured:
         return not self._sizes or all(len(vars(cls)) == size for cls, size in self._sizes)
 
     def _look_into(self, function: FunctionType) -> None:
+        self.imported |= _imported_names(function.__code__)
         for name in _global_names(function.__code__):
             self._look_at_name(function.__globals__, name)
         for cell in function.__closure__ or ():
@@ -123,6 +125,18 @@ def _global_uses(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _global_uses(constant)
+
+
+@lru_cache(maxsize=1024)
+def _imported_names(code: CodeType) -> frozenset[str]:
+    """The top-level modules that a function, and the functions inside of it, import."""
+    found = {
+        instruction.argval.partition(".")[0]
+        for instruction in dis.get_instructions(code)
+        if instruction.opname == "IMPORT_NAME"
+    }
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return frozenset(found.union(*map(_imported_names, inner)))
 
 
 def _content(cell: CellType) -> object:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from rain.base.address import spell_address
 from rain.base.admission import Secret
 from rain.base.errors import RainError, StartError
 from rain.base.failures import OnFailure, SessionFailure
@@ -22,9 +23,11 @@ from rain.client.housekeeper import Closable, Housekeeper
 from rain.client.items import asked_ids, note_reports
 from rain.client.local import LocalCluster
 from rain.client.numbers import SharedNumbers
+from rain.client.pictures import asked, client_picture
 from rain.client.reports import governor_info
 from rain.client.session import Session
 from rain.client.task import Task
+from rain.client.uploads import Uploads
 from rain.common.errors import RainException, SessionException
 from rain.common.secret_file import read_secret, secret_from_environment
 from rain.daemon.exposure import or_user_key
@@ -43,6 +46,11 @@ class Client(FutureMethods):
 
     Without an address the client starts a server and governors on this machine. It stops them when
     it is closed or garbage-collected, and when the program ends.
+
+    >>> with Client(cpus=2) as client:
+    ...     squares = client.map(lambda x: x * x, range(4))
+    ...     client.gather(squares)
+    [0, 1, 4, 9]
 
     Args:
         address: the host of a server that runs already.
@@ -79,8 +87,9 @@ class Client(FutureMethods):
                     " has its own"
                 )
             key = _read_secret(address, secret, secret_file, insecure=insecure)
-            connection = connect(address, _checked_port(port), key, server_timeout)
-            self._take_over(connection, None)
+            number = _checked_port(port)
+            connection = connect(address, number, key, server_timeout)
+            self._take_over(connection, None, spell_address(address, number))
             return
         if secret is not None or secret_file is not None:
             raise RainException("the embedded cluster makes a secret of its own")
@@ -93,7 +102,7 @@ class Client(FutureMethods):
         except BaseException:
             cluster.close()
             raise
-        self._take_over(connection, cluster)
+        self._take_over(connection, cluster, spell_address(cluster.host, cluster.port))
 
     @classmethod
     def over(cls, connection: Connection, cluster: Closable | None = None) -> Self:
@@ -102,10 +111,14 @@ class Client(FutureMethods):
         client._take_over(connection, cluster)
         return client
 
-    def _take_over(self, connection: Connection, cluster: Closable | None) -> None:
+    def _take_over(
+        self, connection: Connection, cluster: Closable | None, address: str = ""
+    ) -> None:
         super().__init__()
+        self.address = address  # of the server, "host:port"
         self.connection = connection
         self.housekeeper = Housekeeper(connection, cluster)
+        self.uploads = Uploads()
         self._numbers: dict[SessionId, SharedNumbers] = {}  # of joined sessions
 
     def __del__(self) -> None:
@@ -114,7 +127,13 @@ class Client(FutureMethods):
             housekeeper.stop_soon()
 
     def close(self) -> None:
-        """Closes the connection. This ends its sessions, and the cluster that it has started."""
+        """Closes the connection. This ends its sessions, and the cluster that it has started.
+
+        >>> other = Client(cpus=1)
+        >>> other.close()
+        >>> repr(other).endswith("closed>")
+        True
+        """
         self.housekeeper.close()
 
     def __enter__(self) -> Self:
@@ -137,6 +156,11 @@ class Client(FutureMethods):
         fuse: bool = False,
     ) -> Session:
         """Opens a session.
+
+        >>> with client.new_session("greeting") as session:
+        ...     text = tasks.Concat((blob("ra"), blob("in")))
+        ...     session.compute(text).get_str()
+        'rain'
 
         Args:
             name: what the dashboard and `join_session` call it.
@@ -164,6 +188,29 @@ class Client(FutureMethods):
         session = self.new_session("futures", on_failure=OnFailure.CONTINUE.value)
         return Futures(session, self.housekeeper)
 
+    def upload(self, path: str | PathLike[str]) -> list[str]:
+        """Uploads modules of yours, for governors on machines that do not have them.
+
+        Functions that are called after it can import them, on every governor. To upload again
+        replaces the code, also for functions that were called before. Gives the names of the
+        modules.
+
+        >>> from pathlib import Path
+        >>> _ = Path("helpers.py").write_text("def double(x): return 2 * x")
+        >>> client.upload("helpers.py")
+        ['helpers']
+        >>> def use_helpers(x):
+        ...     import helpers
+        ...     return helpers.double(x)
+        >>> client.submit(use_helpers, 21).result()
+        42
+
+        Args:
+            path: a `.py` file, the folder of a package, a `.zip` of such, or a wheel without
+                compiled parts. Packages with compiled parts must be installed.
+        """
+        return self.uploads.add(path)
+
     @property
     def dask(self) -> "DaskScheduler":
         """A scheduler for Dask: `dask.config.set(scheduler=client.dask)`.
@@ -187,6 +234,11 @@ class Client(FutureMethods):
 
         The session ends when the client that has opened it closes it; closing it here only leaves
         it. `fuse` concerns what is submitted here, as in `new_session`.
+
+        >>> with client.new_session("shared") as mine:
+        ...     same = client.join_session("shared")
+        ...     same.session_id == mine.session_id
+        True
         """
         wanted, name = (SessionId(0), session) if isinstance(session, str) else (session, "")
         with Asking(_nameless_failure):
@@ -221,7 +273,11 @@ class Client(FutureMethods):
                 self.connection.close_session(session_id)
 
     def get_server_info(self) -> dict[str, Any]:
-        """The governors of the cluster, with their resources and what they hold now."""
+        """The governors of the cluster, with their resources and what they hold now.
+
+        >>> [governor["resources"]["cpus"] for governor in client.get_server_info()["governors"]]
+        [2]
+        """
         self.housekeeper.flush()
         with Asking(_nameless_failure):
             governors = self.connection.server_info()
@@ -231,13 +287,26 @@ class Client(FutureMethods):
         """Ends the server and its governors, as `rain stop` does, and closes the client.
 
         All sessions of all clients end, too.
+
+        >>> other = Client(cpus=1)
+        >>> other.terminate_server()
+        >>> repr(other).endswith("closed>")
+        True
         """
         with Asking(_nameless_failure):
             self.connection.terminate()
         self.close()
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
-        """Asks the server for the present states and infos of tasks and objects of any session."""
+        """Asks the server for the present states and infos of tasks and objects of any session.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> text.wait()
+        >>> client.update([text])
+        >>> text.info.governor.startswith("127.0.0.1:")
+        True
+        """
         by_session: dict[Session, tuple[list[Task], list[DataObject]]] = {}
         for item in items:
             if not isinstance(item, Task | DataObject):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
@@ -259,7 +328,15 @@ class Client(FutureMethods):
         note_reports(tasks, objects, *reports)
 
     def __repr__(self) -> str:
-        return f"<Client{' closed' if self.housekeeper.closed else ''}>"
+        own = "" if self.housekeeper.cluster is None else " with a cluster of its own"
+        return f"<Client {self.address}{own}{' closed' if self.housekeeper.closed else ''}>"
+
+    def _repr_html_(self) -> str:
+        """The picture of it in notebooks."""
+        closed = self.housekeeper.closed
+        overview = None if closed else asked(self.connection.overview)
+        owns = self.housekeeper.cluster is not None
+        return client_picture(self.address, overview, owns=owns, closed=closed)
 
 
 def _read_secret(

@@ -24,6 +24,7 @@ from rain.base.wire import (
     GovernorReport,
     JoinedSession,
     ObjectReport,
+    Overview,
     Submission,
     TaskReport,
     WaitAnswer,
@@ -132,6 +133,8 @@ class Connection(Protocol):
     def logs(self, task: TaskId) -> str: ...
 
     def server_info(self) -> Sequence[GovernorReport]: ...
+
+    def overview(self, session: SessionId | None = None) -> Overview: ...
 
     def terminate(self) -> None: ...
 

@@ -20,6 +20,11 @@ def blob(
 ) -> DataObject:
     """Uploads a blob: bytes as they are, a `str` as UTF-8, or any value with `encode`.
 
+    >>> session.compute(tasks.Concat((blob("ra"), blob(b"in")))).get_str()
+    'rain'
+    >>> blob({"a": 1}, encode="json").content_type
+    'json'
+
     Args:
         value: the data.
         label: the name of the object.
@@ -51,7 +56,14 @@ def blob(
 
 
 def pickled(val: Any, label: str | None = "pickle") -> DataObject:
-    """Uploads the pickle of a value."""
+    """Uploads the pickle of a value.
+
+    >>> @remote(auto_load=True, auto_encode="pickle")
+    ... def total(ctx, numbers):
+    ...     return sum(numbers)
+    >>> session.compute(total(pickled([1, 2, 3]))).load()
+    6
+    """
     return blob(val, label, encode="pickle")
 
 
@@ -60,6 +72,10 @@ def directory(path: Path | str | Tree | None = None, label: str | None = "const_
 
     The mapping has names or paths as keys, and contents or mappings as values. Without `path` the
     directory is empty.
+
+    >>> folder = directory({"a.txt": "rain", "inner": {"b.txt": "sun"}})
+    >>> session.compute(tasks.SliceDirectory(folder, "inner/b.txt")).get_str()
+    'sun'
     """
     data = pack_directory(Path(path)) if isinstance(path, Path | str) else pack_tree(path or {})
     shape = ObjectShape(label, None, DataType.DIRECTORY.value)

@@ -34,6 +34,10 @@ class DataObject:
     """A blob or a directory of a session: data that the client gives, or that a task makes.
 
     The attributes that are declared here are read by the library; users know the properties.
+
+    >>> data = blob("rain", label="text")
+    >>> data.label, data.content_type
+    ('text', 'text')
     """
 
     session: "Session"
@@ -85,7 +89,12 @@ class DataObject:
 
     @property
     def id(self) -> ID:
-        """The session and the number of the object."""
+        """The session and the number of the object.
+
+        >>> data = blob("rain")
+        >>> data.id.session_id == session.session_id
+        True
+        """
         return unpack(self.packed_id)
 
     @property
@@ -95,7 +104,14 @@ class DataObject:
 
     @property
     def state(self) -> DataObjectState | None:
-        """The last known state, None before `submit()`; refreshed by waits, fetches, `update()`."""
+        """The last known state, None before `submit()`; refreshed by waits, fetches, `update()`.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> session.compute(text).get_str()
+        'rain'
+        >>> text.state.name
+        'finished'
+        """
         state = self.known_state
         if self.submission == 0 or state is DataObjectState.removed:
             return state
@@ -105,14 +121,27 @@ class DataObject:
 
     @property
     def spec(self) -> ObjectSpec:
-        """What was asked for; can be changed until `submit()`."""
+        """What was asked for; can be changed until `submit()`.
+
+        >>> data = blob("rain")
+        >>> data.spec.user = {"station": 7}
+        >>> data.spec.label
+        'const'
+        """
         if self.given_spec is None:
             self.given_spec = spec_of(self.packed_id, self.wire_shape)
         return self.given_spec
 
     @property
     def info(self) -> ObjectInfo | None:
-        """Size and content type of the finished object. None until `update()` or a fetch."""
+        """Size and content type of the finished object. None until `update()` or a fetch.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> session.compute(text).get_str()
+        'rain'
+        >>> text.info.size
+        4
+        """
         info = self.known_info
         if isinstance(info, Seen):
             info = self.known_info = info_of(info)
@@ -120,24 +149,43 @@ class DataObject:
 
     @property
     def label(self) -> str | None:
-        """The name of the object among the outputs of its task, and of files made from it."""
+        """The name of the object among the outputs of its task, and of files made from it.
+
+        >>> blob("rain", label="text").label
+        'text'
+        """
         return self.wire_shape.label if self.given_spec is None else self.given_spec.label
 
     @property
     def data_type(self) -> DataType:
-        """Whether it is a blob or a directory."""
+        """Whether it is a blob or a directory.
+
+        >>> blob("rain").data_type.name, directory({"a": "rain"}).data_type.name
+        ('BLOB', 'DIRECTORY')
+        """
         return DataType(self.wire_shape.data_type)
 
     @property
     def content_type(self) -> str | None:
-        """The declared type, narrowed by what was found when the data was made."""
+        """The declared type, narrowed by what was found when the data was made.
+
+        >>> blob([1, 2], encode="json").content_type
+        'json'
+        """
         spec = self.given_spec
         declared = self.wire_shape.content_type if spec is None else spec.content_type
         info = self.known_info
         return declared if info is None else merge_content_types(declared, info.content_type)
 
     def keep(self) -> None:
-        """Keeps the data until `unkeep()`, so that it can be fetched. Call it before `submit()`."""
+        """Keeps the data until `unkeep()`, so that it can be fetched. Call it before `submit()`.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> text.keep()
+        >>> session.submit()
+        >>> text.fetch().get_str()
+        'rain'
+        """
         if self.submission:
             if self.unit is not None:
                 raise self.unit.disappeared(self)
@@ -147,27 +195,68 @@ class DataObject:
         self.kept = True
 
     def unkeep(self) -> None:
-        """Lets the data go when no task needs it."""
+        """Lets the data go when no task needs it.
+
+        >>> data = blob("rain")
+        >>> data.keep()
+        >>> data.unkeep()
+        >>> data.is_kept()
+        False
+        """
         self.session.unkeep((self,))
 
     def is_kept(self) -> bool:
-        """Whether the data stays until it is unkept."""
+        """Whether the data stays until it is unkept.
+
+        >>> blob("rain").is_kept()
+        False
+        """
         return self.kept
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits until the object is finished; raises `TimeoutException` after `timeout` seconds."""
+        """Waits until the object is finished; raises `TimeoutException` after `timeout` seconds.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> session.submit()
+        >>> text.wait(timeout=60)
+        """
         self.session.wait((self,), timeout=timeout)
 
     def fetch(self) -> "DataInstance":
-        """Waits until the object is finished and gives its data. The object must be kept."""
+        """Waits until the object is finished and gives its data. The object must be kept.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> text.keep()
+        >>> session.submit()
+        >>> text.fetch().get_bytes()
+        b'rain'
+        """
         return self.session.fetch(self)
 
     def download(self, path: "Path | str") -> None:
-        """Writes the data to a path. It need not fit into memory. A directory is unpacked there."""
+        """Writes the data to a path. It need not fit into memory. A directory is unpacked there.
+
+        >>> from pathlib import Path
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> text.keep()
+        >>> session.submit()
+        >>> text.download("text.txt")
+        >>> Path("text.txt").read_text()
+        'rain'
+        """
         self.session.download(self, path)
 
     def update(self) -> None:
-        """Asks the server for the present state and info."""
+        """Asks the server for the present state and info.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> text.keep()
+        >>> session.submit()
+        >>> text.wait()
+        >>> text.update()
+        >>> text.info.size
+        4
+        """
         self.session.update((self,))
 
     def expect_dir(self) -> None:

@@ -14,7 +14,18 @@ from rain.common.errors import SessionException, TaskException
 
 
 class CancelledError(concurrent.futures.CancelledError, TaskException):
-    """A call was cancelled, or one that it needs the result of."""
+    """A call was cancelled, or one that it needs the result of.
+
+    >>> import time
+    >>> future = client.submit(time.sleep, 600)
+    >>> future.cancel()
+    True
+    >>> try:
+    ...     future.result()
+    ... except CancelledError:
+    ...     print("cancelled")
+    cancelled
+    """
 
 
 def exception_of(failure: SessionFailure) -> Exception | None:

@@ -33,6 +33,9 @@ class Execute(Task):
     but the texts are replaced by file names. With `shell` the line goes to /bin/sh; words that mean
     something only there are refused unless `shell` is given. After `timeout` seconds the program is
     ended. `env` is added to its environment, and what is None there is taken away.
+
+    >>> session.compute(tasks.Execute(["echo", "rain"], stdout=True)).get_str()
+    'rain\\n'
     """
 
     TASK_TYPE = "buildin/run"

@@ -9,6 +9,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
 
+from rain.client.errors import CancelledError
 from rain.common.content_type import decode_value
 from rain.common.errors import RainException
 from rain.common.running import waiting_for_tasks
@@ -56,6 +57,12 @@ class Future(concurrent.futures.Future[T]):
 
     As an argument of another call it stands for its result, which goes from governor to governor
     without a visit here. The cluster keeps the result as long as the future exists.
+
+    >>> future = client.submit(pow, 2, 3)
+    >>> client.submit(pow, future, 2).result()
+    64
+    >>> future
+    <Future 'pow' finished>
     """
 
     def __init__(self, home: Home, handle: DataObject, task: Task | None) -> None:
@@ -73,6 +80,9 @@ class Future(concurrent.futures.Future[T]):
         """Waits until the call is done, and gives what it returned or raises what it raised.
 
         `TimeoutError` after `timeout` seconds; the call goes on. Ctrl-C cancels the call.
+
+        >>> client.submit(pow, 2, 3).result(timeout=60)
+        8
         """
         if self._value is _NOT_LOADED:
             self._wait(super().result, timeout)
@@ -84,7 +94,11 @@ class Future(concurrent.futures.Future[T]):
         return result
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Waits until the call is done, and gives what it raised, or None."""
+        """Waits until the call is done, and gives what it raised, or None.
+
+        >>> client.submit(int, "one").exception()
+        ValueError("invalid literal for int() with base 10: 'one'")
+        """
         error: BaseException | None = self._wait(super().exception, timeout)
         return error
 
@@ -93,6 +107,13 @@ class Future(concurrent.futures.Future[T]):
 
         Calls that need its result are cancelled with it. A function that runs gets a
         `KeyboardInterrupt`, and may clean up for some seconds before it is killed.
+
+        >>> import time
+        >>> future = client.submit(time.sleep, 600)
+        >>> future.cancel()
+        True
+        >>> future.status
+        'cancelled'
         """
         if self.cancelled():
             return True
@@ -105,6 +126,12 @@ class Future(concurrent.futures.Future[T]):
         """Calls a function with this future when it is done; at once if it is done already.
 
         Otherwise a thread of the client calls it, one function after the other.
+
+        >>> import queue
+        >>> done = queue.Queue()
+        >>> client.submit(pow, 2, 3).add_done_callback(done.put)
+        >>> done.get().result()
+        8
         """
         if self.done():
             fn(self)
@@ -121,12 +148,23 @@ class Future(concurrent.futures.Future[T]):
 
     @property
     def name(self) -> str:
-        """The name of the call, or of what was put."""
+        """The name of the call, or of what was put.
+
+        >>> client.submit(pow, 2, 3).name
+        'pow'
+        >>> client.options(name="eight").submit(pow, 2, 3).name
+        'eight'
+        """
         return (self.handle.label if self.task is None else self.task.name) or ""
 
     @property
     def status(self) -> str:
-        """ "pending", "finished", "error" or "cancelled"."""
+        """ "pending", "finished", "error" or "cancelled".
+
+        >>> future = client.submit(pow, 2, 3)
+        >>> future.result(), future.status
+        (8, 'finished')
+        """
         if not self.done():
             return "pending"
         if self.cancelled():
@@ -203,6 +241,10 @@ class Future(concurrent.futures.Future[T]):
         except KeyboardInterrupt:
             self.cancel()
             raise
+        except concurrent.futures.CancelledError as error:
+            if isinstance(error, CancelledError):
+                raise
+            raise CancelledError(f"{self.name} was cancelled") from None
 
     def _load(self) -> Any:
         delivered = self._delivered

@@ -9,10 +9,14 @@ from pathlib import Path
 from attrs import define, field, frozen
 
 from rain.client.data import DataObject
+from rain.client.pictures import counted
 from rain.client.task import Task
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
 from rain.common.utils import short_str
+
+MOST_SHOWN = 400
+"""Nodes of a graph that notebooks show by themselves."""
 
 
 @frozen
@@ -42,7 +46,7 @@ def _no_arcs() -> list[Arc]:
     return []
 
 
-@define
+@define(repr=False)
 class Graph:
     """Nodes and arcs, in the order in which they were added."""
 
@@ -97,8 +101,19 @@ class Graph:
                     "The program xdot is not installed; use write('graph.svg') instead"
                 ) from None
 
-    def _repr_svg_(self) -> str:
-        return self.make_svg()
+    def __repr__(self) -> str:
+        return f"<Graph of {self._spelled()}>"
+
+    def _spelled(self) -> str:
+        tasks = sum(node.shape == "oval" for node in self.nodes.values())
+        objects = len(self.nodes) - tasks
+        return f"{counted(tasks, 'task')}, {counted(objects, 'object')}"
+
+    def _repr_html_(self) -> str:
+        """The picture of it in notebooks."""
+        if len(self.nodes) > MOST_SHOWN:
+            return f"<b>Graph</b> of {self._spelled()}; <code>write('graph.svg')</code> draws it"
+        return f'<div style="overflow:auto">{self.make_svg()}</div>'
 
 
 def graph_of(tasks: Iterable[Task], objects: Iterable[DataObject], show_ids: bool) -> Graph:
@@ -133,9 +148,11 @@ def _quoted(text: str) -> str:
 
 
 _FONT = 'font-family="sans-serif" font-size="11" text-anchor="middle"'
+_LINES = "#888"  # can be seen on white and on black
+_ON_NODES = "#111"
 _ARROW_HEAD = (
     '<defs><marker id="head" markerWidth="8" markerHeight="8" refX="7" refY="3" orient="auto">'
-    '<path d="M0,0 L8,3 L0,6 z"/></marker></defs>'
+    f'<path d="M0,0 L8,3 L0,6 z" fill="{_LINES}"/></marker></defs>'
 )
 _STEP_X = 130
 _STEP_Y = 80
@@ -167,16 +184,17 @@ def _places(nodes: Iterable[str], arcs: Sequence[Arc]) -> dict[str, tuple[int, i
 def _drawn_arc(arc: Arc, places: dict[str, tuple[int, int]]) -> str:
     (x1, y1), (x2, y2) = places[arc.start], places[arc.end]
     line = (
-        f'<line x1="{x1}" y1="{y1 + _HALF_Y}" x2="{x2}" y2="{y2 - _HALF_Y}" stroke="black"'
+        f'<line x1="{x1}" y1="{y1 + _HALF_Y}" x2="{x2}" y2="{y2 - _HALF_Y}" stroke="{_LINES}"'
         ' marker-end="url(#head)"/>'
     )
     if not arc.label:
         return line
-    return f'{line}<text x="{(x1 + x2) // 2}" y="{(y1 + y2) // 2}">{escape(arc.label)}</text>'
+    place = f'x="{(x1 + x2) // 2}" y="{(y1 + y2) // 2}"'
+    return f'{line}<text {place} fill="{_LINES}">{escape(arc.label)}</text>'
 
 
 def _drawn_node(node: Node, x: int, y: int) -> str:
-    paint = f'fill="{node.color}" stroke="black"'
+    paint = f'fill="{node.color}" stroke="{_LINES}"'
     if node.shape == "oval":
         body = f'<ellipse cx="{x}" cy="{y}" rx="{_HALF_X}" ry="{_HALF_Y}" {paint}/>'
     else:
@@ -186,5 +204,8 @@ def _drawn_node(node: Node, x: int, y: int) -> str:
         )
     lines = [escape(short_str(line, 18)) for line in node.label.split("\n")]
     first = y + 4 - 7 * (len(lines) - 1)
-    texts = [f'<text x="{x}" y="{first + 14 * i}">{line}</text>' for i, line in enumerate(lines)]
+    texts = [
+        f'<text x="{x}" y="{first + 14 * i}" fill="{_ON_NODES}">{line}</text>'
+        for i, line in enumerate(lines)
+    ]
     return "".join([body, *texts])

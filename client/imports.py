@@ -2,15 +2,21 @@
 folder, or named by PYTHONPATH. Executors on the same machine import them from there, too.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import secrets
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rain.common.imports import Imports
+
+if TYPE_CHECKING:
+    from rain.client.packing import Upload
 
 _PROGRAM = secrets.token_hex(8)
 """Another one each time that the program is started: meanwhile a module may have been changed."""
@@ -19,13 +25,21 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _LIBRARY = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 
 
-def own_imports() -> Imports:
-    """The folders of this moment; the key changes when a loaded module was changed since."""
+def own_imports(uploads: Iterable[Upload], names: Iterable[str]) -> Imports:
+    """The folders of this moment, and what was uploaded.
+
+    The key changes when a file was changed since of a loaded module or of one of these names, which
+    perhaps only executors load.
+    """
     folders = tuple(dict.fromkeys(_own_folders()))
     seen = hashlib.blake2b(digest_size=8)
-    for name, state in sorted(_own_modules(folders)):
-        seen.update(f"{name} {state}\n".encode())
-    return Imports(f"{_PROGRAM}-{seen.hexdigest()}", folders)
+    files = {*_loaded_files(folders), *_files_of(names, folders)}
+    for state in sorted(_states(files)):
+        seen.update(f"{state}\n".encode())
+    for upload in uploads:
+        seen.update(f"{upload.digest}\n".encode())
+    archives = tuple(upload.archive for upload in uploads)
+    return Imports(f"{_PROGRAM}-{seen.hexdigest()}", folders, archives)
 
 
 def _own_folders() -> Iterator[str]:
@@ -38,16 +52,32 @@ def _own_folders() -> Iterator[str]:
             yield folder
 
 
-def _own_modules(folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _loaded_files(folders: tuple[str, ...]) -> Iterator[str]:
     beginnings = tuple(folder.rstrip("/") + "/" for folder in folders)
-    for name, module in sys.modules.copy().items():
+    for module in sys.modules.copy().values():
         file = getattr(module, "__file__", None)
         if isinstance(file, str) and file.startswith(beginnings) and not _is_installed(file):
-            try:
-                status = Path(file).stat()
-            except OSError:  # it was removed since
-                continue
-            yield name, f"{status.st_mtime_ns} {status.st_size}"
+            yield file
+
+
+def _files_of(names: Iterable[str], folders: tuple[str, ...]) -> Iterator[str]:
+    """The files of modules and packages that are found in the folders."""
+    for name in names:
+        for folder in folders:
+            package, module = Path(folder, name), Path(folder, f"{name}.py")
+            if module.is_file():
+                yield str(module)
+            elif package.is_dir():
+                yield from map(str, package.rglob("*.py"))
+
+
+def _states(files: Iterable[str]) -> Iterator[str]:
+    for file in files:
+        try:
+            status = os.stat(file)  # noqa: PTH116 # of many files, for each function
+        except OSError:  # it was removed since
+            continue
+        yield f"{file} {status.st_mtime_ns} {status.st_size}"
 
 
 def _is_installed(path: str) -> bool:

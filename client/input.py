@@ -16,6 +16,9 @@ class InputBase:
 
     With `load` a function gets the value instead of a data instance. With `write` a program gets a
     copy that it may change.
+
+    >>> Input("text", load=True)
+    Input('text')
     """
 
     data_type: ClassVar[DataType] = DataType.BLOB
@@ -60,10 +63,20 @@ class InputBase:
 
 
 class Input(InputBase):
-    """A blob as the input of a task."""
+    """A blob as the input of a task.
+
+    >>> count = Program(["wc", "-c", Input("text")], stdout=True)
+    >>> session.compute(count(text=blob("rain"))).get_str().split()[0]
+    '4'
+    """
 
 
 class InputDir(InputBase):
-    """A directory as the input of a task."""
+    """A directory as the input of a task.
+
+    >>> names = Program(["ls", InputDir("folder")], stdout=True)
+    >>> session.compute(names(folder=directory({"a": "1", "b": "2"}))).get_str()
+    'a\\nb\\n'
+    """
 
     data_type = DataType.DIRECTORY

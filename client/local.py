@@ -37,6 +37,9 @@ _JANITOR = 'test "$(cat)" = keep || rm -rf -- "$1"'
 DYING_SECONDS = 1.0
 """How long it may take from the end of a daemon's connection to its own."""
 
+_DASHBOARD = ("--http-listen", "127.0.0.1:0")
+_NO_DASHBOARD = ("--no-http", "--no-event-log")
+
 RAIN = (sys.executable, "-m", "rain")
 
 
@@ -49,6 +52,8 @@ class LocalCluster:
         governors: int = 1,
         command: Sequence[str] = RAIN,
         governor_options: Sequence[str] = (),
+        *,
+        dashboard: bool = False,
     ) -> None:
         if governors < 1 or (cpus is not None and cpus < 1):
             raise RainException("An embedded cluster needs at least one governor with one cpu")
@@ -72,14 +77,14 @@ class LocalCluster:
             server = self._server = Daemon("server", self.folder / "server", self._alive_write)
             server.start(
                 [
-                    *(*command, "server", "--listen", "127.0.0.1:0", "--no-http"),
-                    *("--no-event-log", "--workdir", str(self.folder / "work-server")),
-                    *self._secret(),
+                    *(*command, "server", "--listen", "127.0.0.1:0"),
+                    *(_DASHBOARD if dashboard else _NO_DASHBOARD),
+                    *("--workdir", str(self.folder / "work-server"), *self._secret()),
                 ]
             )
             # What governors need is imported only once, and while the server starts.
             with start_template(command, self.folder) as template:
-                address = server.wait_until_ready()
+                address, _, self.http = server.wait_until_ready().partition(" ")
                 self.host, _, port = address.rpartition(":")
                 self.port = int(port)
                 for i in range(governors):

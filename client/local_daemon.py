@@ -92,7 +92,10 @@ class Daemon:
             os.close(self._parent_read)
 
     def wait_until_ready(self) -> str:
-        """The address that the process serves; RainException when it ends or says nothing."""
+        """The address that the process serves, and behind a space that of its HTTP if there is one.
+
+        RainException when it ends or says nothing.
+        """
         deadline = time.monotonic() + START_SECONDS
         line = b""
         while not line.endswith(b"\n"):
@@ -106,7 +109,7 @@ class Daemon:
             if not piece:
                 raise RainException(self._why_it_ended())
             line += piece
-        return line.decode().split()[1]
+        return line.decode().partition(" ")[2].strip()
 
     def _why_it_ended(self) -> str:
         status = self._started().wait()

@@ -15,6 +15,9 @@ class OutputBase:
 
     `path` is where a program leaves it; the default is the label. `size_hint` is the expected
     number of bytes, a hint for the scheduler; it is rounded up.
+
+    >>> Output("table", encode="json", size_hint=1000).content_type
+    'json'
     """
 
     data_type: ClassVar[DataType] = DataType.BLOB
@@ -72,11 +75,23 @@ class OutputBase:
 
 
 class Output(OutputBase):
-    """A blob as the output of a task."""
+    """A blob as the output of a task.
+
+    >>> @remote(outputs=[Output("length", encode="json")])
+    ... def measure(ctx, text):
+    ...     return len(text)
+    >>> session.compute(measure("rain")).load()
+    4
+    """
 
 
 class OutputDir(OutputBase):
-    """A directory as the output of a task."""
+    """A directory as the output of a task.
+
+    >>> make = tasks.Execute(["mkdir", OutputDir("made")])
+    >>> session.compute(make).data_type.name
+    'DIRECTORY'
+    """
 
     data_type = DataType.DIRECTORY
 

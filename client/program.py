@@ -23,6 +23,10 @@ class Program:
 
     A call gets a data object for each label and makes a task in the active session. The other
     arguments are those of `Execute`.
+
+    >>> count = Program(["wc", "-c"], stdin="text", stdout=True)
+    >>> session.compute(count(text=blob("rain"))).get_str()
+    '4\\n'
     """
 
     def __init__(

@@ -47,6 +47,14 @@ class Remote(Wrapper):
 
     A call makes a task in the active session and returns at once. When the task runs, the function
     gets the context of the task and then the arguments of the call.
+
+    >>> @remote()
+    ... def shout(ctx, text):
+    ...     return text.upper()
+    >>> shout
+    <Remote shout>
+    >>> session.compute(shout("rain")).get_str()
+    'RAIN'
     """
 
     def __init__(
@@ -210,6 +218,12 @@ def remote(
     tries: int = 1,
 ) -> Callable[[Function], Remote]:
     """A decorator: calls of the function become tasks. Write `@remote()` before the definition.
+
+    >>> @remote(auto_encode="pickle")
+    ... def mean(ctx, *numbers):
+    ...     return sum(numbers) / len(numbers)
+    >>> session.compute(mean(1, 2, 6)).load()
+    3.0
 
     Args:
         outputs: the outputs: their number, their labels, or `Output` objects. One blob by default.

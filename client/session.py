@@ -29,6 +29,7 @@ from rain.client.items import (
 )
 from rain.client.numbers import SharedNumbers
 from rain.client.outgoing import Outgoing
+from rain.client.pictures import asked, session_picture
 from rain.client.results import ResultStore
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
@@ -54,6 +55,11 @@ class Session:
 
     `Client.new_session` makes one. `with session:` makes it the active session, to which new tasks
     belong, and closes it at the end. Without a client it builds graphs that cannot be submitted.
+
+    >>> with client.new_session("greeting") as session:
+    ...     text = tasks.Concat((blob("ra"), blob("in")))
+    ...     session.compute(text).get_str()
+    'rain'
     """
 
     def __init__(
@@ -104,7 +110,15 @@ class Session:
 
     @contextmanager
     def bind_only(self) -> Generator[Self]:
-        """A context in which the session is the active one; it stays open at the end."""
+        """A context in which the session is the active one; it stays open at the end.
+
+        >>> other = client.new_session("stays open")
+        >>> with other.bind_only():
+        ...     text = tasks.Concat((blob("ra"), blob("in")))
+        >>> other.compute(text).get_str()
+        'rain'
+        >>> other.close()
+        """
         self._expect_active()
         active.push(self)
         try:
@@ -113,11 +127,22 @@ class Session:
             active.pop(self)
 
     def set_as_default(self) -> None:
-        """Makes this the session that is used wherever no other session is active."""
+        """Makes this the session that is used wherever no other session is active.
+
+        >>> other = client.new_session("for all cells of a notebook")
+        >>> other.set_as_default()
+        >>> other.close()
+        """
         active.set_default(self)
 
     def close(self) -> None:
-        """Ends the session: its tasks are stopped and its data is deleted."""
+        """Ends the session: its tasks are stopped and its data is deleted.
+
+        >>> other = client.new_session("short")
+        >>> other.close()
+        >>> other.active
+        False
+        """
         if not self.active:
             return
         self.active = False
@@ -175,26 +200,54 @@ class Session:
 
     @property
     def submits(self) -> int:
-        """The number of submits that were accepted."""
+        """The number of submits that were accepted.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> session.submits
+        1
+        """
         return self._outgoing.submits
 
     @property
     def task_count(self) -> int:
-        """The number of tasks that are not submitted yet."""
+        """The number of tasks that are not submitted yet.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.task_count
+        1
+        """
         return len(self._outgoing.pending.tasks)
 
     @property
     def dataobj_count(self) -> int:
-        """The number of data objects that are not submitted yet."""
+        """The number of data objects that are not submitted yet.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.dataobj_count
+        3
+        """
         return len(self._outgoing.pending.objects())
 
     def keep_all(self) -> None:
-        """Keeps all data objects that are not submitted yet."""
+        """Keeps all data objects that are not submitted yet.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.keep_all()
+        >>> text.output.is_kept()
+        True
+        """
         for obj in self._outgoing.pending.objects():
             obj.keep()
 
     def make_graph(self, show_ids: bool = True) -> Graph:
-        """A drawing of the tasks and objects that are not submitted yet."""
+        """A drawing of the tasks and objects that are not submitted yet.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.make_graph()
+        <Graph of 1 task, 3 objects>
+        >>> session.make_graph().write("graph.svg")
+        """
         return graph_of(self._outgoing.pending.tasks, self._outgoing.pending.objects(), show_ids)
 
     def submit(self, *, soon: bool = False, fuse: bool | None = None) -> None:
@@ -207,6 +260,12 @@ class Session:
 
         With `fuse` each straight chain of remote functions runs as one task. Objects inside a chain
         that are not kept cannot be read later. The default is that of the session.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> text.output.keep()
+        >>> session.submit()
+        >>> text.output.fetch().get_str()
+        'rain'
         """
         connection = self._connection()
         with self._asking:
@@ -244,6 +303,13 @@ class Session:
 
         As long as somebody keeps the object, you can fetch it and tasks can read it. With `keep`
         this handle does so itself, until `unkeep()`; RainException if nobody keeps it any more.
+
+        >>> mine = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> mine.keep()
+        >>> session.submit()
+        >>> joined = client.join_session(session.session_id)  # mostly in another program
+        >>> joined.data_object(mine.id).fetch().get_str()
+        'rain'
         """
         packed = ObjectId(pack(*object_id))
         connection = self._connection()
@@ -262,6 +328,12 @@ class Session:
         """Waits until all items are finished.
 
         Raises `TaskException` if one of them fails, `TimeoutException` after `timeout` seconds.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> session.wait([text], timeout=60)
+        >>> text.state.name
+        'finished'
         """
         tasks, objects = submitted_items(self, items)
         try:
@@ -277,6 +349,13 @@ class Session:
 
         In a session that goes on after failures, failed items are among them; look at their
         `state`. Without items it returns at once. Both lists are empty if the timeout comes first.
+
+        >>> slow = tasks.Sleep(blob("x"), 600)
+        >>> fast = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> done, _ = session.wait_some([slow, fast])
+        >>> done == [fast]
+        True
         """
         tasks, objects = submitted_items(self, items)
         try:
@@ -286,7 +365,14 @@ class Session:
             raise
 
     def wait_all(self, timeout: float | None = None) -> None:
-        """Waits until every submitted task of the session is finished."""
+        """Waits until every submitted task of the session is finished.
+
+        >>> texts = [tasks.Concat((blob("ra"), blob("in"))) for _ in range(3)]
+        >>> session.submit()
+        >>> session.wait_all()
+        >>> [text.state.name for text in texts]
+        ['finished', 'finished', 'finished']
+        """
         connection = self._connection()
         submits = self._outgoing.submits
         if self.finished_submissions < submits:
@@ -314,6 +400,15 @@ class Session:
         are free when they have ended.
 
         Only who has opened a session may cancel, and only in a session that goes on after failures.
+
+        >>> slow = tasks.Sleep(blob("x"), 600)
+        >>> session.submit()
+        >>> session.cancel([slow])
+        >>> try:
+        ...     slow.wait()
+        ... except CancelledError:
+        ...     print("cancelled")
+        cancelled
         """
         tasks, objects = submitted_items(self, items)
         connection = self._connection()
@@ -331,17 +426,36 @@ class Session:
 
     @property
     def delivered_count(self) -> int:
-        """The number of results that this client has already; fetching them sends no message."""
+        """The number of results that this client has already; fetching them sends no message.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.compute(text).get_str(), session.delivered_count
+        ('rain', 1)
+        """
         return len(self._results)
 
     def fetch(self, obj: DataObject) -> DataInstance:
-        """Waits until a kept object is finished and gives its data."""
+        """Waits until a kept object is finished and gives its data.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> text.keep()
+        >>> session.submit()
+        >>> session.fetch(text).get_str()
+        'rain'
+        """
         connection = self._connection()
         expect_fetchable(obj)
         return self._results.delivered(obj) or self._bring(connection, [obj])[0]
 
     def fetch_all(self, objects: Iterable[DataObject]) -> list[DataInstance]:
-        """Waits until several kept objects are finished and gives their data, in their order."""
+        """Waits until several kept objects are finished and gives their data, in their order.
+
+        >>> texts = [tasks.Concat((blob(a), blob("in"))).output for a in ("ra", "tra")]
+        >>> session.keep_all()
+        >>> session.submit()
+        >>> [data.get_str() for data in session.fetch_all(texts)]
+        ['rain', 'train']
+        """
         connection = self._connection()
         wanted = list(objects)
         for obj in wanted:
@@ -360,11 +474,19 @@ class Session:
 
         It keeps the object, submits everything that is not submitted yet, waits and fetches. Small
         data takes one round trip. A refusal is raised as after `submit(soon=True)`.
+
+        >>> session.compute(tasks.Concat((blob("ra"), blob("in")))).get_str()
+        'rain'
         """
         return self.compute_all([item])[0]
 
     def compute_all(self, items: Iterable[Task | DataObject]) -> list[DataInstance]:
-        """Computes several objects, as `compute` does, and gives their data in their order."""
+        """Computes several objects, as `compute` does, and gives their data in their order.
+
+        >>> texts = [tasks.Concat((blob(a), blob("in"))) for a in ("ra", "tra")]
+        >>> [data.get_str() for data in session.compute_all(texts)]
+        ['rain', 'train']
+        """
         connection = self._connection()
         wanted: list[DataObject] = []
         ids: list[ObjectId] = []
@@ -398,7 +520,16 @@ class Session:
         return self._bring(connection, wanted)
 
     def download(self, obj: DataObject, path: Path | str) -> None:
-        """Writes the data of a kept object to a path without holding all of it in memory."""
+        """Writes the data of a kept object to a path without holding all of it in memory.
+
+        >>> from pathlib import Path
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> text.keep()
+        >>> session.submit()
+        >>> session.download(text, "text.txt")
+        >>> Path("text.txt").read_text()
+        'rain'
+        """
         connection = self._connection()
         expect_fetchable(obj)
         try:
@@ -408,18 +539,45 @@ class Session:
             raise
 
     def logs(self, task: Task) -> str:
-        """What a task has printed (see `Task.logs`)."""
+        """What a task has printed (see `Task.logs`).
+
+        >>> @remote()
+        ... def talk(ctx):
+        ...     print("hello")
+        ...     return ""
+        >>> task = talk()
+        >>> session.submit()
+        >>> task.wait()
+        >>> session.logs(task)
+        'hello\\n'
+        """
         submitted_items(self, [task])
         connection = self._connection()
         with self._asking:
             return connection.logs(task.packed_id if task.unit is None else task.unit.task_id)
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
-        """Refreshes states and infos of tasks and objects."""
+        """Refreshes states and infos of tasks and objects.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> text.wait()
+        >>> session.update([text])
+        >>> text.info.duration is not None
+        True
+        """
         self._client().update(items)
 
     def unkeep(self, objects: Iterable[DataObject]) -> None:
-        """Lets objects go when no task needs them."""
+        """Lets objects go when no task needs them.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> text.keep()
+        >>> session.submit()
+        >>> session.unkeep([text])
+        >>> text.is_kept()
+        False
+        """
         chosen = list(objects)
         for obj in chosen:
             expect_object(obj)
@@ -473,3 +631,11 @@ class Session:
     def __repr__(self) -> str:
         state = "" if self.active else " closed"
         return f"<Session {self.session_id} {self.spec.name!r}{state}>"
+
+    def _repr_html_(self) -> str:
+        """The picture of it in notebooks."""
+        client, overview = self.client, None
+        if client is not None and self.active:
+            ask = partial(client.connection.overview, SessionId(self.session_id))
+            overview = asked(ask)
+        return session_picture(self.spec.name, self.task_count, overview, closed=not self.active)

@@ -14,6 +14,15 @@ def task_session(ctx: Any) -> Session:
     What it submits goes on when the task has ended. A task that waits for its tasks should use
     `get_client` instead, whose tasks go before others: here they may have to wait for half a second
     each until the cpus of the waiting task are given to them.
+
+    >>> @remote(cpus=0)
+    ... def grow(ctx):
+    ...     session = task_session(ctx)
+    ...     with session.bind_only():
+    ...         text = tasks.Concat((blob("ra"), blob("in")))
+    ...     return session.compute(text).get_str()
+    >>> session.compute(grow()).get_str()
+    'rain'
     """
     if not os.environ.get(SERVER, ""):
         raise RainException("task_session is for functions that run as tasks")

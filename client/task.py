@@ -57,6 +57,10 @@ class Task(metaclass=TaskMeta):
     Remote functions, programs and the classes of `rain.client.tasks` make tasks. For an executor of
     your own, write a subclass with `TASK_TYPE = "executor/method"`. Use the properties; the other
     attributes belong to the library.
+
+    >>> text = tasks.Concat((blob("ra"), blob("in")), name="greeting")
+    >>> len(text.inputs), text.name
+    (2, 'greeting')
     """
 
     TASK_TYPE: ClassVar[str | None] = None
@@ -139,7 +143,12 @@ class Task(metaclass=TaskMeta):
 
     @property
     def id(self) -> ID:
-        """The session and the number of the task."""
+        """The session and the number of the task.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> text.id.session_id == session.session_id
+        True
+        """
         return unpack(self.packed_id)
 
     @property
@@ -149,12 +158,20 @@ class Task(metaclass=TaskMeta):
 
     @property
     def name(self) -> str | None:
-        """The name that logs, errors and the dashboard show; None if it has none."""
+        """The name that logs, errors and the dashboard show; None if it has none.
+
+        >>> tasks.Concat((blob("ra"), blob("in")), name="greeting").name
+        'greeting'
+        """
         return self.wire_shape.name if self.given_spec is None else self.given_spec.name
 
     @property
     def tries(self) -> int:
-        """How often the task may be run before it has failed; can be changed until `submit()`."""
+        """How often the task may be run before it has failed; can be changed until `submit()`.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> text.tries = 3
+        """
         return self.wire_shape.tries if self.given_spec is None else self.given_spec.tries
 
     @tries.setter
@@ -163,12 +180,23 @@ class Task(metaclass=TaskMeta):
 
     @property
     def task_type(self) -> str:
-        """Which executor runs it, and what it does there: "executor/method"."""
+        """Which executor runs it, and what it does there: "executor/method".
+
+        >>> tasks.Concat((blob("ra"), blob("in"))).task_type
+        'buildin/concat'
+        """
         return self.wire_shape.task_type
 
     @property
     def state(self) -> TaskState | None:
-        """The last known state, None before `submit()`. Waits and `update()` refresh it."""
+        """The last known state, None before `submit()`. Waits and `update()` refresh it.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> text.wait()
+        >>> text.state.name
+        'finished'
+        """
         state = self.known_state
         if self.submission == 0 or state is TaskState.failed:
             return state
@@ -178,7 +206,13 @@ class Task(metaclass=TaskMeta):
 
     @property
     def spec(self) -> TaskSpec:
-        """What was asked for. All but type, inputs and outputs can be changed until `submit()`."""
+        """What was asked for. All but type, inputs and outputs can be changed until `submit()`.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> text.spec.user = {"station": 7}
+        >>> text.spec.resources
+        {'cpus': 1}
+        """
         if self.given_spec is None:
             shape = self.wire_shape
             labels = shape.labels or (None,) * len(self.input_objects)
@@ -200,22 +234,48 @@ class Task(metaclass=TaskMeta):
 
     @property
     def info(self) -> TaskInfo | None:
-        """What happened to the task: times, governor, error. None until `update()`."""
+        """What happened to the task: times, governor, error. None until `update()`.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> text.wait()
+        >>> text.update()
+        >>> text.info.governor.startswith("127.0.0.1:")
+        True
+        """
         return self.known_info
 
     @property
     def inputs(self) -> LabeledList[DataObject]:
-        """The data objects that it reads, by position or by label."""
+        """The data objects that it reads, by position or by label.
+
+        >>> text = tasks.Concat((blob("ra", "first"), blob("in", "second")))
+        >>> [data.label for data in text.inputs]
+        ['first', 'second']
+        """
         return LabeledList(self.input_objects, self.wire_shape.labels or None)
 
     @property
     def outputs(self) -> LabeledList[DataObject]:
-        """The data objects that it makes, by position or by label."""
+        """The data objects that it makes, by position or by label.
+
+        >>> @remote(outputs=["even", "odd"])
+        ... def split(ctx, n):
+        ...     return str(n // 2), str(n // 2 + n % 2)
+        >>> parts = split(7)
+        >>> session.compute(parts.outputs["odd"]).get_str()
+        '4'
+        """
         return LabeledList(self.output_objects, [obj.label for obj in self.output_objects])
 
     @property
     def output(self) -> DataObject:
-        """The output of a task that has exactly one."""
+        """The output of a task that has exactly one.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.compute(text.output).get_str()
+        'rain'
+        """
         if len(self.output_objects) != 1:
             raise RainException(
                 f"{self!r} has {len(self.output_objects) or 'no'} outputs, and exactly one is meant"
@@ -223,37 +283,85 @@ class Task(metaclass=TaskMeta):
         return self.output_objects[0]
 
     def keep_outputs(self) -> None:
-        """Keeps all outputs, as `DataObject.keep` does."""
+        """Keeps all outputs, as `DataObject.keep` does.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> text.keep_outputs()
+        >>> session.submit()
+        >>> [data.get_str() for data in text.fetch_outputs()]
+        ['rain']
+        """
         for obj in self.output_objects:
             obj.keep()
 
     def unkeep_outputs(self) -> None:
-        """Lets all outputs go when no task needs them."""
+        """Lets all outputs go when no task needs them.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> text.keep_outputs()
+        >>> text.unkeep_outputs()
+        >>> text.output.is_kept()
+        False
+        """
         self.session.unkeep(self.output_objects)
 
     def fetch_outputs(self) -> "list[DataInstance]":
-        """The data of all outputs; waits until they are finished."""
+        """The data of all outputs; waits until they are finished.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> text.keep_outputs()
+        >>> session.submit()
+        >>> [data.get_str() for data in text.fetch_outputs()]
+        ['rain']
+        """
         return self.session.fetch_all(self.output_objects)
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits until the task is finished.
 
         Raises `TaskException` if it fails, `TimeoutException` after `timeout` seconds.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> text.wait(timeout=60)
         """
         self.session.wait((self,), timeout=timeout)
 
     def cancel(self) -> None:
-        """Cancels the task, also when it runs already, and what needs it (`Session.cancel`)."""
+        """Cancels the task, also when it runs already, and what needs it (`Session.cancel`).
+
+        >>> slow = tasks.Sleep(blob("x"), 600)
+        >>> session.submit()
+        >>> slow.cancel()
+        """
         self.session.cancel((self,))
 
     def update(self) -> None:
-        """Asks the server for the present state and info."""
+        """Asks the server for the present state and info.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> text.wait()
+        >>> text.update()
+        >>> text.info.duration is not None
+        True
+        """
         self.session.update((self,))
 
     def logs(self) -> str:
         """What the task has printed; empty until the task has ended.
 
         The text of stdout comes first. The text of stderr follows below a line "[stderr]".
+
+        >>> @remote()
+        ... def talk(ctx):
+        ...     print("hello")
+        ...     return ""
+        >>> task = talk()
+        >>> session.submit()
+        >>> task.wait()
+        >>> task.logs()
+        'hello\\n'
         """
         return self.session.logs(self)
 

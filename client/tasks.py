@@ -1,4 +1,8 @@
-"""The built-in tasks, which run inside the governors."""
+"""The built-in tasks, which run inside the governors.
+
+>>> session.compute(tasks.Concat((blob("ra"), blob("in")))).get_str()
+'rain'
+"""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -28,7 +32,11 @@ __all__ = [
 
 
 class Concat(Task):
-    """One blob after the other; without inputs the result is empty."""
+    """One blob after the other; without inputs the result is empty.
+
+    >>> session.compute(tasks.Concat((blob("ra"), blob("in")))).get_str()
+    'rain'
+    """
 
     TASK_TYPE = "buildin/concat"
 
@@ -46,7 +54,11 @@ class Concat(Task):
 
 
 class Sleep(Task):
-    """Passes its input on after a number of seconds."""
+    """Passes its input on after a number of seconds.
+
+    >>> session.compute(tasks.Sleep(blob("rain"), 0.01)).get_str()
+    'rain'
+    """
 
     TASK_TYPE = "buildin/sleep"
 
@@ -67,7 +79,13 @@ class Sleep(Task):
 
 
 class Load(Task):
-    """A file that every governor can see under the path; a relative one is that of the client."""
+    """A file that every governor can see under the path; a relative one is that of the client.
+
+    >>> from pathlib import Path
+    >>> _ = Path("text.txt").write_text("rain")
+    >>> session.compute(tasks.Load("text.txt")).get_str()
+    'rain'
+    """
 
     TASK_TYPE = "buildin/open"
 
@@ -84,7 +102,15 @@ class Load(Task):
 
 
 class LoadDir(Task):
-    """A directory that every governor can see under the path; a relative one is the client's."""
+    """A directory that every governor can see under the path; a relative one is the client's.
+
+    >>> from pathlib import Path
+    >>> import os
+    >>> os.mkdir("folder")
+    >>> _ = Path("folder/text.txt").write_text("rain")
+    >>> session.compute(tasks.SliceDirectory(tasks.LoadDir("folder"), "text.txt")).get_str()
+    'rain'
+    """
 
     TASK_TYPE = "buildin/open_dir"
 
@@ -104,6 +130,13 @@ class Store(Task):
     """Writes a blob or a directory to a path on the governor that runs it.
 
     A relative path begins in the folder of the client.
+
+    >>> from pathlib import Path
+    >>> store = tasks.Store(blob("rain"), "stored.txt")
+    >>> session.submit()
+    >>> store.wait()
+    >>> Path("stored.txt").read_text()
+    'rain'
     """
 
     TASK_TYPE = "buildin/export"
@@ -123,6 +156,10 @@ class MakeDirectory(Task):
     """A directory of other data objects: pairs (or a mapping) of paths and objects.
 
     A directory under the path "" or "." is the base that the others are put into.
+
+    >>> made = tasks.MakeDirectory({"a.txt": blob("rain")})
+    >>> session.compute(tasks.SliceDirectory(made, "a.txt")).get_str()
+    'rain'
     """
 
     TASK_TYPE = "buildin/make_directory"
@@ -145,7 +182,12 @@ class MakeDirectory(Task):
 
 
 class SliceDirectory(Task):
-    """A file or, when the path ends in "/", a directory out of a directory."""
+    """A file or, when the path ends in "/", a directory out of a directory.
+
+    >>> folder = directory({"a.txt": "rain"})
+    >>> session.compute(tasks.SliceDirectory(folder, "a.txt")).get_str()
+    'rain'
+    """
 
     TASK_TYPE = "buildin/slice_directory"
 

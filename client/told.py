@@ -10,7 +10,9 @@ from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
 from rain.client.captured import Captured
 from rain.client.data import DataObject, constant_object
 from rain.client.imports import own_imports
+from rain.client.reloads import reload_count, watch_reloads
 from rain.client.shapes import ObjectShape
+from rain.client.uploads import uploads_of
 from rain.common.imports import with_imports
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ _pickle_function: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ig
 class ToldFunction:
     """One function as it was when a session was told it; the function itself is not kept."""
 
-    __slots__ = ("_captured", "_digest", "_is_large", "_submits", "inputs")
+    __slots__ = ("_captured", "_digest", "_is_large", "_reloads", "_submits", "_uploads", "inputs")
 
     def __init__(
         self,
@@ -34,15 +36,17 @@ class ToldFunction:
         name: str,
         around: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
     ) -> None:
-        self._captured = Captured(fn)
+        watch_reloads()
+        self._reloads = reload_count()
+        captured = self._captured = Captured(fn)
         alone = _pickle_function(fn, PROTOCOL)
         pickled = alone if around is None else _pickle_function(around(fn), PROTOCOL)
         self._is_large = len(pickled) > LARGEST_PICKLE
         self._submits = session.submits
-        self._digest = _digest(alone) if self._captured.can_change else b""
-        obj = constant_object(
-            session, ObjectShape(name, FUNCTION), with_imports(pickled, own_imports())
-        )
+        self._digest = _digest(alone) if captured.can_change else b""
+        self._uploads = uploads_of(session)
+        imports = own_imports(self._uploads, captured.imported)
+        obj = constant_object(session, ObjectShape(name, FUNCTION), with_imports(pickled, imports))
         obj.keep()
         self.inputs: tuple[DataObject] = (obj,)
 
@@ -52,6 +56,8 @@ class ToldFunction:
         What can change in place is compared with each call; if it is large, with the first call
         after each submit.
         """
+        if self._uploads is not uploads_of(session) or self._reloads != reload_count():
+            return False
         if not self._captured.is_as_it_was():
             return False
         if not self._digest:

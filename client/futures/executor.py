@@ -27,6 +27,10 @@ class ClusterExecutor(concurrent.futures.Executor):
     """An executor whose calls run on the cluster; `Client.executor` makes it.
 
     The client must live as long as its executors are used. Closing it ends their calls.
+
+    >>> with client.executor(max_workers=2) as pool:
+    ...     sum(pool.map(abs, range(-3, 0)))
+    6
     """
 
     def __init__(
@@ -58,6 +62,10 @@ class ClusterExecutor(concurrent.futures.Executor):
 
         The function and its arguments are sent as they are now. Arguments that the function does
         not take, and those that cannot be pickled, are refused at once.
+
+        >>> with client.executor() as pool:
+        ...     pool.submit(pow, 2, 3).result()
+        8
         """
         return self._pool.submit(fn, args, kwargs)
 
@@ -72,6 +80,10 @@ class ClusterExecutor(concurrent.futures.Executor):
 
         All calls are submitted at once. Closing or dropping the iterator cancels the calls
         that have not started.
+
+        >>> with client.executor() as pool:
+        ...     list(pool.map(pow, [2, 3], [3, 2]))
+        [8, 9]
 
         Args:
             fn: what is called.
@@ -94,6 +106,12 @@ class ClusterExecutor(concurrent.futures.Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends the executor: `submit` raises `RuntimeError` from now on.
+
+        >>> pool = client.executor()
+        >>> future = pool.submit(pow, 2, 3)
+        >>> pool.shutdown()
+        >>> future.done()
+        True
 
         Args:
             wait: return when all calls are done.

@@ -82,6 +82,10 @@ class Submitting:
     def options(self, **options: Unpack[OptionWords]) -> Submitting:
         """Options for calls: `client.options(cpus=4).submit(f, x)`.
 
+        >>> big = client.options(cpus=2, tries=3, name="power")
+        >>> big.submit(pow, 2, 3).result()
+        8
+
         Args:
             name: what the dashboard calls them; by default the name of the function.
             cpus: how many cpus a call needs.
@@ -170,6 +174,11 @@ class FutureMethods(Submitting):
         """The result of a future, or the results of several in their order.
 
         Raises the first failure as soon as it is known, and `TimeoutError` after `timeout` seconds.
+
+        >>> client.get(client.submit(pow, 2, 3))
+        8
+        >>> client.get(client.map(abs, [-1, -2]))
+        [1, 2]
         """
         if isinstance(futures, Future):
             return futures.result(timeout)
@@ -177,6 +186,12 @@ class FutureMethods(Submitting):
 
     def gather(self, futures: Any, *, errors: str = "raise", timeout: float | None = None) -> Any:
         """The results of futures in lists, tuples, sets and dictionaries, in their places.
+
+        >>> futures = client.map(abs, [-1, -2])
+        >>> client.gather({"all": futures, "first": futures[0]})
+        {'all': [1, 2], 'first': 1}
+        >>> client.gather(client.map(int, ["1", "one", "3"]), errors="skip")
+        [1, 3]
 
         Args:
             futures: futures, or containers of them in any depth.
@@ -191,6 +206,11 @@ class FutureMethods(Submitting):
 
         The bars are for terminals and notebooks. Elsewhere this only waits. Failures are counted
         in the bars and are not raised. Ctrl-C cancels the calls.
+
+        >>> futures = client.map(abs, range(-3, 0))
+        >>> client.progress(futures)
+        >>> [future.status for future in futures]
+        ['finished', 'finished', 'finished']
         """
         from rain.client.futures.progress import show_progress  # noqa: PLC0415 # loads rich
 
@@ -205,6 +225,10 @@ class FutureMethods(Submitting):
         """Waits until `num_returns` of the futures are done, all unless said.
 
         Gives those that are done, and the others. After `timeout` seconds fewer may be done.
+
+        >>> done, rest = client.wait(client.map(abs, range(-3, 0)))
+        >>> len(done), len(rest)
+        (3, 0)
         """
         return waiting.wait(futures, num_returns, timeout)
 

@@ -358,6 +358,23 @@ class JoinedSession:
 
 
 @frozen
+class Overview:
+    """What is there and what was done, in numbers, of one session or of all."""
+
+    governors: int = 0
+    cpus: int = 0
+    tasks: int = 0
+    running: int = 0
+    finished: int = 0  # those that have failed among them
+    http: str = ""  # where the server serves its dashboard
+
+    @property
+    def waiting(self) -> int:
+        """Tasks that have not started."""
+        return self.tasks - self.running - self.finished
+
+
+@frozen
 class Fetched:
     """Answers a fetch: what the object is, and its bytes when the server has them at hand.
 

@@ -18,15 +18,39 @@ if TYPE_CHECKING:
 
 
 class RainException(Exception):
-    """Something that Rain refuses or that went wrong; the base class of the others."""
+    """Something that Rain refuses or that went wrong; the base class of the others.
+
+    >>> try:
+    ...     client.upload("no-such-file.py")
+    ... except RainException:
+    ...     print("refused")
+    refused
+    """
 
 
 class SessionException(RainException):
-    """The session has failed; it can only be closed."""
+    """The session has failed; it can only be closed.
+
+    >>> with client.new_session("stops") as other:
+    ...     tasks.Load("/no/such/file").output.keep()
+    ...     other.submit()
+    ...     try:
+    ...         other.wait_all()
+    ...     except SessionException:
+    ...         print("the session has failed")
+    the session has failed
+    """
 
 
 class TaskException(SessionException):
-    """A task has failed, and with it the session or, if that continues, all dependent tasks."""
+    """A task has failed, and with it the session or, if that continues, all dependent tasks.
+
+    >>> try:
+    ...     session.compute(tasks.Load("/no/such/file"))
+    ... except TaskException as error:
+    ...     print(str(error).splitlines()[1])
+    Message: there is no file '/no/such/file' on this governor
+    """
 
     task_id: ID | None = None
     error: str = ""  # the error of the task itself: its remote traceback, or its stderr
@@ -47,15 +71,41 @@ class TaskException(SessionException):
 
 
 class ConnectionException(RainException, ConnectionError):
-    """The server cannot be reached, or the connection to it has ended."""
+    """The server cannot be reached, or the connection to it has ended.
+
+    >>> try:
+    ...     Client("127.0.0.1", 1)
+    ... except ConnectionException:
+    ...     print("nobody listens there")
+    nobody listens there
+    """
 
 
 class TimeoutException(RainException, TimeoutError):
-    """A wait took longer than its timeout; the event may still happen later."""
+    """A wait took longer than its timeout; the event may still happen later.
+
+    >>> slow = tasks.Sleep(blob("x"), 600)
+    >>> session.submit()
+    >>> try:
+    ...     slow.wait(timeout=0.01)
+    ... except TimeoutException:
+    ...     print("not yet")
+    not yet
+    """
 
 
 class RainWarning(Warning):
-    """Raised, not warned: what was asked for is possible, and surely a mistake."""
+    """Raised, not warned: what was asked for is possible, and surely a mistake.
+
+    >>> @remote()
+    ... def measure(ctx, table):
+    ...     return str(len(table))
+    >>> try:
+    ...     measure(list(range(200_000)))
+    ... except RainWarning:
+    ...     print("upload it once with pickled()")
+    upload it once with pickled()
+    """
 
 
 def rebuilt(

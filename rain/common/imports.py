@@ -1,9 +1,10 @@
-"""The folders from which a program imports its own modules; sent with each function.
+"""The folders from which a program imports its own modules, and what it has uploaded; sent with
+each function.
 
 They are appended after the end of the function's pickle, where no unpickler reads:
 
 
-    pickle | key, folders | length of the last | "rainpath"
+    pickle | key, folders, uploads | length of the last | "rainpath"
 """
 
 from __future__ import annotations
@@ -21,25 +22,26 @@ _FOOTER = Struct("<I8s")
 
 
 class Imports(NamedTuple):
-    """The import folders of one program, and a key that changes if a module may have changed."""
+    """What one program imports from, and a key that changes if a module may have changed."""
 
     key: str
     folders: tuple[str, ...]
+    uploads: tuple[bytes, ...] = ()  # zip archives, which come before the folders
 
 
 def with_imports(pickled: bytes, imports: Imports) -> bytes:
-    """Appends the import folders to a pickle."""
-    told: bytes = msgpack.packb([imports.key, imports.folders])
+    """Appends what a program imports from to a pickle."""
+    told: bytes = msgpack.packb(list(imports))
     return b"".join((pickled, told, _FOOTER.pack(len(told), _MAGIC)))
 
 
 def imports_of(data: bytes | mmap) -> Imports | None:
-    """Reads the import folders behind a pickle; None if there are none."""
+    """Reads what is behind a pickle; None if there is nothing."""
     end = len(data) - _FOOTER.size
     if end < 0:
         return None
     length, magic = _FOOTER.unpack(data[end:])
     if magic != _MAGIC or length > end:
         return None
-    key, folders = msgpack.unpackb(data[end - length : end])
-    return Imports(key, tuple(folders))
+    key, folders, uploads = msgpack.unpackb(data[end - length : end])
+    return Imports(key, tuple(folders), tuple(uploads))

@@ -44,6 +44,17 @@ def follow(console: Console, session: Session, tasks: list[Task]) -> None:
             progress.advance(bar, len(finished))
 
 
+def failure_line(pipeline: Pipeline) -> str:
+    """What became of the task that fails at first."""
+    task = pipeline.shaky
+    task.update()
+    tries = [] if task.info is None else task.info.failed_tries
+    if not tries:
+        raise RainException(f"{task.name} should have failed when it ran for the first time")
+    said = tries[0].error.strip().splitlines()[-1]
+    return f"{task.name} has failed once ({said}), was tried again, and has finished"
+
+
 def verified_answer(pipeline: Pipeline, text: bytes) -> Answer:
     """The results, compared with those of a plain computation."""
     totals: Counter[bytes] = pipeline.totals.fetch().load()

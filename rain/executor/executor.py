@@ -98,10 +98,11 @@ class Executor:
         stops = int(take(protocol.STOPS_FD))
         for descriptor in (connected.fileno(), tokens, stops, answers):
             os.set_inheritable(descriptor, False)
-        memory = Memory(take(protocol.DATA_FOLDER))
+        folder = os.getcwd()  # noqa: PTH109 # pathlib starts slowly
+        memory = Memory(take(protocol.DATA_FOLDER), f"{folder}/uploads")
         number = int(os.environ[protocol.EXECUTOR_ID])
         desk = Desk(connected, tokens, answers, memory.hear)
-        return Executor(number, desk, Interrupts(stops), memory, os.getcwd())  # noqa: PTH109 # pathlib starts slowly
+        return Executor(number, desk, Interrupts(stops), memory, folder)
 
     def run(self) -> None:
         """Runs and answers calls until the governor has ended."""

@@ -27,7 +27,7 @@ class Remembered:
 class Memory:
     """Kinds and cached objects by id."""
 
-    def __init__(self, data_folder: str) -> None:
+    def __init__(self, data_folder: str, uploads_folder: str) -> None:
         self._data_folder = data_folder
         self.task_kinds: dict[int, protocol.TaskKindRow] = {}
         self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
@@ -37,7 +37,7 @@ class Memory:
         self.units: set[int] = set()  # the task kinds that are units
         self.objects: dict[int, Remembered] = {}
         self.made = Made()
-        self.spaces = Spaces()
+        self.spaces = Spaces(uploads_folder)
         # The gpus for the calls of the last frame. No frame is read before all calls of the
         # previous one were started or taken back.
         self.gpus: tuple[str, ...] | None = None

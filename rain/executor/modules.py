@@ -1,8 +1,8 @@
 """Keeps the modules of different user programs apart in one executor.
 
 Two programs may have different modules of the same name, and a restarted program may have changed
-one. So each has a space: the folders that it imports from, and the modules imported from there.
-While a function runs, the modules of its space are in `sys.modules`.
+one. So each has a space: the folders that it imports from, those with what it has uploaded, and the
+modules imported from there. While a function runs, the modules of its space are in `sys.modules`.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ if TYPE_CHECKING:
     from mmap import mmap
     from types import ModuleType
 
-    from rain.common.imports import Imports
-
 
 class Space:
     """The modules of one program, which are put aside while functions of another one run."""
 
-    def __init__(self, folders: tuple[str, ...]) -> None:
+    def __init__(self, folders: tuple[str, ...], uploads: tuple[str, ...] = ()) -> None:
         self.folders = folders
+        self.places = (*uploads, *folders)  # where modules are looked for
+        self.uploaded = frozenset(module for folder in uploads for module in _modules_in(folder))
         self.modules: dict[str, ModuleType] = {}
 
 
 class Spaces:
     """All spaces, one of which is current. The first is empty: only the process's own modules."""
 
-    def __init__(self) -> None:
+    def __init__(self, uploads_folder: str) -> None:
+        self._uploads_folder = uploads_folder
         self.current = self.first = Space(())
         self._path = sys.path[:]
-        self._known: WeakValueDictionary[Imports, Space] = WeakValueDictionary()
+        self._known: WeakValueDictionary[tuple[str, tuple[str, ...]], Space] = WeakValueDictionary()
         self._others: dict[str, ModuleType] = {}  # modules that belong to no space
 
     def space_of(self, data: bytes | mmap) -> Space:
@@ -44,10 +45,12 @@ class Spaces:
         imports = imports_of(data)
         if imports is None:
             return self.first
-        space = self._known.get(imports)
+        key = imports.key, imports.folders
+        space = self._known.get(key)
         if space is None:
             folders = tuple(folder for folder in imports.folders if folder not in self._path)
-            space = self._known[imports] = Space(folders)
+            uploads = tuple(_unpacked(archive, self._uploads_folder) for archive in imports.uploads)
+            space = self._known[key] = Space(folders, uploads)
         return space
 
     def enter(self, space: Space) -> None:
@@ -57,7 +60,10 @@ class Spaces:
             return
         self._put_aside(left)
         self.current = space
-        sys.path[:] = [*space.folders, *self._path]
+        sys.path[:] = [*space.places, *self._path]
+        # What was uploaded hides what is installed here under the same names.
+        for name in [name for name in sys.modules if name.partition(".")[0] in space.uploaded]:
+            del sys.modules[name]
         sys.modules.update(space.modules)
         if not space.modules:
             importlib.invalidate_caches()  # files may have been added since the last import
@@ -68,11 +74,33 @@ class Spaces:
         for name, module in sys.modules.copy().items():
             if others.get(name) is module:
                 continue
-            if _folder_of(module) in left.folders:
+            if _folder_of(module) in left.places:
                 left.modules[name] = module
                 del sys.modules[name]
             else:
                 others[name] = module
+        for name in [name for name in others if name.partition(".")[0] in left.uploaded]:
+            sys.modules[name] = others[name]
+
+
+def _unpacked(archive: bytes, uploads_folder: str) -> str:
+    """The folder with the files of an archive, which are files for those that look for theirs."""
+    import io  # noqa: PLC0415 # few programs upload
+    import zipfile  # noqa: PLC0415 # as above
+    from hashlib import blake2b  # noqa: PLC0415 # as above
+
+    folder = f"{uploads_folder}/{blake2b(archive, digest_size=16).hexdigest()}"
+    if not os.path.isdir(folder):  # noqa: PTH112 # pathlib starts slowly
+        unfinished = f"{folder}.unfinished"
+        with zipfile.ZipFile(io.BytesIO(archive)) as files:
+            files.extractall(unfinished)
+        os.rename(unfinished, folder)  # noqa: PTH104 # as above
+    return folder
+
+
+def _modules_in(folder: str) -> list[str]:
+    files = os.listdir(folder)  # noqa: PTH208 # pathlib starts slowly
+    return [name.removesuffix(".py") for name in files if name != "__main__.py"]
 
 
 def _folder_of(module: ModuleType) -> str | None:
@@ -101,12 +129,12 @@ def explained(error: BaseException, space: Space) -> str:
     missing = [folder for folder in space.folders if not os.path.isdir(folder)]  # noqa: PTH112 # pathlib starts slowly
     if missing:
         return (
-            f"The client's folder {missing[0]} is not on the machine {host!r}: install the"
-            f" module {module!r} there, put it into a folder with the same path on all machines,"
-            " or send it with the functions by"
-            f" cloudpickle.register_pickle_by_value({module})"
+            f"The client's folder {missing[0]} is not on the machine {host!r}: upload the module"
+            f" {module!r} with client.upload(path), install it there, or put it into a folder with"
+            " the same path on all machines"
         )
     return (
         f"The module {module!r} is neither in the environment of the governor on {host!r} nor in"
-        f" a folder from which the client imports ({', '.join(space.folders)}): install it there"
+        f" a folder from which the client imports ({', '.join(space.folders)}): install it there,"
+        " or upload it with client.upload(path)"
     )

@@ -33,6 +33,7 @@ from rain.base.wire import (
     GovernorReport,
     JoinedSession,
     ObjectReport,
+    Overview,
     Submission,
     TaskReport,
     WaitAnswer,
@@ -45,6 +46,7 @@ from rain.rpc.codec.answers import (
     read_fetched,
     read_governor_reports,
     read_joined,
+    read_overview,
     read_reports,
     read_taken,
 )
@@ -65,6 +67,7 @@ from rain.rpc.codec.requests import (
     write_handles_gone,
     write_join_session,
     write_open_session,
+    write_overview_of,
     write_reports_of,
     write_take_handles,
     write_unkeep,
@@ -412,6 +415,11 @@ class ClientConnection:
 
     def server_info(self) -> list[GovernorReport]:
         return self._calls.ask("serverInfo", {}, read_governor_reports)
+
+    def overview(self, session: SessionId | None = None) -> Overview:
+        """What is there and done in numbers, of all sessions unless one is named."""
+        asked = write_overview_of(SessionId(0) if session is None else session)
+        return self._calls.ask("overview", asked, read_overview)
 
     def terminate(self) -> None:
         self._calls.ask("terminate", {}, _nothing)

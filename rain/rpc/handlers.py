@@ -20,6 +20,7 @@ from rain.base.wire import (
     JoinedSession,
     ObjectReport,
     Orders,
+    Overview,
     Submission,
     TaskReport,
     Update,
@@ -141,6 +142,10 @@ class ClientHandler(Protocol):
         ...
 
     def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None: ...
+
+    def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
+        """Answered at once; of all sessions for 0."""
+        ...
 
     def terminate(self) -> None:
         """The server shall end in order."""

@@ -15,6 +15,7 @@ from rain.rpc.codec.answers import (
     write_fetched,
     write_governor_reports,
     write_joined,
+    write_overview,
     write_reports,
     write_taken,
 )
@@ -36,6 +37,7 @@ from rain.rpc.codec.requests import (
     read_handles_gone,
     read_join_session,
     read_open_session,
+    read_overview_of,
     read_reports_of,
     read_submit,
     read_take_handles,
@@ -94,6 +96,7 @@ class ServedClient:
                 "fetch": Served(read_fetch, self._fetch),
                 "reports": Served(read_reports_of, self._reports),
                 "serverInfo": Served(nothing, self._server_info),
+                "overview": Served(read_overview_of, self._overview),
                 "terminate": Served(nothing, self._terminate),
                 "alive": Served(nothing, self._alive),
                 "handlesGone": Served(read_handles_gone, self._handles_gone),
@@ -150,6 +153,9 @@ class ServedClient:
 
     def _server_info(self, _: None, call: IncomingCall) -> None:
         self._handler.server_info(CallReply(call, write_governor_reports))
+
+    def _overview(self, session: SessionId, call: IncomingCall) -> None:
+        self._handler.overview(session, CallReply(call, write_overview))
 
     def _terminate(self, _: None, call: IncomingCall) -> None:
         self._handler.terminate()

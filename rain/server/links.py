@@ -17,6 +17,7 @@ from rain.base.wire import (
     GovernorReport,
     JoinedSession,
     ObjectReport,
+    Overview,
     Submission,
     TaskReport,
     Update,
@@ -60,8 +61,10 @@ from rain.server.messages import (
     UnstartedCancelled,
     WaitAsked,
 )
+from rain.server.overview import gather_overview
 from rain.server.reports import gather_reports
 from rain.server.spool import Spool
+from rain.server.state import State
 
 _ALIVE = Update()
 
@@ -73,6 +76,8 @@ class Links:
     inbox: Inbox
     log: FilteringBoundLogger
     uploads: Spool
+    state: State  # only read, between two turns
+    http: str = ""  # where the dashboard is served
     end_asked: trio.Event = Factory(trio.Event)  # a client wants the server to end
     governors: dict[GovernorId, GovernorLink] = Factory(dict)
     clients: dict[ClientId, ClientLink] = Factory(dict)
@@ -312,6 +317,9 @@ class ConnectedClient:
     def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
         request = self.links.request(reply)
         self.links.inbox.from_client(ReportsAsked(self.id, request))
+
+    def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
+        reply.answer(gather_overview(self.links.state, session, self.links.http))
 
     def terminate(self) -> None:
         self.links.log.info("a client ends the server", client=self.id)

@@ -95,6 +95,7 @@ async def _serve(
             site = Site.of(state, reader, clock.now, log, settings.secret)
             site.names = _own_names(settings.http.names)
             http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
+            service.links.http = http
         settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)
         if http is not None:

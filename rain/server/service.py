@@ -59,7 +59,7 @@ class Service:
         self._client_numbers = count(1)
         self.inbox = Inbox(self.turns.ring, self._ring_soon)
         self.uploads = uploads
-        self.links = Links(self.inbox, log, uploads)
+        self.links = Links(self.inbox, log, uploads, state)
 
     def join_client(self, link: ClientLink) -> ClientHandler:
         client = ClientId(next(self._client_numbers))

@@ -28,6 +28,7 @@ from rain.base.wire import (
     GovernorReport,
     JoinedSession,
     ObjectReport,
+    Overview,
     Submission,
     TaskReport,
     WaitAnswer,
@@ -72,6 +73,7 @@ class FakeConnection:
         self.deliver = True
         self.closed = False
         self.joins = 0
+        self.of_session = Overview(2, 8, 4, 1, 2)
         self.left = False  # what was submitted last, although an error was raised
 
     def _called(self, name: str, session: int | None = None) -> None:
@@ -295,6 +297,10 @@ class FakeConnection:
         self._called("server_info")
         task, obj = TaskId(1 << 32 | 10), ObjectId(1 << 32 | 11)
         return [GovernorReport("127.0.0.1:1000", (task,), (obj,), (), (("cpus", 4),))]
+
+    def overview(self, session: SessionId | None = None) -> Overview:
+        self._called("overview", session)
+        return Overview(2, 8, 10, 3, 5, "0.0.0.0:7222") if session is None else self.of_session
 
     def terminate(self) -> None:
         self._called("terminate")

@@ -1,6 +1,5 @@
 """Futures of a client: what is sent, when, and what becomes of the answers. There is no server."""
 
-import concurrent.futures
 import gc
 import io
 import threading
@@ -227,7 +226,7 @@ def test_a_cancelled_call_raises_for_who_waits_and_its_late_end_changes_nothing(
     assert future.cancel()
     assert server.connection.cancelled == [([], [output], False)]
     assert server.connection.always
-    with pytest.raises(concurrent.futures.CancelledError):
+    with pytest.raises(CancelledError):
         future.result()
     server.news([(output, 1)])
     assert future.status == "cancelled"

@@ -28,6 +28,7 @@ from rain.base.wire import (
     GovernorReport,
     JoinedSession,
     ObjectReport,
+    Overview,
     Submission,
     TaskReport,
     WaitAnswer,
@@ -269,6 +270,9 @@ class Path:
 
     def server_info(self) -> Sequence[GovernorReport]:
         return [self._governor.report("127.0.0.1:1")]
+
+    def overview(self, session: SessionId | None = None) -> Overview:
+        raise AssertionError("nobody asks for an overview here")
 
     def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession:
         raise NotImplementedError("these programs join nobody")

@@ -5,7 +5,7 @@ All pages share one embedded cluster, which each of their `Client()` meets as if
 
 import linecache
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +13,13 @@ import pytest
 
 from rain.client import active, client
 from rain.client.local import LocalCluster
+from tests.support.shared_cluster import SharedCluster
 
 PROJECT = Path(__file__).parent.parent.parent
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 pytestmark = pytest.mark.whole
-
-
-class SharedCluster:
-    """The cluster of all pages, as a client sees it that would stop it at its end."""
-
-    def __init__(self, cluster: LocalCluster) -> None:
-        self.host = cluster.host
-        self.port = cluster.port
-        self.secret = cluster.secret
-
-    def why_lost(self) -> str:
-        return ""
-
-    def watch(self, give_up: Callable[[], object]) -> None:
-        """Nobody dies here."""
-
-    def close(self) -> None:
-        """The other pages still need it."""
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +45,14 @@ def test_the_guide_has_examples() -> None:
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=[page.stem for page in EXAMPLES])
 def test_the_examples_of_a_page_run(
-    page: Path, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+    page: Path, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
 
     def shared(cpus: int | None, governors: int) -> SharedCluster:
         return SharedCluster(cluster)
 
     monkeypatch.setattr(client, "LocalCluster", shared)
+    monkeypatch.chdir(tmp_path)  # some pages write files
     namespace: dict[str, Any] = {"__name__": "__main__"}
     try:
         for line, source in blocks(page):

@@ -1,7 +1,10 @@
 """Modules of the user's own folders: found, kept apart, and asked for by name."""
 
 import importlib
+import io
 import sys
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +15,13 @@ from rain.common.imports import Imports, imports_of, with_imports
 from tests.executor.child import PLAIN, Child, Function, number
 
 
-def remember(executor: Child, function: Function, key: str, *folders: Path) -> int:
+def remember(
+    executor: Child, function: Function, key: str, *folders: Path, uploads: Sequence[bytes] = ()
+) -> int:
     """Tells a function of a program that imports from these folders."""
     executor.functions += 1
     function_id = number(executor.functions)
-    imports = Imports(key, tuple(map(str, folders)))
+    imports = Imports(key, tuple(map(str, folders)), tuple(uploads))
     data = with_imports(executor.pickled(function), imports)
     row = [function_id, number(PLAIN), "", "", 0, data]
     executor.say(protocol.CALLS, 1, [], [], [row], [], None)
@@ -108,13 +113,65 @@ def test_a_function_that_tells_no_folders_sees_no_module_of_others(
     assert text.rstrip().endswith("ModuleNotFoundError: No module named 'beside'")
 
 
+def archive(**modules: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as files:
+        for module, text in modules.items():
+            name = f"{module.replace('__', '/').replace('INIT', '__init__')}.py"
+            files.writestr(name, text)
+    return made.getvalue()
+
+
+def test_what_was_uploaded_is_imported_before_what_is_beside_the_script(
+    executor: Child, tmp_path: Path
+) -> None:
+    folder = a_folder(tmp_path, "a", beside="name, calls = 'a', 0")
+    first = archive(beside="name, calls = 'first', 0")
+    second = archive(beside="name, calls = 'second', 0")
+
+    plain = remember(executor, look(), "1", folder)
+    uploaded = remember(executor, look(), "2", folder, uploads=[first])
+    newer = remember(executor, look(), "3", folder, uploads=[second, first])
+
+    assert executor.value(plain) == ["a", 1]
+    assert executor.value(uploaded) == ["first", 1]
+    assert executor.value(newer) == ["second", 1]
+    assert executor.value(uploaded) == ["first", 2]
+    assert executor.value(plain) == ["a", 2]
+
+
+def test_what_was_uploaded_hides_what_is_installed_only_where_it_was_uploaded(
+    executor: Child,
+) -> None:
+    def looking(ctx: Any) -> Any:
+        attr: Any = importlib.import_module("attr")
+
+        return getattr(attr, "uploaded", False)
+
+    plain = remember(executor, looking, "1")
+    uploaded = remember(executor, looking, "2", uploads=[archive(attr__INIT="uploaded = True")])
+
+    assert [executor.value(one) for one in (plain, uploaded, plain)] == [False, True, False]
+
+
+def test_uploaded_modules_find_the_files_beside_them(executor: Child) -> None:
+    def looking(ctx: Any) -> str:
+        package: Any = importlib.import_module("package")
+
+        return (Path(package.__file__).parent / "data.py").read_text()
+
+    uploads = [archive(package__INIT="", package__data="here")]
+
+    assert executor.value(remember(executor, looking, "key", uploads=uploads)) == "here"
+
+
 def test_on_another_machine_a_line_says_what_to_do(executor: Child, tmp_path: Path) -> None:
     text = executor.failure(remember(executor, look(), "key", tmp_path / "elsewhere"))
 
     *_, error, advice = text.splitlines()
     assert error == "ModuleNotFoundError: No module named 'beside'"
     assert f"The client's folder {tmp_path / 'elsewhere'} is not on the machine" in advice
-    assert "register_pickle_by_value(beside)" in advice
+    assert "client.upload(path)" in advice
 
 
 def test_what_is_in_no_folder_must_be_installed(executor: Child, tmp_path: Path) -> None:
@@ -129,5 +186,5 @@ def test_a_pickle_need_not_tell_any_folders(data: bytes) -> None:
 
 
 def test_what_is_told_behind_a_pickle_is_read_again() -> None:
-    imports = Imports("key", ("/a", *sys.path))
+    imports = Imports("key", ("/a", *sys.path), (b"an archive",))
     assert imports_of(with_imports(b"pickle", imports)) == imports

@@ -22,6 +22,7 @@ from rain.base.wire import (
     JoinedSession,
     ObjectReport,
     Orders,
+    Overview,
     Submission,
     TaskReport,
     Update,
@@ -160,6 +161,9 @@ class FakeClient:
 
     def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
         self._tell("server_info", reply, [GovernorReport("here:1", (), (), (), (("cpus", 2),))])
+
+    def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
+        self._tell("overview", reply, Overview(1, 2, 6, 1, 3, "here:7222"), session)
 
     def terminate(self) -> None:
         self.server.journal.write("terminate")

@@ -20,7 +20,7 @@ from rain.base.errors import (
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, SessionId, TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import GovernorReport, Submission, TaskColumns
+from rain.base.wire import GovernorReport, Overview, Submission, TaskColumns
 from rain.daemon import program
 from rain.rpc.client_calls import Asked
 from rain.rpc.client_endpoint import ClientConnection
@@ -42,6 +42,7 @@ def test_every_call_gets_its_answer() -> None:
         assert [report.state for report in tasks] == [TaskState.RUNNING]
         assert [report.state for report in objects] == [ObjectState.UNFINISHED]
         assert client.server_info() == [GovernorReport("here:1", (), (), (), (("cpus", 2),))]
+        assert client.overview(SESSION) == Overview(1, 2, 6, 1, 3, "here:7222")
         client.close_session(SESSION)
 
     server = play(scene)
@@ -53,6 +54,7 @@ def test_every_call_gets_its_answer() -> None:
         ("wait", SESSION, [OBJECT], [OBJECT], "all"),
         ("update", [OBJECT], [OBJECT]),
         ("server_info",),
+        ("overview", SESSION),
         ("close_session", SESSION),
         ("client left", "the other side closed the connection"),
     ]

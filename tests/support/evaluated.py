@@ -30,7 +30,7 @@ class Evaluator:
     """An executor that is given what a submission names."""
 
     def __init__(self, folder: Path) -> None:
-        self.memory = Memory(str(folder / "data"))
+        self.memory = Memory(str(folder / "data"), str(folder / "uploads"))
         self._executor = Executor(1, NoDesk(), Interrupts(-1), self.memory, str(folder))
         self._executor.task_folder.enter()
         self._rows: dict[int, protocol.ObjectRow] = {}

@@ -178,6 +178,14 @@ def read_join_session(fields: Fields) -> JoinSession:
     return JoinSession(fields["session"], fields["name"], fields["numbers"])
 
 
+def write_overview_of(session: SessionId) -> Fields:
+    return {"session": session}
+
+
+def read_overview_of(fields: Fields) -> SessionId:
+    return SessionId(fields["session"])
+
+
 def write_close_session(session: SessionId) -> Fields:
     return {"session": session}
 

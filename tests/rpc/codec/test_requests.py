@@ -14,7 +14,7 @@ from rain.base.errors import ProtocolError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.runs import RunCause, RunReport, RunState
-from rain.base.wire import ConstantColumns, JoinedSession, Submission
+from rain.base.wire import ConstantColumns, JoinedSession, Overview, Submission
 from rain.graph.wait import WAIT_MODES
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
@@ -74,6 +74,7 @@ PARAMS: list[tuple[str, str, st.SearchStrategy[Any]]] = [
     ),
     ("joinSession", "join_session", st.builds(JoinSession, sessions, texts, flags)),
     ("closeSession", "close_session", sessions),
+    ("overview", "overview_of", sessions),
     ("unkeep", "unkeep", st.builds(Unkeep, some_objects)),
     ("fetch", "fetch", object_ids),
     ("handlesGone", "handles_gone", st.builds(HandlesGone, some_tasks, some_objects)),
@@ -98,6 +99,8 @@ def test_what_is_asked_arrives_as_it_was_sent(
 
 
 joined = st.builds(JoinedSession, sessions, texts, st.sampled_from(OnFailure), counted)
+few = st.integers(0, 2**32 - 1)
+overviews = st.builds(Overview, few, few, counted, counted, counted, texts)
 both_reports = st.tuples(st.lists(task_reports, max_size=2), st.lists(object_reports, max_size=2))
 
 RESULTS: list[tuple[str, Any, str, st.SearchStrategy[Any]]] = [
@@ -109,6 +112,7 @@ RESULTS: list[tuple[str, Any, str, st.SearchStrategy[Any]]] = [
     ("fetch", answers, "fetched", fetched),
     ("reports", answers, "reports", both_reports),
     ("takeHandles", answers, "taken", st.lists(object_reports, max_size=2)),
+    ("overview", answers, "overview", overviews),
     ("serverInfo", answers, "governor_reports", st.lists(governor_reports, max_size=2)),
 ]
 

@@ -1,0 +1,54 @@
+"""Modules that a program uploads, for executors on machines that do not have them.
+
+Each is packed as a zip archive. The archives travel with every function that is told after the
+upload, as the import folders do (rain/common/imports.py). So governors that come later get them,
+too, and a function keeps the code that it was told with.
+"""
+
+from __future__ import annotations
+
+import threading
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rain.base.sizes import spell_size
+from rain.common.errors import RainException
+
+if TYPE_CHECKING:
+    from rain.client.packing import Upload
+    from rain.client.session import Session
+
+LARGEST = 16 << 20
+"""Bytes of all archives of a client, since each function takes them along."""
+
+
+class Uploads:
+    """What one client has uploaded; the newest first, as modules are looked for."""
+
+    def __init__(self) -> None:
+        self.current: tuple[Upload, ...] = ()  # another tuple after each change
+        self._adding = threading.Lock()
+
+    def add(self, path: str | PathLike[str]) -> list[str]:
+        """Packs what is at a path now. It replaces earlier uploads of the same modules."""
+        from rain.client.packing import packed  # noqa: PLC0415 # few programs upload
+
+        upload = packed(Path(path))
+        with self._adding:
+            rest = [one for one in self.current if not one.names <= upload.names]
+            size = sum(len(one.archive) for one in (upload, *rest))
+            if size > LARGEST:
+                raise RainException(
+                    f"upload: with {path} all uploaded modules have {spell_size(size)}, which is"
+                    f" more than {spell_size(LARGEST)}: install them on the machines of the"
+                    " governors, and give data to calls with client.put"
+                )
+            if self.current[:1] != (upload,):
+                self.current = (upload, *rest)
+        return sorted(upload.names)
+
+
+def uploads_of(session: Session) -> tuple[Upload, ...]:
+    """What the client of a session has uploaded until now."""
+    return () if session.client is None else session.client.uploads.current
