@@ -1,8 +1,8 @@
 """Plans the tasks of tasks, beside every scheduler.
 
-Whoever waits for such a task holds a process, and the cpus that it may have are those of a task
-that waits. A scheduler that plans by free cpus, or by priorities of its own, could keep it back
-until all stand still. So it is planned at once: near its inputs, else where there is least to do.
+The task that waits for such a task holds a process, and lends it the cpus. A scheduler that plans
+by free cpus, or by priorities of its own, could keep it back until all stand still. So it is
+planned at once: near its inputs, else where there is least to do.
 """
 
 from __future__ import annotations

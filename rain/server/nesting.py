@@ -1,9 +1,9 @@
 """Tasks that submit tasks: their sessions, and what they lend while they wait.
 
 A task that opens a session is the parent of what is submitted there. The session ends with the run
-of its parent, in whatever way that ends, and its unfinished tasks are cancelled with it: whoever
-cancels a task cancels what the task has begun. While a task waits for other tasks its governor says
-that it is blocked: it takes no cpus, and deeper tasks may have them.
+of its parent, in whatever way that ends, and its unfinished tasks are cancelled with it. So a task
+that is cancelled takes along what it has begun. While a task waits for other tasks its governor
+says that it is blocked: it takes no cpus, and deeper tasks may have them.
 """
 
 from __future__ import annotations
