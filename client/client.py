@@ -176,11 +176,11 @@ class Client(FutureMethods):
         else:
             choice = _checked_on_failure(on_failure)
         with Asking(_nameless_failure):
-            session_id = self.connection.open_session(str(name), "", choice, self.parent())
+            session_id = self.connection.open_session(str(name), "", choice, self._parent())
         self.housekeeper.open_sessions.add(session_id)
         return Session(self, session_id, default, str(name), choice, fuse=fuse)
 
-    def parent(self) -> TaskId | None:
+    def _parent(self) -> TaskId | None:
         """The running task that opens the sessions of this client, if there is one."""
         return None
 

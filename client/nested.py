@@ -36,7 +36,7 @@ class TaskClient(Client):
                         former.stop()
         return super().open_futures()
 
-    def parent(self) -> TaskId:
+    def _parent(self) -> TaskId:
         """The running task, to which new sessions belong."""
         return TaskId(_running()[0])
 

@@ -66,7 +66,14 @@ class TaskException(SessionException):
 
     @property
     def failed_tries(self) -> "list[RunInfo]":
-        """Those of the runs that have failed."""
+        """Those of the runs that have failed.
+
+        >>> try:
+        ...     client.options(tries=2).submit(divmod, 1, 0).result()
+        ... except ZeroDivisionError as error:
+        ...     [run.number for run in error.__cause__.failed_tries]
+        [1, 2]
+        """
         return [run for run in self.runs if run.has_failed]
 
 
