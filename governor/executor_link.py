@@ -239,7 +239,8 @@ class ExecutorLink:
             if frame == _LOOK:
                 look = True
             elif frame in (_BLOCKED, _RESUMED):
-                self.look()  # what it has answered before comes first
+                if not self._alone:  # else nothing before it is unread, and what follows must wait
+                    self.look()  # what it has answered before comes first
                 self._tell(CallWaits(self.number, waits=frame == _BLOCKED))
             elif self._alone:
                 self._alone = 0

@@ -26,6 +26,7 @@ from rain.governor.messages import (
     CallRow,
     CallsDone,
     CallsTakenBack,
+    CallWaits,
     Event,
     ExecutorDied,
     ExecutorReady,
@@ -359,6 +360,27 @@ def test_who_speaks_something_else_is_refused_by_name(tmp_path: Path, message: b
         desk.say(message)
         assert await desk.told() == []
         assert "which is not 'rain-py-4'" in desk.faults[0]
+
+    with_desk(tmp_path, scenario)
+
+
+def test_waits_of_a_call_that_came_alone_are_told_in_their_order(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        told: list[Event] = []
+        waiting, going_on = msgpack.packb([protocol.BLOCKED]), msgpack.packb([protocol.RESUMED])
+        # The second word may be in the socket while the link still works on the first one.
+        hear = desk.link._heard  # pyright: ignore[reportPrivateUsage] # stands for the socket
+        desk.say(going_on)
+        hear([waiting])
+        told += await desk.told()
+        desk.answer_alone(1)
+        told += await desk.told()
+        assert told == [
+            CallWaits(NUMBER, waits=True),
+            CallWaits(NUMBER, waits=False),
+            done(1),
+        ]
 
     with_desk(tmp_path, scenario)
 
