@@ -101,13 +101,18 @@ struct Update {
   objectNotes @7 :List(ObjectNote);
   monitoring @8 :List(Monitoring);
 
-  blockedTasks @9 :List(Int64);
-  blockedRuns @10 :List(UInt32);
-  # Columns: started tasks that wait for other tasks now, and take no cpus meanwhile.
+  waits @9 :Waits;
+}
 
-  resumedTasks @11 :List(Int64);
-  resumedRuns @12 :List(UInt32);
-  # Columns: blocked tasks that have gone on. All are told before they end in success.
+# Started tasks that wait for tasks of their own, or have waited.
+struct Waits {
+  blockedTasks @0 :List(Int64);
+  blockedRuns @1 :List(UInt32);
+  # Columns: those that wait now, and take no cpus meanwhile.
+
+  resumedTasks @2 :List(Int64);
+  resumedRuns @3 :List(UInt32);
+  # Columns: those that have gone on. All are told before they end in success.
 }
 
 # Tasks that have succeeded.

@@ -14,8 +14,9 @@ class Subject:
     """A graph with a task in every row, and objects in every state.
 
     Its session goes on: broken has failed, and skipped reads what it should have made.
-    done -> held (kept, two copies); removed; small (kept, at the server); running; sent; queued;
-    planned reads what queued makes; ahead reads what running makes; waiting reads it, too; ready.
+    done -> held (kept, two copies); removed; small (kept, at the server); running; blocked; sent;
+    queued; planned reads what queued makes; ahead reads what running makes; waiting reads it, too;
+    ready.
     A guest has a handle of held.
     """
 
@@ -32,6 +33,7 @@ class Subject:
         ahead, _ = s.draft.task(coming)
         waiting, _ = s.draft.task(coming)
         ready, _ = s.draft.task()
+        blocked, _ = s.draft.task()
         broken, (never,) = s.draft.task()
         skipped, _ = s.draft.task(never)
         s.submit()
@@ -44,9 +46,13 @@ class Subject:
         s.governors[0].start(running)
         s.copy(held, to=1)
         s.governors[1].locate(held)
+        s.assign(blocked, to=1)
+        s.governors[1].start(blocked)
+        s.governors[1].send(s.governors[1].waiting(blocked))
         world = s.world
         self.graph = world.state.graph
         self.done, self.running, self.sent = map(world.task, (done, running, sent))
+        self.blocked = world.task(blocked)
         self.queued, self.planned = map(world.task, (queued, planned))
         self.ahead, self.waiting, self.ready = map(world.task, (ahead, waiting, ready))
         self.broken, self.skipped = map(world.task, (broken, skipped))

@@ -409,7 +409,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     ),
     "unfinished tasks that are counted wrongly": (
         _set(of("session"), "unfinished", 3),
-        "3 unfinished, 7",
+        "3 unfinished, 8",
     ),
     "a failed session that is not empty": (
         _set(of("session"), "failure", SessionFailure("x")),

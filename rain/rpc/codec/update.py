@@ -29,16 +29,18 @@ def write_update(update: Update) -> Fields:
         fields["objectNotes"] = [_write_object_note(note) for note in update.object_notes]
     if update.monitoring:
         fields["monitoring"] = [_write_sample(sample) for sample in update.monitoring]
-    if update.blocked_ids:
-        fields["blockedTasks"] = update.blocked_ids
-        fields["blockedRuns"] = update.blocked_runs
-    if update.resumed_ids:
-        fields["resumedTasks"] = update.resumed_ids
-        fields["resumedRuns"] = update.resumed_runs
+    if update.blocked_ids or update.resumed_ids:
+        fields["waits"] = {
+            "blockedTasks": update.blocked_ids,
+            "blockedRuns": update.blocked_runs,
+            "resumedTasks": update.resumed_ids,
+            "resumedRuns": update.resumed_runs,
+        }
     return fields
 
 
 def read_update(fields: Fields) -> Update:
+    waits: Fields = fields["waits"]
     update = Update(
         fields["startedTasks"],
         fields["startedRuns"],
@@ -49,10 +51,10 @@ def read_update(fields: Fields) -> Update:
         [_read_task_note(row) for row in fields["taskNotes"]],
         [_read_object_note(row) for row in fields["objectNotes"]],
         [_read_sample(row) for row in fields["monitoring"]],
-        fields["blockedTasks"],
-        fields["blockedRuns"],
-        fields["resumedTasks"],
-        fields["resumedRuns"],
+        waits["blockedTasks"],
+        waits["blockedRuns"],
+        waits["resumedTasks"],
+        waits["resumedRuns"],
     )
     update.check()
     return update
