@@ -2,8 +2,8 @@
 
 Tasks wait until their inputs are here (`objects`), then for resources (`dispatch`), then they run
 in an executor (`pool`) or inside the governor, and end (`endings`). A stopped run leaves the tables
-at once, but stays in the hands of whoever runs it until that one is done with it, and keeps its
-resources as long (see `cancelling`); whatever it says is ignored.
+at once. The executor, or the run inside the governor, goes on with it until it has ended, and it
+keeps its resources as long (see `cancelling`); whatever it says is ignored.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def stop(call: int) -> bytes:
 
 
 def refusal(call: int, most: int) -> bytes:
-    """Says that a call may not wait for other tasks, since so many calls do."""
+    """Says that a call may not wait for other tasks, because `most` calls wait already."""
     return call.to_bytes(_CALL, "little") + (most + 1).to_bytes(STOP - _CALL, "little")
 
 
