@@ -24,6 +24,9 @@ interface GovernorControl {
 
   stop @2 (reason :Text) -> ();
   # The server ends this governor: it stops its tasks and exits.
+
+  printed @3 (task :Int64) -> (logs :Text);
+  # What a task that runs here has printed so far; nothing of one that does not run here.
 }
 
 # Applied from top to bottom.

@@ -349,7 +349,7 @@ class Task(metaclass=TaskMeta):
         self.session.update((self,))
 
     def logs(self) -> str:
-        """What the task has printed; empty until the task has ended.
+        """What the task has printed; while it runs, what it has printed so far.
 
         The text of stdout comes first. The text of stderr follows below a line "[stderr]".
 

@@ -78,6 +78,10 @@ class Builtins:
         elif self._programs is not None:
             self._programs.stop(run)
 
+    def printed(self, run: int) -> str:
+        """What a program has printed so far; "" for any other run."""
+        return "" if self._programs is None else self._programs.printed(run)
+
     def _get_programs(self) -> Programs:
         if self._programs is None:
             from rain.governor.programs import Programs  # noqa: PLC0415 # see the top

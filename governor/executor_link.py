@@ -24,7 +24,7 @@ from rain.governor.executor_process import (
     cause_of_death,
     kill_group,
     place_reached,
-    printed_before_death,
+    printed_so_far,
 )
 from rain.governor.file_work import InOrder
 from rain.governor.messages import (
@@ -211,7 +211,7 @@ class ExecutorLink:
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
         cause = cause_of_death(self.number, status, self._places, tail, self._fault)
         place = place_reached(self.number, self._places)
-        logs = printed_before_death(self.number, self._places)
+        logs = printed_so_far(self.number, self._places)
         self._tell(ExecutorDied(self.number, cause, unstarted, place, logs))
 
     def _unread(self) -> int:

@@ -217,8 +217,8 @@ def _ending(status: int) -> str:
     return f"was killed by {name}{hint}"
 
 
-def printed_before_death(number: int, places: Places) -> str:
-    """What the last task has printed: the log contains nothing else."""
+def printed_so_far(number: int, places: Places) -> str:
+    """What the running task has printed, or the last one: the log contains nothing else."""
     out, err = (excerpt_of(str(places.log(number, stream))) for stream in ("out", "err"))
     return as_logs(out, err)
 

@@ -17,7 +17,12 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.ids import SessionId
 from rain.governor.executor_config import Commands
 from rain.governor.executor_link import ExecutorLink
-from rain.governor.executor_process import Places, start_executor, start_program
+from rain.governor.executor_process import (
+    Places,
+    printed_so_far,
+    start_executor,
+    start_program,
+)
 from rain.governor.messages import (
     CallExecutor,
     DropCached,
@@ -155,6 +160,14 @@ class Executors:
         """Reads answers for which executors have sent no wake-up."""
         for link in list(self._links.values()):
             link.look()
+
+    def printed(self, number: int) -> str:
+        """What the call has printed so far that an executor runs.
+
+        Executors of other languages do not empty their files after each call, so nobody can say.
+        """
+        link = self._links.get(number)
+        return printed_so_far(number, self._places) if isinstance(link, ExecutorLink) else ""
 
     def forget(self, sessions: Sequence[SessionId]) -> None:
         """These sessions have ended: kills the processes that their tasks have left behind."""

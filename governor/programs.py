@@ -157,6 +157,13 @@ class Programs:
         run.interrupt()
         run.timer = self._background.later(self._grace, run.kill)
 
+    def printed(self, number: int) -> str:
+        """What a program has printed so far, without a stdout that is its output."""
+        run = self._runs.get(number)
+        if run is None or run.said is None:
+            return ""
+        return logs_of(run.said, hides_stdout=STDOUT in run.program.out_paths)
+
     def _time_out(self, run: Run) -> None:
         run.timed_out = True
         run.kill()

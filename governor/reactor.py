@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import assert_never
 
-from rain.base.ids import ObjectId
+from rain.base.ids import ObjectId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire import GovernorReport
 from rain.governor.check import check
@@ -34,7 +34,7 @@ from rain.governor.messages import (
     Sampled,
     Tick,
 )
-from rain.governor.nodes import DataObject
+from rain.governor.nodes import DataObject, Task
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.progress import look_around
 from rain.governor.state import State
@@ -109,6 +109,10 @@ class Reactor:
     def report(self, address: str) -> GovernorReport:
         """What `get_server_info` shows of this governor."""
         return self.state.report(address)
+
+    def running(self, task_id: TaskId) -> Task | None:
+        """Returns the task if it runs here."""
+        return self.state.running(task_id)
 
     def find(self, object_id: ObjectId) -> DataObject | None:
         """Returns the object if it is completely here."""

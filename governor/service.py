@@ -12,7 +12,7 @@ from typing import Protocol
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import InvariantError
-from rain.base.ids import ObjectId
+from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import GovernorReport, Orders, Update
 from rain.daemon.turns import Turns
 from rain.governor.builtin import Builtins
@@ -101,6 +101,15 @@ class Service(Parting):
         if self._events and self._carriers is not None:
             self._turn()  # so that it reports the effects of all earlier orders
         return self._reactor.report("" if self._upstream is None else self._upstream.address)
+
+    def printed(self, task: TaskId) -> str:
+        running = self._reactor.running(task)
+        if running is None or self._carriers is None:
+            return ""
+        executors, builtins, _ = self._carriers
+        if running.executor is not None:
+            return executors.printed(running.executor.id)
+        return builtins.printed(running.run)
 
     # Requests of data readers.
 

@@ -280,6 +280,18 @@ class State:
             tuple(self.capacity.items()),
         )
 
+    def running(self, task_id: TaskId) -> Task | None:
+        """Returns the task if it runs here.
+
+        As long as other calls lie behind it, it may have ended already, and the next one runs. It
+        has not run for long then: these calls are soon taken back (see `progress`).
+        """
+        session = self.sessions.get(session_of(task_id))
+        task = None if session is None else session.tasks.get(task_id)
+        if task is None or task.row is not TaskRow.RUNNING:
+            return None
+        return task if task.executor is None or len(task.executor.calls) == 1 else None
+
     def find(self, object_id: ObjectId) -> DataObject | None:
         """Returns the object if it is completely here."""
         session = self.sessions.get(session_of(object_id))

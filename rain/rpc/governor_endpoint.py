@@ -9,7 +9,7 @@ import trio
 from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
 from rain.base.errors import StartError
-from rain.base.ids import GovernorId
+from rain.base.ids import GovernorId, TaskId
 from rain.base.resources import Resources
 from rain.base.silence import SILENCE_LIMIT
 from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Orders, Update
@@ -87,12 +87,16 @@ def _control(handler: ControlHandler) -> Offered:
         handler.stop(reason)
         call.answer()
 
+    def printed(task: TaskId, call: IncomingCall) -> None:
+        call.answer({"logs": handler.printed(task)})
+
     return offer(
         schema.governor.GovernorControl,
         {
             "order": Served(read_orders, order),
             "report": Served(nothing, report),
             "stop": Served(_read_reason, stop),
+            "printed": Served(_read_task, printed),
         },
     )
 
@@ -100,6 +104,11 @@ def _control(handler: ControlHandler) -> Offered:
 def _read_reason(params: Fields) -> str:
     reason: str = params["reason"]
     return reason
+
+
+def _read_task(params: Fields) -> TaskId:
+    task: TaskId = params["task"]
+    return task
 
 
 async def connect_governor(

@@ -7,6 +7,7 @@ from functools import partial
 import trio
 
 from rain.base.errors import ProtocolError
+from rain.base.ids import TaskId
 from rain.base.wire import GovernorReport, Orders, Update
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
@@ -29,6 +30,7 @@ ANSWER_EVERY = 1.0
 
 _CONTROL = Interface.of(schema.governor.GovernorControl).methods
 _ORDER, _REPORT, _STOP = _CONTROL["order"], _CONTROL["report"], _CONTROL["stop"]
+_PRINTED = _CONTROL["printed"]
 
 
 class GovernorEnd:
@@ -47,6 +49,10 @@ class GovernorEnd:
     def report(self, reply: Reply[GovernorReport]) -> None:
         self._link.peer.call(self._control, _REPORT, {}, partial(self._reported, reply))
 
+    def printed(self, task: TaskId, reply: Reply[str]) -> None:
+        then = partial(self._has_printed, reply)
+        self._link.peer.call(self._control, _PRINTED, {"task": task}, then)
+
     def stop(self, reason: str) -> None:
         heard = trio.Event()
         self._link.peer.call(self._control, _STOP, {"reason": reason}, lambda _: heard.set())
@@ -61,8 +67,7 @@ class GovernorEnd:
 
     def _reported(self, reply: Reply[GovernorReport], outcome: Fields | CallError) -> None:
         if isinstance(outcome, CallError):
-            has_left = outcome.kind == "disconnected"
-            reply.refuse("the governor has left" if has_left else f"the governor says: {outcome}")
+            reply.refuse(_why_not(outcome))
             return
         try:
             with reading("a governor's report"):
@@ -72,10 +77,21 @@ class GovernorEnd:
             raise
         reply.answer(report)
 
+    def _has_printed(self, reply: Reply[str], outcome: Fields | CallError) -> None:
+        if isinstance(outcome, CallError):
+            reply.refuse(_why_not(outcome))
+        else:
+            reply.answer(outcome["logs"])
+
     async def _end_when(self, heard: trio.Event, reason: str) -> None:
         with trio.move_on_after(STOP_GRACE):  # closed either way
             await heard.wait()
         self._link.end(reason)
+
+
+def _why_not(error: CallError) -> str:
+    has_left = error.kind == "disconnected"
+    return "the governor has left" if has_left else f"the governor says: {error}"
 
 
 class ServedGovernor:

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 import trio
-from attrs import Factory, define
+from attrs import Factory, define, field
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.failures import OnFailure
@@ -19,12 +19,12 @@ from rain.base.wire import (
     ObjectReport,
     Overview,
     Submission,
-    TaskReport,
     Update,
     WaitAnswer,
 )
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
 from rain.server.inbox import Inbox
+from rain.server.live_logs import LiveLogs, Reports
 from rain.server.messages import (
     AnswerCancelled,
     AnswerDone,
@@ -80,10 +80,14 @@ class Links:
     http: str = ""  # where the dashboard is served
     end_asked: trio.Event = Factory(trio.Event)  # a client wants the server to end
     governors: dict[GovernorId, GovernorLink] = Factory(dict)
+    live: LiveLogs = field(init=False)
     clients: dict[ClientId, ClientLink] = Factory(dict)
     _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # the effect's value has the right type
     _requests: dict[Reply[Any], RequestId] = Factory(dict)
     _numbers: count[int] = Factory(lambda: count(1))
+
+    def __attrs_post_init__(self) -> None:
+        self.live = LiveLogs(self.state, self.governors)
 
     def request(self, reply: Reply[Any]) -> RequestId:
         """Returns a new request id for this reply."""
@@ -306,13 +310,20 @@ class ConnectedClient:
         self,
         tasks: Sequence[TaskId],
         objects: Sequence[ObjectId],
-        reply: Reply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]],
+        reply: Reply[Reports],
         *,
         logs: bool = False,
     ) -> None:
-        request = self.links.request(reply)
-        asked = StatesAsked(self.id, request, tuple(tasks), tuple(objects), logs)
-        self.links.inbox.from_client(asked)
+        def ask(reply: Reply[Reports]) -> None:
+            if self.id in self.links.clients:  # else it has left meanwhile
+                request = self.links.request(reply)
+                asked = StatesAsked(self.id, request, tuple(tasks), tuple(objects), logs)
+                self.links.inbox.from_client(asked)
+
+        if logs:
+            self.links.live.with_live(tasks, reply, ask)
+        else:
+            ask(reply)
 
     def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
         request = self.links.request(reply)

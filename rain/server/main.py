@@ -92,7 +92,7 @@ async def _serve(
             from rain.server.http.listener import serve_http  # noqa: PLC0415
             from rain.server.http.site import Site  # noqa: PLC0415
 
-            site = Site.of(state, reader, clock.now, log, settings.secret)
+            site = Site.of(state, reader, clock.now, log, settings.secret, service.links.live)
             site.names = _own_names(settings.http.names)
             http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
             service.links.http = http

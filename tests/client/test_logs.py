@@ -7,12 +7,15 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rain.client import Client, RainException, Session, TaskException, remote, tasks
 from tests.client.fake import World
+from tests.support.pipes import named_pipe
+from tests.support.waiting import until_now
 
 pytestmark = pytest.mark.whole
 
@@ -30,6 +33,14 @@ def talk(ctx: Any, name: str) -> None:
     ctypes.pythonapi.puts(f"in C: {name}".encode())
     warnings.warn(f"beware of {name}", stacklevel=1)
     logging.getLogger("test").warning("logged by %s", name)
+
+
+@remote(auto_encode="pickle")
+def talk_and_wait(ctx: Any, pipe: str) -> None:
+    print("so far")  # noqa: T201 # as users do
+    with Path(pipe).open() as words:
+        words.readline()
+    print("later")  # noqa: T201 # as users do
 
 
 @remote(auto_encode="pickle")
@@ -60,6 +71,32 @@ def test_each_task_has_what_it_has_printed_itself(session: Session) -> None:
         assert f"UserWarning: beware of {name}" in warned
         assert f"logged by {name}" in warned
     assert quiet.logs() == ""
+
+
+def test_a_task_that_runs_has_what_it_has_printed_so_far(session: Session, tmp_path: Path) -> None:
+    with named_pipe(tmp_path / "pipe") as pipe:
+        task = talk_and_wait(str(pipe.path))
+        session.submit()
+        until_now(task.logs)
+        assert task.logs() == "so far\n"
+        pipe.say()
+        task.wait()
+    assert task.logs() == "so far\nlater\n"
+
+
+def test_who_has_joined_a_session_reads_what_its_tasks_have_printed(
+    session: Session, tmp_path: Path
+) -> None:
+    with named_pipe(tmp_path / "pipe") as pipe:
+        assert session.client is not None
+        joined = session.client.join_session("logs")
+        task = talk_and_wait(str(pipe.path), session=joined)
+        joined.submit()
+        until_now(task.logs)
+        pipe.say()
+        task.wait()
+        assert task.logs() == "so far\nlater\n"
+        joined.close()
 
 
 def test_the_error_of_a_task_shows_what_it_has_printed(session: Session) -> None:

@@ -114,6 +114,35 @@ def test_a_signal_is_told_by_its_name(tmp_path: Path) -> None:
     governed(tmp_path, scenario)
 
 
+def test_what_runs_tells_what_it_has_printed_so_far(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        def work(ctx: Any, go_on: str) -> str:
+            sys.stdout.write("so far")
+            subprocess.run(["/bin/sh", "-c", f"echo child >&2; head -n1 {go_on}"], check=True)
+            return "done"
+
+        with named_pipe(tmp_path / "call") as call, named_pipe(tmp_path / "program") as program:
+            calling = governor.call(governor.function(work), str(call.path))
+            shell = f"echo so far; head -n1 {program.path}"
+            running = governor.builtin(
+                "run",
+                {"args": ["/bin/sh", "-c", shell], "in_paths": [], "out_paths": []},
+                outputs=(),
+            )
+            await until(lambda: governor.service.printed(task_id(calling)).endswith("child\n"))
+            assert governor.service.printed(task_id(calling)) == "so far\n[stderr]\nchild\n"
+            await until(lambda: governor.service.printed(task_id(running)))
+            assert governor.service.printed(task_id(running)) == "so far\n"
+            call.say()
+            program.say()
+            await governor.value(calling)
+            await governor.outputs(running)
+        assert governor.service.printed(task_id(calling)) == ""
+        assert governor.service.printed(task_id(running)) == ""
+
+    governed(tmp_path, scenario)
+
+
 def test_an_executor_that_cannot_start_fails_its_task_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

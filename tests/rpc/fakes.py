@@ -288,6 +288,9 @@ class FakeControl:
     def report(self) -> GovernorReport:
         return GovernorReport("there:1", (TaskId(5),), (), (), (("cpus", 4), ("gpus", 1)))
 
+    def printed(self, task: TaskId) -> str:
+        return f"printed by {task}"
+
     def stop(self, reason: str) -> None:
         self.journal.write("stop", reason)
 

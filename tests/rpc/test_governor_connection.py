@@ -154,6 +154,20 @@ def test_a_governor_reports_when_it_is_asked() -> None:
     play(scene)
 
 
+def test_a_governor_tells_what_a_running_task_has_printed_or_that_it_has_left() -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
+        upstream = await join(here.nursery, here.listener, FakeControl())
+        answers = Answers()
+        server.governors[0].printed(TaskId(5), answers)
+        await answers.bell.wait()
+        upstream.close()
+        await server.journal.until("governor left")
+        server.governors[0].printed(TaskId(5), answers)
+        assert answers.seen == ["printed by 5", "the governor has left"]
+
+    play(scene)
+
+
 def test_a_governor_that_has_left_reports_by_a_refusal() -> None:
     async def scene(server: FakeServer, here: Serving) -> None:
         upstream = await join(here.nursery, here.listener, FakeControl())

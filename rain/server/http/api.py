@@ -13,7 +13,7 @@ import trio
 from attrs import define, frozen
 
 from rain.base.errors import RefusedError
-from rain.base.ids import NUMBER_MASK
+from rain.base.ids import NUMBER_MASK, TaskId, pack
 from rain.server.dashboard import present, progress, reading, rows
 from rain.server.dashboard.digest import TASK_MARKS, Digest
 from rain.server.dashboard.library import Library
@@ -27,6 +27,7 @@ from rain.server.history.reader import EventReader
 from rain.server.http import messages
 from rain.server.http.messages import Request, Response
 from rain.server.http.status import gather_status
+from rain.server.live_logs import LiveLogs
 from rain.server.state import State
 
 _LARGEST = 2**31 - 1
@@ -95,10 +96,17 @@ class Api:
     state: State
     now: Callable[[], float]
     library: Library | None
+    live: LiveLogs
 
     @staticmethod
-    def of(state: State, events: EventReader | None, now: Callable[[], float]) -> Api:
-        return Api(state, now, Library(events.path) if events else None)
+    def of(
+        state: State,
+        events: EventReader | None,
+        now: Callable[[], float],
+        live: LiveLogs | None = None,
+    ) -> Api:
+        library = Library(events.path) if events else None
+        return Api(state, now, library, live or LiveLogs(state, {}))
 
     def places(self) -> dict[str, Callable[[Request], Awaitable[Response]]]:
         """The handlers by path."""
@@ -192,9 +200,13 @@ class Api:
         known = await library.read(partial(reading.task, library.path, session, number))
         if known is None:
             raise _UnknownError(f"the event log knows no task {session}/{number}")
-        return {"session": session, "task": number, **known} | {
-            "now": present.task_now(self.state, session, number) if session else None
-        }
+        printed, now = "", None
+        if session:
+            printed = await self.live.of(TaskId(pack(session, number)))
+            now = present.task_now(self.state, session, number)
+        if now is not None:
+            now["printed"] = printed
+        return {"session": session, "task": number, **known, "now": now}
 
     async def _objects(self, library: Library, asked: Asked) -> Json:
         session, skip = asked.number("session"), asked.number("skip", 0)

@@ -19,6 +19,7 @@ from rain.server.http.messages import Request, Response
 from rain.server.http.origin import objection
 from rain.server.http.pages import dashboard_files
 from rain.server.http.status import gather_status
+from rain.server.live_logs import LiveLogs
 from rain.server.state import State
 
 _LOOK = ("GET", "HEAD")
@@ -47,6 +48,7 @@ class Site:
         now: Callable[[], float],
         log: FilteringBoundLogger,
         secret: Secret | None = None,
+        live: LiveLogs | None = None,
     ) -> Site:
         """Makes the site of one server; without an event log, /events says that there is none."""
 
@@ -60,7 +62,7 @@ class Site:
 
         asked = _Place(("POST",), EventsPage(events, log).serve)
         look = _Place(_LOOK, lite)
-        api = Api.of(state, events, now).places()
+        api = Api.of(state, events, now, live).places()
         return Site(
             {
                 "/": _Place(_LOOK, _to_the_dashboard),

@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
+from typing import cast
 
 import pytest
 import trio
 
-from rain.base.ids import FIRST_SHARED, SessionId, unpack
+from rain.base.ids import FIRST_SHARED, SessionId, TaskId, spell, unpack
+from rain.rpc.handlers import GovernorLink, Reply
 from rain.server.dashboard import library as library_module
 from rain.server.dashboard import newest as newest_module
 from rain.server.dashboard.digest import Digest
 from rain.server.dashboard.library import Library
 from rain.server.history.reader import EventReader
 from rain.server.http.site import Site
+from rain.server.live_logs import LiveLogs
 from rain.server.messages import ClientLeft, GovernorLeft
 from rain.server.state import State
 from tests.server.dashboard.stories import Story, story
 from tests.server.http.asking import Got, ask, serving, site
+from tests.support.logs import capturing_logger
 
 MARKUP = "<script>alert(1)</script>"
 PATHS = [
@@ -100,6 +104,26 @@ def test_a_task_of_an_open_session_tells_why_it_waits(tmp_path: Path) -> None:
     (answer,) = get(told(tale), f"/api/task?session=1&task={number}")
 
     assert answer.json["now"]["why"].startswith("It has finished on")
+
+
+def test_a_running_task_shows_what_it_has_printed_so_far(tmp_path: Path) -> None:
+    class Link:
+        def printed(self, task: TaskId, reply: Reply[str]) -> None:
+            reply.answer(f"{spell(task)} has printed this")
+
+    tale = story(tmp_path)
+    draft = tale.client.session("prints")
+    task, _ = draft.task()
+    tale.client.submit(draft)
+    number = unpack(task).id
+    state = tale.world.state
+    log, _ = capturing_logger()
+    live = LiveLogs(state, {tale.governors[0].id: cast("GovernorLink", Link())})
+    asked = Site.of(state, EventReader(tale.write()), lambda: 2000.0, log, live=live)
+
+    (answer,) = get(asked, f"/api/task?session=1&task={number}")
+
+    assert answer.json["now"]["printed"] == f"1/{number} has printed this"
 
 
 def test_graph_and_timeline_are_ready_to_draw(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ function about({ session, task, spec, story, now }) {
   const end = story[story.length - 1];
   const last = end?.info ?? {};
   const state = now?.state ?? stateAfter(end);
+  const printed = last.logs || now?.printed;
   return [
     h("p", { class: "crumbs" }, h("a", { href: "#/sessions" }, "Sessions"), " / ", h("a", { href: link(session) }, session), " / ",
       h("a", { href: link(session, "tasks") }, "tasks"), ` / ${task}`),
@@ -29,7 +30,7 @@ function about({ session, task, spec, story, now }) {
       ["Started", clock(seconds(last.start_time))], ["Duration", duration(last.duration)],
     ]),
     last.error ? [h("h2", {}, "Error"), h("pre", { class: "failure", tabindex: 0 }, last.error)] : null,
-    last.logs ? [h("h2", {}, "Printed"), h("pre", { tabindex: 0 }, last.logs)] : null,
+    printed ? [h("h2", {}, last.logs ? "Printed" : "Printed so far"), h("pre", { tabindex: 0 }, printed)] : null,
     last.debug ? [h("h2", {}, "Debug"), h("pre", { tabindex: 0 }, last.debug)] : null,
     last.user ? [h("h2", {}, "What the task noted"), pretty(last.user)] : null,
     now?.runs.length ? [h("h2", {}, "Runs"), runs(now.runs)] : null,
