@@ -31,6 +31,7 @@ class Learned:
     finished: int = 0
     seconds: float = 0.0  # all of them together
     bytes: int = 0  # of all their outputs together
+    least: float = 0.0  # while none has finished: how long one of them has been running so far
 
     @property
     def mean_seconds(self) -> float | None:

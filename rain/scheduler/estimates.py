@@ -78,6 +78,8 @@ class Estimates:
         learned = task.session.learned.get(kind.id)
         if learned is not None and learned.finished:
             return learned.seconds / learned.finished
+        if learned is not None and learned.least:
+            return learned.least
         mean = self.all_tasks.mean_seconds
         return UNKNOWN_SECONDS if mean is None else mean
 

@@ -13,6 +13,7 @@ from attrs import Factory, define
 from rain.graph import DataObject, Governor, Graph, Task
 from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
+from rain.scheduler.toolbox.fit import fit
 from rain.scheduler.toolbox.levels import Mark, enter_news, mark_of, urgency
 from rain.scheduler.toolbox.places import LOOKED_AT, has_place, travels_along
 from rain.scheduler.toolbox.waiting_list import WaitingList, needs_plan
@@ -97,13 +98,8 @@ class HeftScheduler:
             calendar = self._calendars[governor]
             return calendar.first_gap(min(task.cpus, calendar.cpus), arrives(governor), seconds)
 
-        start, _, _, governor = min(
-            (
-                (start_on(governor), governor.cpus, governor.number, governor)
-                for governor in fitting
-            ),
-            key=lambda found: found[:3],
-        )
+        governor = min(fitting, key=lambda found: fit(start_on(found), found))
+        start = start_on(governor)
         plan.assign(task, governor, mark_of(task).priority)
         self._calendars[governor].book(task.cpus, start, start + seconds)
         rank = task.sched

@@ -21,6 +21,7 @@ from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.accounts import Accounts
 from rain.scheduler.toolbox.balance import feed_hungry
 from rain.scheduler.toolbox.express import TINY, Express, Sights, look_at
+from rain.scheduler.toolbox.fit import Fit, fit
 from rain.scheduler.toolbox.levels import enter_levels
 from rain.scheduler.toolbox.loads import done_in_no_time
 from rain.scheduler.toolbox.places import LOOKED_AT
@@ -35,6 +36,7 @@ from rain.scheduler.toolbox.transfers import (
     place_on,
     wanted_inputs,
 )
+from rain.scheduler.toolbox.unproven import OFF, Unproven, that_wait
 from rain.scheduler.toolbox.waiting_list import needs_plan
 
 HORIZON = 1.0
@@ -58,7 +60,8 @@ class HorizonScheduler:
         self._sites = Sites()
         self._accounts = Accounts()
         self._shares = Shares()
-        self._express = Express(self._shares)
+        self._unproven = Unproven()
+        self._express = Express(self._shares, self._unproven.add)
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Plans tasks that can start soon."""
@@ -78,9 +81,12 @@ class HorizonScheduler:
             self._accounts.forget(news.cleared)  # even if it has submitted since
             self._express.forget(news.cleared)
             self._shares.forget(news.cleared)
+            self._unproven.forget(news.cleared)
         governors = [governor for governor in graph.governors.values() if not governor.rests]
         if not governors:
             return
+        if self._unproven:
+            self._plan_again(plan)
         express = self._express
         if express.lines:
             self._plan_express(governors, sights, plan)
@@ -145,6 +151,24 @@ class HorizonScheduler:
             note.site.planned -= 1
             note.site = None
 
+    def _plan_again(self, plan: Plan) -> None:
+        """Lists waiting tasks again that were counted for less than they take."""
+        cpus = self._sites.real_cpus
+        for tasks, counted in self._unproven.look(cpus, plan):
+            waiting = that_wait(tasks)
+            for task in waiting:
+                note = note_of(task)
+                if note.site is not None:  # it did not go through the express lane
+                    self._leave_site(task, note)
+                    self._accounts.taken_back(task, note.seconds)
+                plan.take_back(task)
+            enter_levels(waiting, plan, Note)
+            self._accounts.submitted(waiting)
+            self._list(task for task in waiting if not task.missing)
+            share, each = self._shares.of(tasks[0].session), tasks[0].cpus * 1000.0 / max(cpus, 1)
+            more = plan.estimates.duration(tasks[0]) - counted
+            share.ready += each * (counted * len(waiting) - more * (len(tasks) - len(waiting)))
+
     def _list(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
             note = note_of(task)
@@ -185,7 +209,7 @@ class HorizonScheduler:
             note.listed = False
             if not needs_plan(task):
                 continue
-            if note.seconds >= TINY and _is_tiny(task, plan):
+            if note.seconds >= TINY and _is_tiny(task, note, plan):
                 express.append(task)
                 continue
             ready = _ready_at(task, now)
@@ -224,6 +248,9 @@ class HorizonScheduler:
         self._shares.last = min(self._shares.last, share.ready)
         plan.assign(task, governor, priority)
         self._accounts.planned(task, note.seconds)
+        learned = task.session.learned[task.kind.id]
+        if learned.least and not learned.finished:
+            self._unproven.add((task,), note.seconds)
         self._take_site(task, note, place)
         if place.moving:
             for wanted in wanted_inputs(task, plan):
@@ -292,7 +319,7 @@ class HorizonScheduler:
             if not near and not related:
                 return Place(first, max(first.start(cpus, now), ready), 0.0)
             candidates = [first, *self._nearest(near, cpus), *self._nearest(related, cpus)]
-        best: tuple[float, float, int, int, int] | None = None
+        best: tuple[float, float, Fit] | None = None
         chosen: Place | None = None
         for site in dict.fromkeys(candidates):
             if site.slots[0] <= now:
@@ -302,9 +329,7 @@ class HorizonScheduler:
             key = (
                 place.start + SOCIAL * place.moving,
                 -related.get(governor, 0.0),
-                len(governor.scheduled) // site.cpus,
-                site.cpus,  # larger sites stay free for tasks that fit nowhere else
-                governor.number,
+                fit(len(governor.scheduled) // site.cpus, governor),
             )
             if best is None or key < best:
                 best, chosen = key, place
@@ -319,9 +344,11 @@ class HorizonScheduler:
         return [self._sites[governor] for governor in fitting[:NEAREST]]
 
 
-def _is_tiny(task: Task, plan: Plan) -> bool:
-    """Whether it may take the express lane, based on real knowledge."""
+def _is_tiny(task: Task, note: Note, plan: Plan) -> bool:
+    """Whether it may take the express lane, based on real knowledge, of which the note hears."""
     sight = look_at(task, plan.estimates)
+    if sight.seconds > OFF * note.seconds:  # it was submitted before that was known
+        note.seconds = sight.seconds
     return sight.seconds < TINY and sight.passes
 
 

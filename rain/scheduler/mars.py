@@ -1,8 +1,9 @@
 """The operand scheduling of Mars: initial tasks by breadth-first search, others near their data.
 
 Tasks without inputs are distributed at submission. Each governor has a quota by its cpus and takes
-a task and then its neighbours in the graph, so that related tasks are on one governor. Any other
-task goes, when it is ready, where most of its input bytes are. Deeper tasks run first, then those
+a task and then its neighbours in the graph, so that related tasks are on one governor. A task that
+has no neighbours, or that is beyond the quotas, goes to the least loaded governor. Any other task
+goes, when it is ready, where most of its input bytes are. Deeper tasks run first, then those
 whose consumers already have other inputs, then those with few consumers.
 
 With depth alone a task could starve while others make the graph deeper. So depth is counted within
@@ -20,6 +21,7 @@ from rain.graph import Governor, Graph, Task
 from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.balance import feed_hungry
+from rain.scheduler.toolbox.loads import Loads
 from rain.scheduler.toolbox.places import bytes_by_governor
 from rain.scheduler.toolbox.waiting_list import needs_plan, strangers
 
@@ -52,11 +54,14 @@ class MarsScheduler:
         if not governors:
             return
         tasks = [task for task in self._waiting if needs_plan(task) and not task.missing]
-        initial = [task for task in tasks if _is_initial(task)]
+        initial = [task for task in tasks if _is_initial(task) and any(_consumers(task))]
         homes = place_initial(initial, governors)
+        loads = Loads(governors)
         self._waiting = {}
         for task in sorted(tasks, key=lambda task: (-_priority(task), task.order)):
-            governor = _best(task, homes.get(task), governors, plan)
+            governor = homes.get(task)
+            if governor is None or not allows(task, governor, governors):
+                governor = loads.nearest(task, bytes_by_governor(task, plan.estimates))
             if governor is None:
                 self._waiting[task] = None
             else:
@@ -139,13 +144,9 @@ def place_initial(tasks: list[Task], governors: list[Governor]) -> dict[Task, Go
 
 
 def _quotas(count: int, governors: list[Governor]) -> dict[Governor, int]:
-    """Divides `count` tasks by cpus; the remainder goes to the largest governors, one by one."""
+    """Divides `count` tasks by cpus; the remainder is not in any quota."""
     cpus = sum(max(governor.cpus, 1) for governor in governors)
-    quotas = {governor: count * max(governor.cpus, 1) // cpus for governor in governors}
-    largest = sorted(governors, key=lambda found: (-found.cpus, found.number))
-    for governor in largest[: count - sum(quotas.values())]:
-        quotas[governor] += 1
-    return quotas
+    return {governor: count * max(governor.cpus, 1) // cpus for governor in governors}
 
 
 def _near(start: Task, most: int) -> Iterable[Task]:
@@ -159,17 +160,3 @@ def _near(start: Task, most: int) -> Iterable[Task]:
             if other not in seen and len(seen) < 4 * most:
                 seen[other] = None
                 pending.append(other)
-
-
-def _best(
-    task: Task, home: Governor | None, governors: list[Governor], plan: Plan
-) -> Governor | None:
-    """Its home; else the governor with most of its bytes, and of these with the most idle cpus."""
-    if home is not None and allows(task, home, governors):
-        return home
-    local = bytes_by_governor(task, plan.estimates)
-    return max(
-        (governor for governor in governors if allows(task, governor, governors)),
-        key=lambda found: (local.get(found, 0), found.cpus - found.active_cpus, -found.number),
-        default=None,
-    )

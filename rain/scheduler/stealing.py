@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rain.graph import Governor, Graph, Task
-from rain.graph.rules import allows
+from rain.graph import Graph, Task
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.balance import feed_hungry
 from rain.scheduler.toolbox.levels import enter_news, mark_of, urgency
+from rain.scheduler.toolbox.loads import Loads
 from rain.scheduler.toolbox.places import bytes_by_governor
 from rain.scheduler.toolbox.waiting_list import WaitingList, needs_plan
 
@@ -16,7 +16,6 @@ class StealingScheduler:
 
     def __init__(self) -> None:
         self._waiting = WaitingList(urgency)
-        self._next = 0
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
         """Plans every ready task where it misses the fewest bytes, regardless of load."""
@@ -25,24 +24,12 @@ class StealingScheduler:
             self._waiting.add(task for task in tasks if not task.missing and needs_plan(task))
         governors = list(graph.governors.values())
         held: list[Task] = []
+        loads = Loads(governors)
         for task in self._waiting.take() if governors else ():
-            governor = self._nearest(task, governors, plan)
+            governor = loads.nearest(task, bytes_by_governor(task, plan.estimates))
             if governor is None:
                 held.append(task)
             else:
                 plan.assign(task, governor, mark_of(task).priority)
         self._waiting.add(held)
         feed_hungry(governors, plan)
-
-    def _nearest(self, task: Task, governors: list[Governor], plan: Plan) -> Governor | None:
-        """The governor with most of the inputs; equal ones take turns."""
-        local = bytes_by_governor(task, plan.estimates)
-        there = dict.fromkeys(governors)
-        near = [found for found in local if found in there and allows(task, found, governors)]
-        if near:
-            return max(near, key=lambda found: (local[found], -found.number))
-        for _ in governors:
-            self._next = (self._next + 1) % len(governors)
-            if allows(task, governors[self._next], governors):
-                return governors[self._next]
-        return None

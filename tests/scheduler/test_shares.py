@@ -75,3 +75,37 @@ def test_a_flood_of_tiny_tasks_leaves_long_ones_their_share() -> None:
         run += run_best(s, 10, 0.001)
     # then
     assert long[0] in run
+
+
+def test_many_long_tasks_of_unknown_duration_leave_another_session_its_share() -> None:
+    # given: two hundred tasks of which nothing is known
+    s = scene_with(HorizonScheduler(), 2)
+    unknown = brought(s, s.client, 200, 0.0)
+    known = brought(s, s.world.client(), 60, 0.5)
+    # when
+    run = run_best(s, 60, 0.5)
+    # then
+    assert abs(len({*run} & {*unknown}) - len({*run} & {*known})) <= 8
+
+
+def test_also_before_any_of_the_long_tasks_has_ended() -> None:
+    # given: two hundred tasks, one of which has been running for an hour, and has not ended
+    s = scene_with(HorizonScheduler(), 2)
+    (governor,) = s.governors
+    unknown = brought(s, s.client, 200, 0.0)
+    s.world.turn(GovernorUpdated(governor.id, governor.started(unknown[0])))
+    known = brought(s, s.world.client(), 60, 0.5)
+    s.world.turn(after=3600.0)
+    del governor.inputs[unknown[0]]  # it takes one of the cpus, and nothing ends it
+    # when
+    run = run_best(s, 10, 0.5)
+    # then
+    assert len({*run} & {*known}) >= 5
+
+
+def test_alone_a_session_keeps_its_plan_when_its_tasks_take_long() -> None:
+    s = scene_with(HorizonScheduler(), 2)
+    (governor,) = s.governors
+    brought(s, s.client, 200, 0.0)
+    run_best(s, 40, 0.5)
+    assert not any(orders.stop_ids for orders in governor.told)

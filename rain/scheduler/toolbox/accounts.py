@@ -92,6 +92,13 @@ class Accounts:
         """A task was planned."""
         self._accounts[task.session].had += seconds * max(task.cpus, 1)
 
+    def taken_back(self, task: Task, seconds: float) -> None:
+        """A planned task has lost its plan, and will be submitted again."""
+        account = self._accounts.get(task.session)
+        if account is not None:
+            account.had -= seconds * max(task.cpus, 1)
+            account.left -= seconds * task.cpus
+
     def forget(self, sessions: Iterable[Session]) -> None:
         """Sessions have ended."""
         for session in sessions:

@@ -13,7 +13,7 @@ tiny. Then the others follow through the lane, or prove to be worth a plan.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from attrs import Factory, define
@@ -70,7 +70,8 @@ def look_at(task: Task, estimates: Estimates) -> Sight:
     if kind.duration_hint:
         known, seconds = True, kind.duration_hint
     elif learned is None or not learned.finished:
-        known, seconds = False, estimates.duration(task)
+        seconds = estimates.duration(task)
+        known = learned is not None and learned.least >= SURE
     else:
         seconds = learned.seconds / learned.finished
         known = seconds < TINY or seconds >= SURE or learned.finished >= ENOUGH
@@ -110,12 +111,17 @@ class Line:
     share: Share
 
 
+Watch = Callable[[list[Task], float], None]
+"""A function that is told of planned tasks of one kind, whose duration is not known."""
+
+
 class Express:
     """The tasks in the lane that have no governor yet, by session."""
 
-    def __init__(self, shares: Shares) -> None:
+    def __init__(self, shares: Shares, watch: Watch) -> None:
         self.lines: dict[Session, deque[Task]] = {}  # without empty entries
         self._shares = shares
+        self._watch = watch
 
     def add(self, tasks: Iterable[Task]) -> None:
         """Adds tasks, producers before consumers. Sets `listed`: only the lane plans them."""
@@ -163,7 +169,7 @@ class Express:
         It plans at most the limit of a run, a share from every session; the rest waits for the next
         run. `cpus` is the number of cpus of all governors.
         """
-        run = _Run(plan, sights, Loads(governors), max(cpus, 1))
+        run = _Run(plan, sights, Loads(governors), max(cpus, 1), self._watch)
         at_once = min(max(AT_ONCE, FOR_EACH * len(governors)), AT_MOST)
         shares = self._shares
         shares.look(governors, plan.now)
@@ -184,6 +190,7 @@ class _Run:
     sights: Sights
     loads: Loads
     cpus: int  # of all governors, at least 1
+    watch: Watch
     planned: list[Task] = Factory(list)
     refused: list[Task] = Factory(list)
 
@@ -202,6 +209,9 @@ class _Run:
                 tasks.append(waiting.popleft())
             count -= len(tasks)
             kept_back = self._plan_kind(line, tasks)
+            sight = self.sights.of(tasks[0])
+            if sight.passes and not sight.known and len(kept_back) < len(tasks):
+                self.watch(tasks[: len(tasks) - len(kept_back)], sight.seconds)
             if kept_back:
                 waiting.extendleft(reversed(kept_back))
                 return

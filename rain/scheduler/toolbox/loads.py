@@ -13,6 +13,7 @@ from rain.base.wire import INLINE_LIMIT
 from rain.graph import Governor, Task
 from rain.graph.rules import allows
 from rain.scheduler.estimates import Estimates
+from rain.scheduler.toolbox.fit import fit, load_of
 from rain.scheduler.toolbox.places import LOOKED_AT
 
 WORTH = 5000
@@ -60,16 +61,7 @@ def bytes_by_governor(task: Task) -> dict[Governor, int] | None:
 _NOWHERE: dict[Governor, int] = {}
 
 Entry = tuple[float, int, int, Governor]
-"""The (perhaps outdated) load of a governor, its cpus, its number, and itself.
-
-Of governors with the same load the smallest is chosen, so that the others stay free for tasks that
-fit nowhere else.
-"""
-
-
-def load_of(governor: Governor) -> float:
-    """Planned tasks per cpu."""
-    return len(governor.scheduled) / (governor.cpus or 1)
+"""The (perhaps outdated) fit of a governor (see `fit`), and itself."""
 
 
 def _scarce_load(task: Task, governor: Governor) -> float:
@@ -189,7 +181,19 @@ class Loads:
                 return governor
         fitting = [found for found in self.governors if allows(task, found, self.governors)]
         load = partial(_scarce_load, task) if resources.others else load_of
-        return min(fitting, key=lambda found: (load(found), found.cpus, found.number), default=None)
+        return min(fitting, key=lambda found: fit(load(found), found), default=None)
+
+    def nearest(self, task: Task, local: dict[Governor, int]) -> Governor | None:
+        """The governor with most of these bytes, however busy it is; else the least loaded."""
+        there = self._there = self._there or dict.fromkeys(self.governors)
+        near = [found for found in local if found in there and allows(task, found, self.governors)]
+        if not near:
+            return self.least(task)
+        most = max(map(local.__getitem__, near))
+        return min(
+            (found for found in near if local[found] == most),
+            key=lambda found: fit(load_of(found), found),
+        )
 
     def _top(self) -> Governor:
         governors = self.governors

@@ -8,10 +8,11 @@ from heapq import heapify, heappop, heapreplace
 from rain.base.kinds import TaskKind
 from rain.graph import Governor, Task
 from rain.graph.rules import allows, suits
+from rain.scheduler.toolbox.fit import Fit, fit
 
 
 class Rooms:
-    """The free cpus of each governor, and a heap with the most free cpus first.
+    """The free cpus of each governor, and a heap with the best fit first.
 
     Free cpus only decrease, so entries of the heap are corrected when they reach the top.
     """
@@ -23,43 +24,47 @@ class Rooms:
             for governor in governors
             if governor.active_cpus < max(governor.cpus, 1)
         }
-        self._heap = [(-room, found.number, found) for found, room in self._free.items()]
+        self._heap = [(*self._fit(found), found) for found in self._free]
         heapify(self._heap)
 
     def __bool__(self) -> bool:
         return bool(self._free)
 
     def choose(self, task: Task, local: dict[Governor, int]) -> Governor | None:
-        """The governor with room that has most of the task's bytes, then most free cpus."""
+        """The governor with room that has most of the task's bytes, then the best fit."""
         free, kind = self._free, task.kind
         if kind.resources.others or kind.constraints is not None:
             candidates = (found for found in free if self._fits(task, found))
         else:
             candidates = (found for found in local if task.cpus <= free.get(found, -1))
-        chosen = max(
-            candidates,
-            key=lambda found: (local.get(found, 0), free[found], -found.number),
-            default=None,
+        chosen = min(
+            candidates, key=lambda found: (-local.get(found, 0), self._fit(found)), default=None
         )
         if chosen is None and not kind.resources.others and kind.constraints is None:
-            most = self._most()
-            chosen = most if most is not None and task.cpus <= free[most] else None
+            chosen = self._top()
+            if chosen is not None and task.cpus > free[chosen]:
+                fitting = (found for found, room in free.items() if task.cpus <= room)
+                chosen = min(fitting, key=self._fit, default=None)
         return chosen
+
+    def _fit(self, governor: Governor) -> Fit:
+        """The load is the part of its cpus that is taken."""
+        return fit(-self._free[governor] / (governor.cpus or 1), governor)
 
     def _fits(self, task: Task, governor: Governor) -> bool:
         return task.cpus <= self._free[governor] and allows(task, governor, self._governors)
 
-    def _most(self) -> Governor | None:
-        heap, free = self._heap, self._free
+    def _top(self) -> Governor | None:
+        heap = self._heap
         while heap:
-            room, number, governor = heap[0]
-            now = free.get(governor)
-            if now is None:
+            load, _, _, governor = heap[0]
+            if governor not in self._free:
                 heappop(heap)
-            elif now == -room:
+                continue
+            now = self._fit(governor)
+            if now[0] == load:
                 return governor
-            else:
-                heapreplace(heap, (-now, number, governor))
+            heapreplace(heap, (*now, governor))
         return None
 
     def take(self, task: Task, governor: Governor) -> None:
