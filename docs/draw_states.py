@@ -1,13 +1,13 @@
-"""Draws docs/states.md from the tables of tasks, runs and objects: `python -m docs.draw_states`."""
+"""Draws docs/states.md from the tables of the graph: `python -m docs.draw_states`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from rain.base.copies import COPY_STEPS, COPY_TABLE
 from rain.base.runs import RUN_STEPS, RUN_TABLE, RunFacts
 from rain.base.states import (
-    COPY_TABLE,
     OBJECT_MOVES,
     OBJECT_TABLE,
     TASK_STEPS,
@@ -18,12 +18,13 @@ from rain.base.states import (
 PAGE = Path(__file__).with_name("states.md")
 
 HEAD = """\
-# Where tasks, their runs and data objects can stand
+# Where tasks, their runs, data objects and their copies can stand
 
-This page is drawn from the tables in `rain/base/states.py` and `rain/base/runs.py` by
-`python -m docs.draw_states`; a test compares the two. The graph moves along these tables only (any
-other move raises `InvariantError` and changes nothing), and the checker in `rain/graph/check.py`
-holds every row's facts after every turn in tests and with `RAIN_DEBUG_MODE=1`.
+This page is drawn from the tables in `rain/base/states.py`, `rain/base/runs.py` and
+`rain/base/copies.py` by `python -m docs.draw_states`; a test compares the two. The graph moves
+along these tables only (any other move raises `InvariantError` and changes nothing), and the
+checker in `rain/graph/check.py` holds every row's facts after every turn in tests and with
+`RAIN_DEBUG_MODE=1`.
 """
 
 TASKS = """\
@@ -89,9 +90,20 @@ with it and are not moved any more.
 COPIES = """\
 ## One object on one governor
 
-An object has three sets of governors: `scheduled` (where it is planned to be), `assigned` (which
-governors were told to make or to fetch it) and `located` (which governors have all of it). For one
-governor they give the state of its copy; any other combination is an inconsistency:
+A finished object has copies (`rain/graph/copy.py`), at most one on each governor, and every copy is
+in one of the rows *ordered*, *coming* and *held*. An unfinished object has none: its row on a
+governor follows from its producer. *Scheduled* says that the object is to be on the governor,
+*told* that the governor was told to make or to fetch it, *located* that it has all of it.
+"""
+
+COPY_NOTES = """\
+* A producer that runs again, for the sake of another output, *makes* a copy of an object that is
+  finished already.
+* *tell*: an object that the server has in memory travels with the order, so that its copy is
+  *held* at once. What only one task reads is lent to the governor of that task, and is no copy.
+* *miss*: a governor could not fetch a copy that it was thought to have. The copy counts how often
+  it could not be fetched (`rain/server/unfetched.py`).
+* When an object becomes unfinished, all of its copies go.
 """
 
 OBJECTS = """\
@@ -112,7 +124,7 @@ OBJECT_NOTES = """\
 The twelve rows of the original, with W0 for the governor of the producer and W1 for any other
 one. S0: the producer is planned; W0: its governor knows of the object; T.R: the producer is
 ready; T.F: it has finished; S1, W1A, W1L: the scheduler wants a copy on W1, W1 was told to fetch
-it, W1 has it.
+it, W1 has it. The last three columns are the sets of governors that the original keeps.
 """
 
 DIFFERENCES = """\
@@ -122,8 +134,8 @@ Each row is covered by the copies above, seen from W0 and from W1. What is diffe
   order are one step of one turn here, so that a dropped copy is *none* at once. As in the
   original, the server does not wait for W1's word: a task that needs the object there again is
   sent with it again.
-* *Row 12*: a removed object may be revived; and its governor sets are empty, since all holders
-  were told to drop it in the turn in which it was removed.
+* *Row 12*: a removed object may be revived; and it has no copies, since all holders were told to
+  drop it in the turn in which it was removed.
 * An object may be finished while its producer runs again, for the sake of a lost sibling. It
   keeps its copies; when the producer finishes there is one more.
 """
@@ -146,19 +158,21 @@ def draw() -> str:
         RUN_NOTES,
         COPIES,
         _table(
-            ("copy", "object", "scheduled", "assigned", "located", "meaning"),
+            ("copy", "object", "scheduled", "told", "located", "meaning"),
             (
                 (
                     f"*{facts.row.value}*",
                     "finished" if facts.finished else "unfinished",
                     _mark(facts.scheduled),
-                    _mark(facts.assigned),
+                    _mark(facts.told),
                     _mark(facts.located),
                     facts.meaning,
                 )
                 for facts in COPY_TABLE
             ),
         ),
+        _diagram((s.start.value, s.move.value, s.end.value) for s in COPY_STEPS),
+        COPY_NOTES,
         OBJECTS,
         _diagram(
             (start.name.lower(), move.value, end.name.lower())

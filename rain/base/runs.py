@@ -113,7 +113,7 @@ RUN_FACTS: dict[RunState, RunFacts] = {facts.state: facts for facts in RUN_TABLE
 
 _OPEN = (RunState.TOLD, RunState.RUNNING)
 
-RUN_STEPS: tuple[Step[RunState], ...] = (
+RUN_STEPS: tuple[Step[RunState, TaskMove], ...] = (
     Step(RunState.TOLD, TaskMove.START, RunState.RUNNING),
     Step(RunState.TOLD, TaskMove.RECALL, RunState.WITHDRAWN),
     *(

@@ -1,11 +1,11 @@
-"""The two state tables of the server: where a task and a data object can stand, and how they move.
+"""The state tables of tasks and data objects: where one can stand, and how it moves.
 
 The tables are data. The graph moves only along them, the consistency checker has one rule for each
-of their rows, and docs/states.md is drawn from them. A row says which facts hold:
+of their rows, and docs/states.md is drawn from them. The tables of runs and of copies are in
+rain/base/runs.py and rain/base/copies.py. A row says which facts hold:
 
 * S: the scheduler has chosen a governor; R: all inputs are finished; W: a governor has the task.
-* W0 is the governor of an object's producer, W1 any other; "ordered", "coming" and "held" describe
-  one copy of a finished object on one governor.
+* W0 is the governor of an object's producer, W1 any other.
 """
 
 import enum
@@ -195,18 +195,19 @@ class TaskMove(Word):
 
 
 Where = TypeVar("Where")
+What = TypeVar("What")
 
 
 @frozen
-class Step(Generic[Where]):
-    """One allowed move: of a task from row to row, or of its run from state to state."""
+class Step(Generic[Where, What]):
+    """One allowed move: of a task or a copy from row to row, or of a run from state to state."""
 
     start: Where
-    move: TaskMove
+    move: What
     end: Where
 
 
-TASK_STEPS: tuple[Step[TaskRow], ...] = (
+TASK_STEPS: tuple[Step[TaskRow, TaskMove], ...] = (
     Step(TaskRow.WAITING, TaskMove.PLAN, TaskRow.PLANNED),
     Step(TaskRow.WAITING, TaskMove.INPUTS_FINISHED, TaskRow.READY),
     Step(TaskRow.PLANNED, TaskMove.TAKE_BACK, TaskRow.WAITING),
@@ -253,40 +254,6 @@ TASK_MOVES: dict[TaskMove, dict[TaskRow, TaskRow]] = {
 }
 TASK_FACTS: dict[TaskRow, TaskFacts] = {facts.row: facts for facts in TASK_TABLE}
 TASK_STATES: dict[TaskRow, TaskState] = {facts.row: facts.state for facts in TASK_TABLE}
-
-
-class CopyRow(Word):
-    """Where one object stands with one governor: a row of the object table, seen from one side."""
-
-    NONE = "none"
-    EXPECTED = "expected"
-    MAKING = "making"
-    ORDERED = "ordered"
-    COMING = "coming"
-    HELD = "held"
-
-
-@frozen
-class CopyFacts:
-    """Which of an object's three governor sets hold the governor, in one row."""
-
-    row: CopyRow
-    finished: bool  # whether the object is finished
-    scheduled: bool
-    assigned: bool
-    located: bool
-    meaning: str
-
-
-COPY_TABLE: tuple[CopyFacts, ...] = (
-    CopyFacts(CopyRow.NONE, False, False, False, False, "not made, and not here"),
-    CopyFacts(CopyRow.EXPECTED, False, True, False, False, "its producer is planned here"),
-    CopyFacts(CopyRow.MAKING, False, True, True, False, "its producer was sent here"),
-    CopyFacts(CopyRow.NONE, True, False, False, False, "finished elsewhere"),
-    CopyFacts(CopyRow.ORDERED, True, True, False, False, "the scheduler wants a copy here"),
-    CopyFacts(CopyRow.COMING, True, True, True, False, "the governor was told to fetch it"),
-    CopyFacts(CopyRow.HELD, True, True, True, True, "the governor has all of it"),
-)
 
 
 @frozen

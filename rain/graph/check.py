@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from rain.base.copies import STORED, CopyRow
 from rain.base.errors import InvariantError
 from rain.base.ids import spell
 from rain.base.runs import RUN_FACTS, RunState
@@ -128,13 +129,17 @@ def _reads_failed(task: Task) -> bool:
 
 
 def _check_object(graph: Graph, data_object: DataObject, expect: Expect) -> None:
-    governors = dict.fromkeys((*data_object.scheduled, *data_object.assigned, *data_object.located))
-    for governor in governors:
+    copies = data_object.copies
+    expect(not copies or data_object.is_finished, "it has {}", copies)
+    expect(len({copy.governor for copy in copies}) == len(copies), "two copies on a governor")
+    for copy in copies:
+        governor = copy.governor
+        expect(copy.object is data_object, "it has {}", copy)
         expect(graph.governors.get(governor.id) is governor, "{} has left", governor)
-        expect(data_object in governor.objects, "{} does not list it", governor)
-        expect(data_object.copy_row(governor) is not None, "no row for its copy on {}", governor)
-    for group in (data_object.scheduled, data_object.assigned, data_object.located):
-        expect(len(set(group)) == len(group), "a governor is named twice")
+        expect(copy.is_there, "{} does not list its copy", governor)
+        expect(copy.row in STORED, "{} is in no row of its own", copy)
+        missed = copy.row is CopyRow.COMING
+        expect(not copy.tries or missed, "{} was tried {} times", copy, copy.tries)
     _OBJECT_RULES[data_object.state](data_object, expect)
 
 
@@ -149,19 +154,14 @@ def _check_readers(graph: Graph, data_object: DataObject, expect: Expect) -> Non
 def _check_unfinished(data_object: DataObject, expect: Expect) -> None:
     producer = data_object.producer
     expect(producer is not None, "unfinished without a producer")
-    expect(not data_object.located and data_object.data is None, "unfinished, but somewhere")
+    expect(data_object.data is None, "unfinished, but the server has its bytes")
     expect(not data_object.spooled, "unfinished, but spooled")
-    if producer is None:
-        return
-    expect(not producer.is_done, "unfinished after {}", producer)
-    planned = () if producer.scheduled is None else (producer.scheduled,)
-    told = () if producer.assigned is None else (producer.assigned,)
-    expect(data_object.scheduled == planned, "scheduled {} != {}", data_object.scheduled, planned)
-    expect(data_object.assigned == told, "assigned {} != {}", data_object.assigned, told)
+    expect(producer is None or not producer.is_done, "unfinished after {}", producer)
 
 
 def _check_finished(data_object: DataObject, expect: Expect) -> None:
-    expect(bool(data_object.located) or data_object.is_at_server, "finished, but nowhere")
+    held = any(copy.is_held for copy in data_object.copies)
+    expect(held or data_object.is_at_server, "finished, but nowhere")
     expect(data_object.data is None or len(data_object.data) == data_object.size, "size of data")
     expect(not data_object.spooled or data_object.producer is None, "spooled, and no constant")
     expect(not data_object.spooled or data_object.data is None, "spooled, and in memory too")
@@ -169,10 +169,6 @@ def _check_finished(data_object: DataObject, expect: Expect) -> None:
 
 
 def _check_removed(data_object: DataObject, expect: Expect) -> None:
-    expect(
-        not (data_object.scheduled or data_object.assigned or data_object.located),
-        "removed, but somewhere",
-    )
     expect(not data_object.is_at_server, "removed, but the server has its bytes")
     expect(not data_object.is_needed, "removed, but needed")
     producer = data_object.producer
@@ -183,10 +179,6 @@ def _check_removed(data_object: DataObject, expect: Expect) -> None:
 
 
 def _check_failed(data_object: DataObject, expect: Expect) -> None:
-    expect(
-        not (data_object.scheduled or data_object.assigned or data_object.located),
-        "failed, but somewhere",
-    )
     expect(not data_object.is_at_server, "failed, but the server has its bytes")
     producer = data_object.producer
     expect(producer is None or producer.has_failed, "failed, but not {}", producer)
@@ -226,12 +218,10 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
         for group in task.kind.constraints.groups()
     )
     expect(groups == governor.groups, "{} tasks of groups, counted {}", governor.groups, groups)
-    for data_object in governor.objects:
-        expect(
-            governor in (*data_object.scheduled, *data_object.assigned, *data_object.located),
-            "lists {}, which does not name it",
-            data_object,
-        )
+    for data_object, copy in governor.objects.items():
+        named = copy.governor is governor and copy.object is data_object
+        expect(named, "lists {} as the copy of {}", copy, data_object)
+        expect(copy in data_object.copies, "lists {}, which its object does not have", copy)
         expect(graph.objects.get(data_object.id) is data_object, "{} is gone", data_object)
 
 

@@ -13,6 +13,7 @@ from rain.base.resources import Resources
 from rain.graph.ready_queue import ReadyQueue
 
 if TYPE_CHECKING:
+    from rain.graph.copy import Copy
     from rain.graph.data_object import DataObject
     from rain.graph.session import Session
     from rain.graph.task import Task
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @define(eq=False, repr=False)
 class Governor:
-    """A node of the graph. Its dictionaries are ordered sets."""
+    """A node of the graph. Dictionaries to None are ordered sets."""
 
     id: GovernorId  # its incarnation
     number: int  # counts the governors that ever joined; breaks ties
@@ -36,10 +37,9 @@ class Governor:
     # Planned here, and perhaps next to be told ahead: whoever takes one out looks again.
     followers: deque[Task] = Factory(deque)
     active_cpus: int = 0  # cpus of the tasks that are planned here and ready
-    objects: dict[DataObject, None] = Factory(dict)  # every object that names it in any set
+    objects: dict[DataObject, Copy] = Factory(dict)  # every finished object with a copy here
     groups: dict[tuple[Session, str, str], int] = Factory(dict)  # planned tasks, by constraint
     kinds_told: set[KindId] = Factory(set)
-    alone: tuple[Governor, ...] = field(init=False, default=())  # itself, for objects to share
     offered: Resources = field(init=False)  # what it has come with
     rests: bool = False  # it could not start tasks, and gets none for a while
     cpus: int = field(init=False, default=0)  # those of its resources, which are asked for often
@@ -48,7 +48,6 @@ class Governor:
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:
-        self.alone = (self,)
         self.offered = self.resources
         self.cpus = self.resources.cpus
         self.place = Source(self.address, self.id)

@@ -11,11 +11,13 @@ from collections.abc import Collection
 
 from attrs import Factory, define
 
+from rain.base.copies import CopyMove
 from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
 from rain.base.runs import RunCause
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
 from rain.graph import claims, planning
+from rain.graph.copy import forget_copies, move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.failing import failure_of
 from rain.graph.governor import Governor
@@ -50,9 +52,9 @@ def lose_governor(
         losses.unplanned[task] = None
     touched = list(governor.objects)
     for data_object in touched:
-        data_object.leave(governor)
+        move_copy(data_object, governor, CopyMove.LOSE)
     for data_object in touched:
-        if data_object.is_finished:
+        if data_object.is_finished:  # else another one has led to its producer
             _check_holders(data_object, losses)
     return losses
 
@@ -60,23 +62,23 @@ def lose_governor(
 def lose_copy(data_object: DataObject, governor: Governor, now: float) -> Losses:
     """One copy turned out to be gone or unreadable."""
     losses = Losses(now)
-    data_object.leave(governor)
+    move_copy(data_object, governor, CopyMove.LOSE)
     producer = data_object.producer
     if producer is None or producer.assigned is not governor:  # else it is just being made there
         losses.dropped.append((data_object, governor))
-    if data_object.is_finished:
-        _check_holders(data_object, losses)
+    _check_holders(data_object, losses)
     return losses
 
 
 def _check_holders(data_object: DataObject, losses: Losses) -> None:
-    if data_object.located or data_object.is_at_server:
+    if data_object.is_at_server or any(copy.is_held for copy in data_object.copies):
         return
     producer = data_object.producer
     if data_object.is_needed or (producer is not None and not producer.is_done):
         _make_again(data_object, losses)
     else:  # it was about to be let go
         data_object.move(ObjectMove.REMOVE)
+        losses.dropped += [(data_object, reader) for reader in forget_copies((data_object,))]
 
 
 def _make_again(lost: DataObject, losses: Losses) -> None:

@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
+from rain.base.copies import CopyMove
 from rain.base.errors import InvariantError
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskMove, TaskRow
 from rain.graph import rules
+from rain.graph.copy import forget_copies, move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.run import Ending, Run, remembered
@@ -39,7 +41,6 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
     governor.scheduled[task] = None
     if task.kind.constraints is not None:
         rules.enter_groups(task, governor)
-    _expect_outputs(task, governor)
     if task.row is TaskRow.QUEUED:
         governor.queue.add(task)
         governor.active_cpus += task.kind.resources.cpus
@@ -54,20 +55,8 @@ def plan_alike(tasks: Sequence[Task], governor: Governor, priorities: Iterable[i
         task.move(TaskMove.PLAN)
         task.scheduled = governor
         task.priority = priority
-        _expect_outputs(task, governor)
     governor.queue.add_all(tasks)
     governor.active_cpus += tasks[0].cpus * len(tasks)
-
-
-def _expect_outputs(task: Task, governor: Governor) -> None:
-    """What the task is to make will be on that governor."""
-    for output in task.outputs:
-        if output.state is not ObjectState.FINISHED:  # else it is only made again beside others
-            if output.scheduled:
-                output.schedule_on(governor)
-            else:  # as nearly always
-                output.scheduled = governor.alone
-                governor.objects[output] = None
 
 
 def can_go_ahead(task: Task, governor: Governor) -> bool:
@@ -128,7 +117,7 @@ def assign_queued(tasks: Sequence[Task], governor: Governor, now: float) -> None
 
 
 def _begin_run(task: Task, governor: Governor, now: float) -> None:
-    """One more run: what the task makes is on its way, and who waits for it may follow."""
+    """One more run: the tasks that wait for what it makes may follow."""
     task.assigned = governor
     last = task.run
     if last is None:  # as nearly always
@@ -137,11 +126,6 @@ def _begin_run(task: Task, governor: Governor, now: float) -> None:
         task.former = remembered((*task.former, last))
         task.run = Run(last.number + 1, governor.place, now)
     for output in task.outputs:
-        if output.state is not ObjectState.FINISHED:
-            if output.assigned:
-                output.assign_to(governor)
-            else:  # as nearly always
-                output.assigned = governor.alone
         for consumer in output.consumers:
             if consumer.row is TaskRow.PLANNED and consumer.scheduled is governor:
                 followers = governor.followers
@@ -163,9 +147,6 @@ def withdraw(task: Task, ending: Ending, why: TaskMove = TaskMove.TAKE_BACK) -> 
         task.last_run().end(why, ending)
     vacate(task, governor, row)
     _detach(task, governor)
-    for output in task.outputs:
-        if not output.is_finished:
-            output.leave(governor)
 
 
 def recall_followers(task: Task, now: float) -> list[Stopped]:
@@ -194,10 +175,6 @@ def _recall(task: Task, ending: Ending) -> Stopped:
     task.assigned = None
     governor.ahead -= 1
     del governor.assigned[task]
-    for output in task.outputs:
-        if not output.is_finished:
-            output.leave(governor)
-            output.schedule_on(governor)
     return governor, task, run.number
 
 
@@ -206,33 +183,21 @@ def stopped(task: Task) -> Stopped:
     return task.assigned or _nowhere(task), task, task.last_run().number
 
 
-def expect(data_object: DataObject) -> tuple[Governor, ...]:
-    """The object has become unfinished: only its producer's governor counts from now on.
+def expect(data_object: DataObject) -> list[Governor]:
+    """The object has become unfinished, and its copies are of no use any more.
 
-    That one may be at work already, to make another output again. Returns all others who have a
-    copy or fetch one.
+    Returns the governors that were told of one, except that of its producer if that one is at work
+    already, to make another output again.
     """
     producer = data_object.producer
-    maker = producer.scheduled if producer is not None else None
-    told = producer.assigned if producer is not None else None
-    former = data_object.assigned
-    for governor in former:
-        governor.objects.pop(data_object, None)
-    if data_object.scheduled is not former:
-        for governor in data_object.scheduled:
-            governor.objects.pop(data_object, None)
-    data_object.scheduled = data_object.assigned = data_object.located = ()
-    if maker is None:
-        return former  # as nearly always: the producer is done
-    data_object.schedule_on(maker)
-    if told is not None:
-        data_object.assign_to(told)
-    return tuple(governor for governor in former if governor is not told)
+    maker = producer.assigned if producer is not None else None
+    return [governor for governor in forget_copies((data_object,)) if governor is not maker]
 
 
 def order_copy(data_object: DataObject, governor: Governor) -> None:
-    """The scheduler wants a copy of a finished object on a governor."""
-    data_object.schedule_on(governor)
+    """The scheduler wants a copy of a finished object on a governor, unless there is one."""
+    if data_object not in governor.objects:
+        move_copy(data_object, governor, CopyMove.ORDER)
 
 
 def vacate(task: Task, governor: Governor, row: TaskRow) -> None:

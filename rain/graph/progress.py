@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rain.base.copies import COPY_MOVES, CopyMove, CopyRow
 from rain.base.runs import RUN_MOVES
 from rain.base.states import ObjectMove, TaskMove
 from rain.graph import planning, rules
+from rain.graph.copy import Copy
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.task import DONE, Task
@@ -54,25 +56,16 @@ def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
         task.session.unfinished -= 1
 
 
-def add_copy(data_object: DataObject, governor: Governor) -> None:
-    """A finished object was made again, for the sake of another output: one more copy."""
-    data_object.schedule_on(governor)
-    data_object.assign_to(governor)
-    data_object.locate_on(governor)
-
-
 def finish_objects(
     objects: Sequence[DataObject], sizes: Iterable[int], governor: Governor
 ) -> list[Task]:
     """Outputs have been made on a governor; returns the consumers that became ready by them."""
-    alone = governor.alone
+    there, held = governor.objects, COPY_MOVES[CopyMove.MAKE][CopyRow.MAKING]
     ready: list[Task] = []
     for data_object, size in zip(objects, sizes, strict=True):
         data_object.move(ObjectMove.FINISH)
-        if data_object.assigned is alone and data_object.scheduled is alone:
-            data_object.located = alone  # as nearly always
-        else:
-            add_copy(data_object, governor)
+        copy = there[data_object] = Copy(data_object, governor, held)
+        data_object.copies = (copy,)
         data_object.size = size
         for task in data_object.consumers:
             if task.row in DONE:  # it had read an earlier incarnation of this object

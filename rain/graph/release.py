@@ -14,7 +14,8 @@ from typing import Any
 from rain.base.ids import ObjectId
 from rain.base.states import ObjectMove, ObjectState, TaskRow
 from rain.graph import claims, planning, rules
-from rain.graph.data_object import DataObject, forget_copies
+from rain.graph.copy import forget_copies
+from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
 from rain.graph.handles import NOBODY
@@ -175,14 +176,9 @@ def _take_tasks_out(session: Session, concerned: dict[Governor, float]) -> None:
 
 def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, float]) -> None:
     for data_object in session.objects.values():
-        if data_object.assigned or data_object.scheduled:
-            for governor in data_object.assigned:
+        if data_object.copies:
+            for governor in forget_copies((data_object,)):
                 concerned[governor] = concerned.get(governor, 0) + data_object.size
-                governor.objects.pop(data_object, None)
-            if data_object.scheduled is not data_object.assigned:
-                for governor in data_object.scheduled:
-                    governor.objects.pop(data_object, None)
-            data_object.scheduled = data_object.assigned = data_object.located = ()
         if data_object.spooled:
             _unspool(graph, data_object)
 

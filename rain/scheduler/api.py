@@ -22,10 +22,12 @@ from typing import NoReturn, Protocol
 
 from attrs import Factory, define
 
+from rain.base.copies import CopyMove
 from rain.base.errors import PlanError
 from rain.base.runs import RunCause
-from rain.base.states import TaskRow
+from rain.base.states import ObjectState, TaskRow
 from rain.graph import DataObject, Governor, Graph, Session, Task, planning, rules
+from rain.graph.copy import move_copy
 from rain.graph.run import Ending
 from rain.scheduler.estimates import Estimates
 
@@ -256,12 +258,13 @@ class Plan:
         """Lets the governor delete its copy."""
         if self.over:
             raise SchedulerInterrupted
-        if governor not in data_object.scheduled:
-            raise PlanError("no copy", f"{data_object!r} is not scheduled on {governor!r}")
-        if not data_object.is_finished:
-            raise PlanError(
-                "unfinished object", f"{data_object!r} cannot be dropped: it is being made"
-            )
+        copy = governor.objects.get(data_object)
+        if copy is None:
+            if data_object.state is ObjectState.UNFINISHED:
+                raise PlanError(
+                    "unfinished object", f"{data_object!r} cannot be dropped: it is not made yet"
+                )
+            raise PlanError("no copy", f"{data_object!r} has no copy on {governor!r}")
         self._check_object(data_object)
         others = [other for other in data_object.located if other is not governor]
         if not others and not data_object.is_at_server:
@@ -275,11 +278,11 @@ class Plan:
             raise PlanError(
                 "copy in use", f"{data_object!r} cannot be dropped: {governor!r} makes it again"
             )
-        was_told = governor in data_object.assigned
+        was_told = copy.is_told
         limit = getrecursionlimit()
         setrecursionlimit(limit + _ROOM)
         try:
-            data_object.leave(governor)
+            move_copy(data_object, governor, CopyMove.DROP)
         finally:
             setrecursionlimit(limit)
         if was_told:

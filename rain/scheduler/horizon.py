@@ -254,11 +254,10 @@ class HorizonScheduler:
         self._take_site(task, note, place)
         if place.moving:
             for wanted in wanted_inputs(task, plan):
-                data_object = wanted.object
-                if governor not in data_object.scheduled:
+                if governor not in wanted.places:
                     occupy_links(site, self._sites, wanted)
-                    if task.missing and data_object.is_finished:
-                        plan.copy(data_object, governor)
+                    if task.missing and wanted.object.is_finished:
+                        plan.copy(wanted.object, governor)
         self._list_consumers((task,))
 
     def _take_site(self, task: Task, note: Note, place: Place) -> None:
@@ -305,7 +304,7 @@ class HorizonScheduler:
         wanted = wanted_inputs(task, plan) if task.inputs else []
         near: dict[Governor, float] = {}
         for found in wanted:
-            for governor in found.object.scheduled:
+            for governor in found.places:
                 near[governor] = near.get(governor, 0.0) + found.seconds
         related = kin(task, plan)
         kind = task.kind
@@ -365,8 +364,8 @@ def _ready_at(task: Task, now: float) -> float | None:
 
 
 def _bring_to_followers(output: DataObject, plan: Plan) -> None:
-    """Copies a new object to the governors of its planned consumers."""
+    """Copies a finished object to the governors of its planned consumers."""
     for consumer in output.consumers:
         governor = consumer.scheduled
-        if governor is not None and consumer.missing and governor not in output.scheduled:
+        if governor is not None and consumer.missing and output not in governor.objects:
             plan.copy(output, governor)

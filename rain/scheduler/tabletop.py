@@ -11,12 +11,14 @@ from random import Random
 from attrs import Factory, define, field
 
 from rain.base.constraints import Constraints
+from rain.base.copies import CopyMove
 from rain.base.ids import ClientId, GovernorId, KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.states import TaskRow
 from rain.base.wire import Submission
 from rain.graph import DataObject, Governor, Graph, Session, Task, claims, loss, planning, progress
+from rain.graph.copy import move_copy, tell_of_copies
 from rain.graph.growth import grow
 from rain.graph.release import clear, release, take_apart
 from rain.graph.rules import suits
@@ -153,7 +155,7 @@ class Tabletop:
     def obey(self, plan: Plan) -> None:
         """Sends planned tasks to governors and delivers ordered copies."""
         for data_object, governor in plan.copies:
-            if data_object.is_finished and governor in data_object.scheduled:
+            if data_object in governor.objects:
                 self._bring(data_object, governor)
         for governor in self.graph.governors.values():
             while len(governor.queue):
@@ -164,10 +166,11 @@ class Tabletop:
                     self._bring(data_object, governor)
 
     def _bring(self, data_object: DataObject, governor: Governor) -> None:
-        if governor not in data_object.located:
-            data_object.schedule_on(governor)
-            data_object.assign_to(governor)
-            data_object.locate_on(governor)
+        copy = governor.objects.get(data_object)
+        if copy is None or not copy.is_told:
+            tell_of_copies((data_object,), governor)
+            if not governor.objects[data_object].is_held:
+                move_copy(data_object, governor, CopyMove.ARRIVE)
             self.news.located.append((data_object, governor))
 
     def work(self, count: int) -> None:

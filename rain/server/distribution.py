@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from rain.base.states import TaskRow
+from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Task, planning
 from rain.scheduler.api import Plan
 from rain.server.placing import bring, lend, place_again, tell_object_kind
 from rain.server.state import State
 from rain.server.tries import is_suspect, must_wait
+
+_FINISHED = ObjectState.FINISHED
 
 ENOUGH = 128
 """Ready tasks that a governor may always be told of, if the settings allow as many."""
@@ -36,10 +38,10 @@ def apply_plan(state: State, plan: Plan) -> None:
     for stopped in plan.stopped:
         state.stop(*stopped)
     for data_object, governor in plan.drops:
-        state.drop(data_object, governor.alone)
+        state.drop(data_object, governor)
     for data_object, governor in plan.copies:
-        wanted = data_object.is_finished and governor in data_object.scheduled
-        if wanted and governor not in data_object.assigned:
+        copy = governor.objects.get(data_object)
+        if copy is not None and not copy.is_told:
             bring(state, state.orders(governor), (data_object,), governor)
     state.touched.update(plan.touched)
 
@@ -47,9 +49,9 @@ def apply_plan(state: State, plan: Plan) -> None:
 def distribute(state: State) -> None:
     """Fills every governor that has changed, best tasks first, up to the overbooking limit."""
     if state.to_place:
-        for (data_object, governor), tries in state.to_place.items():
-            if governor in data_object.assigned and data_object.is_finished:
-                place_again(state, data_object, governor, tries)
+        for copy in state.to_place:
+            if copy.is_there:
+                place_again(state, copy)
         state.to_place.clear()
     if not state.touched:
         return
@@ -148,7 +150,12 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     read = [one for task in tasks for one in task.inputs]
     if read:
         columns.inputs += [one.id for one in read]
-        missing = [one for one in read if governor not in one.assigned]
+        there = governor.objects  # what is not finished is made there
+        missing = [
+            one
+            for one in read
+            if one.state is _FINISHED and ((copy := there.get(one)) is None or not copy.is_told)
+        ]
         if missing:
             _send(state, orders, dict.fromkeys(missing), governor)
 

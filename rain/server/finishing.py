@@ -5,11 +5,13 @@ A message tells of a hundred tasks, so whatever can be done for all of them at o
 
 from __future__ import annotations
 
+from rain.base.copies import CopyMove
 from rain.base.errors import ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import ObjectNote, Update
 from rain.graph import claims, progress
+from rain.graph.copy import move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.handles import NOBODY
@@ -205,6 +207,6 @@ def _only_new(
     """Without the outputs that were made again for the sake of others: one more copy of each."""
     again = [output for output in outputs if output.state is ObjectState.FINISHED]
     for output in again:
-        progress.add_copy(output, governor)
+        move_copy(output, governor, CopyMove.MAKE)
     new = [place for place, output in enumerate(outputs) if output not in again]
     return [outputs[i] for i in new], [sizes[i] for i in new], [data[i] for i in new]

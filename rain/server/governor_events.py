@@ -6,12 +6,14 @@ id and ignored. A governor that contradicts the protocol is dismissed.
 
 from __future__ import annotations
 
+from rain.base.copies import CopyMove
 from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId, ObjectId, spell
 from rain.base.runs import TOLD_BY_GOVERNORS, RunCause
-from rain.base.states import ObjectState, TaskRow
+from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT, TaskFailure, TaskNote, Update
 from rain.graph import Governor, Task, loss, progress
+from rain.graph.copy import move_copy
 from rain.server import (
     failing,
     feasibility,
@@ -163,20 +165,18 @@ def _located(state: State, governor: Governor, object_ids: list[ObjectId]) -> No
     known, arrived = state.graph.objects, state.news.located
     for object_id in object_ids:
         data_object = known.get(object_id)
-        if (
-            data_object is None
-            or governor not in data_object.assigned
-            or data_object.state is not ObjectState.FINISHED
-        ):
+        copy = None if data_object is None else governor.objects.get(data_object)
+        if data_object is None or copy is None or not copy.is_told:
             state.ignored += 1  # dropped, removed or made anew while the copy was on its way
             continue
         producer = data_object.producer
         if producer is not None and producer.assigned is governor:
             state.ignored += 1  # made anew right there: it is the end of that which counts
             continue
-        data_object.locate_on(governor)
+        if not copy.is_held:
+            move_copy(data_object, governor, CopyMove.ARRIVE)
         if data_object.size > INLINE_LIMIT:
             state.estimates.arrived(governor, data_object, state.now)
-        if state.unfetched or state.remade:
-            state.fetched(data_object, governor)
+        if copy.tries or state.remade:
+            state.fetched(copy)
         arrived.append((data_object, governor))

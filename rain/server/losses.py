@@ -14,5 +14,5 @@ def pass_on(state: State, lost: loss.Losses) -> None:
             state.stop(governor, task, run)
     state.news.unplanned.update(lost.unplanned)
     for data_object, governor in lost.dropped:
-        state.drop(data_object, governor.alone)
+        state.drop(data_object, governor)
     failing.unmakeable(state, lost.unmakeable.items())

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from rain.base.copies import CopyMove
 from rain.base.ids import KindId
 from rain.base.wire import INLINE_LIMIT, SERVER, Orders
 from rain.graph import DataObject, Governor, Session
-from rain.graph.data_object import order_copies
+from rain.graph.copy import Copy, move_copy, tell_of_copies
 from rain.server.state import State
 
 
@@ -20,7 +21,7 @@ def bring(
     state: State, orders: Orders, objects: Collection[DataObject], governor: Governor
 ) -> None:
     """Orders objects on a governor that it was not told of before, each once."""
-    order_copies(objects, governor)
+    tell_of_copies(objects, governor)
     _place(state, orders, objects, governor)
 
 
@@ -42,11 +43,13 @@ def lend(orders: Orders, objects: Collection[DataObject], governor: Governor) ->
     lent.data += [one.data or b"" for one in objects]
 
 
-def place_again(state: State, data_object: DataObject, governor: Governor, tries: int) -> None:
-    """Orders an object on a governor again, from another source after each failure."""
+def place_again(state: State, copy: Copy) -> None:
+    """Orders a copy again, from another source after each failure."""
+    data_object, governor, tries = copy.object, copy.governor, copy.tries
     if data_object.data is not None:  # it arrives with this message
-        data_object.locate_on(governor)
-        state.fetched(data_object, governor)
+        if not copy.is_held:
+            move_copy(data_object, governor, CopyMove.ARRIVE)
+        state.fetched(copy)
     _place(state, state.orders(governor), (data_object,), governor, tries)
 
 

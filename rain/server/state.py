@@ -19,6 +19,7 @@ from rain.base.ids import (
 )
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
+from rain.graph.copy import Copy
 from rain.graph.leaving import take_leave
 from rain.graph.release import release, take_apart, take_unneeded
 from rain.scheduler.api import News
@@ -102,10 +103,9 @@ class State:
     now: float = 0.0
     waits: dict[RequestId, Wait] = Factory(dict)
     touched: dict[Governor, None] = Factory(dict)  # may be able to take tasks
-    unfetched: dict[tuple[DataObject, Governor], int] = Factory(dict)  # failed fetches so far
     remade: dict[tuple[DataObject, Governor], int] = Factory(dict)  # how often for want of a copy
-    postponed: dict[tuple[DataObject, Governor], float] = Factory(dict)  # offered again: when
-    to_place: dict[tuple[DataObject, Governor], int] = Factory(dict)  # those to be tried again
+    postponed: dict[Copy, float] = Factory(dict)  # offered again: when
+    to_place: dict[Copy, None] = Factory(dict)  # those to be tried again, if they are still there
     not_started: dict[Task, int] = Factory(dict)  # how often governors have handed them back
     rests: dict[Governor, Rest] = Factory(dict)  # of governors that could not start tasks
     resting: dict[Governor, float] = Factory(dict)  # those that still rest: until
@@ -210,7 +210,7 @@ class State:
                 if log is not None:
                     session.logs_size -= len(log) + LOG_COST
                 self.not_started.pop(node, None)
-        if self.unfetched or self.remade or self.postponed:
+        if self.remade or self.postponed:
             objects = set(gone)
             self.forget_fetches(lambda data_object, _: data_object in objects)
 
@@ -263,23 +263,22 @@ class State:
         elif not waiting:
             self.later_due = inf
 
-    def fetched(self, data_object: DataObject, governor: Governor) -> None:
+    def fetched(self, copy: Copy) -> None:
         """A copy has arrived, or is given up: failures before that do not count any more."""
-        key = data_object, governor
-        self.unfetched.pop(key, None)
-        self.remade.pop(key, None)
-        self.postponed.pop(key, None)
+        copy.tries = 0
+        self.remade.pop((copy.object, copy.governor), None)
+        self.postponed.pop(copy, None)
 
     def forget_fetches(self, gone: Callable[[DataObject, Governor], bool]) -> None:
         """Forgets the failures of copies that are gone."""
-        for table in (self.unfetched, self.remade, self.postponed):
-            for key in [key for key in table if gone(*key)]:
-                del table[key]
+        for key in [key for key in self.remade if gone(*key)]:
+            del self.remade[key]
+        for copy in [copy for copy in self.postponed if gone(copy.object, copy.governor)]:
+            del self.postponed[copy]
 
-    def drop(self, data_object: DataObject, holders: tuple[Governor, ...]) -> None:
-        """Tells governors that they need not hold an object any more."""
-        for governor in holders:
-            self.orders(governor).drops.append(data_object.id)
+    def drop(self, data_object: DataObject, governor: Governor) -> None:
+        """Tells a governor that it need not hold an object any more."""
+        self.orders(governor).drops.append(data_object.id)
 
     def stop(self, governor: Governor, task: Task, run: int) -> None:
         """Tells a governor to stop the run of this number, and frees its place there.
@@ -296,7 +295,8 @@ class State:
     def forget_outputs(self, governor: Governor, task: Task) -> None:
         """A governor does not make the outputs of a task any more; it shall not keep them."""
         for output in task.outputs:
-            if governor not in output.assigned:
-                self.orders(governor).drops.append(output.id)
+            copy = governor.objects.get(output)
+            if copy is None or not copy.is_told:
+                self.drop(output, governor)
             else:
-                self.to_place[output, governor] = 0
+                self.to_place[copy] = None

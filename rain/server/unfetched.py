@@ -8,9 +8,11 @@ both ends.
 
 from __future__ import annotations
 
+from rain.base.copies import CopyMove
 from rain.base.ids import ObjectId, spell
 from rain.base.wire import TaskFailure
-from rain.graph import DataObject, Governor, loss, planning
+from rain.graph import Governor, loss, planning
+from rain.graph.copy import Copy, move_copy
 from rain.server import failing, losses
 from rain.server.state import State
 
@@ -22,50 +24,50 @@ LONGEST_PAUSE = 5.0
 def apply(state: State, governor: Governor, object_id: ObjectId) -> None:
     """A copy could not be fetched: tries another source, and finally makes the object again."""
     data_object = state.graph.objects.get(object_id)
-    if data_object is None or governor not in data_object.assigned or not data_object.is_finished:
+    copy = None if data_object is None else governor.objects.get(data_object)
+    if data_object is None or copy is None or not copy.is_told:
         state.ignored += 1
         return
-    if governor in data_object.located:
+    if copy.is_held:
         # The report is about a copy that was dropped and ordered again meanwhile.
-        if data_object.located == governor.alone and not data_object.is_at_server:
+        if data_object.located == (governor,) and not data_object.is_at_server:
             losses.pass_on(state, loss.lose_copy(data_object, governor, state.now))
             return
-        data_object.unlocate(governor)
-    key, settings = (data_object, governor), state.settings
-    tries = state.unfetched[key] = state.unfetched.get(key, 0) + 1
+        move_copy(data_object, governor, CopyMove.MISS)
+    settings = state.settings
+    copy.tries += 1
     if data_object.is_at_server:
-        if tries < settings.offer_tries:
-            pause = min(FIRST_PAUSE * 2 ** (tries - 1), LONGEST_PAUSE)
-            state.postponed[key] = state.now + pause
+        if copy.tries < settings.offer_tries:
+            pause = min(FIRST_PAUSE * 2 ** (copy.tries - 1), LONGEST_PAUSE)
+            state.postponed[copy] = state.now + pause
         else:
-            _give_up(state, data_object, governor, "the server", f"after {tries} tries")
-    elif tries < settings.fetch_tries:
-        state.to_place[key] = tries
+            _give_up(state, copy, "the server", f"after {copy.tries} tries")
+    elif copy.tries < settings.fetch_tries:
+        state.to_place[copy] = None
     else:
-        _make_again(state, data_object, governor)
+        _make_again(state, copy)
 
 
-def _make_again(state: State, data_object: DataObject, governor: Governor) -> None:
+def _make_again(state: State, copy: Copy) -> None:
     """Makes an object again that its holders do not deliver."""
-    key = data_object, governor
+    data_object = copy.object
+    key = data_object, copy.governor
     rounds = state.remade[key] = state.remade.get(key, 0) + 1
     if rounds > state.settings.remake_rounds:
         holders = ", ".join(holder.address for holder in data_object.located)
         again = f"though it was made again {rounds - 1} times"
-        _give_up(state, data_object, governor, holders, again)
+        _give_up(state, copy, holders, again)
         return
-    state.unfetched = {k: n for k, n in state.unfetched.items() if k[0] is not data_object}
     for holder in data_object.located:
         losses.pass_on(state, loss.lose_copy(data_object, holder, state.now))
 
 
-def _give_up(
-    state: State, data_object: DataObject, governor: Governor, source: str, how_often: str
-) -> None:
+def _give_up(state: State, copy: Copy, source: str, how_often: str) -> None:
     """Fails the tasks that wait for the object on this governor."""
-    state.fetched(data_object, governor)
-    data_object.leave(governor)
-    state.drop(data_object, governor.alone)
+    data_object, governor = copy.object, copy.governor
+    state.fetched(copy)
+    move_copy(data_object, governor, CopyMove.DROP)
+    state.drop(data_object, governor)
     message = (
         f"the input {spell(data_object.id)} ({data_object.kind.label!r}) cannot be brought from"
         f" {source} to the governor {governor.address}, {how_often}: see the log of that governor,"
@@ -82,7 +84,7 @@ def _give_up(
 
 def offer_again(state: State) -> None:
     """Offers copies again whose pause is over."""
-    due = [key for key, time in state.postponed.items() if time <= state.now]
-    for key in due:
-        del state.postponed[key]
-        state.to_place[key] = state.unfetched.get(key, 0)
+    due = [copy for copy, time in state.postponed.items() if time <= state.now]
+    for copy in due:
+        del state.postponed[copy]
+        state.to_place[copy] = None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from rain.base.copies import COPY_MOVES, COPY_STEPS, COPY_TABLE, STORED, CopyMove, CopyRow
 from rain.base.states import (
-    COPY_TABLE,
     OBJECT_MOVES,
     OBJECT_TABLE,
     TASK_FACTS,
     TASK_MOVES,
     TASK_STEPS,
     TASK_TABLE,
-    CopyRow,
     ObjectMove,
     ObjectState,
+    Step,
     TaskMove,
     TaskRow,
     TaskState,
@@ -29,6 +29,9 @@ SEED_TASKS = {
     (True, True, True): {TaskState.ASSIGNED, TaskState.RUNNING},
     (True, False, True): {TaskState.ASSIGNED},  # ahead: a row of ours
 }
+
+
+MADE = {CopyRow.EXPECTED, CopyRow.MAKING}
 
 
 def test_every_row_has_its_facts_and_every_state_its_rows() -> None:
@@ -113,7 +116,7 @@ def test_moves_change_only_the_facts_that_they_speak_of(step: object) -> None:
 
 def test_the_copies_of_each_row_of_the_seeds_object_table_have_rows_of_their_own() -> None:
     # given: the facts of every copy that we know
-    known = {(f.finished, f.scheduled, f.assigned, f.located) for f in COPY_TABLE}
+    known = {(f.finished, f.scheduled, f.told, f.located) for f in COPY_TABLE}
 
     # when / then: seen from either governor, each row of the seed is one of them; only row 10 does
     # not happen here, where a drop and its message leave in one turn
@@ -128,3 +131,36 @@ def test_the_copies_of_each_row_of_the_seeds_object_table_have_rows_of_their_own
 def test_objects_that_are_removed_or_lost_can_come_back() -> None:
     assert OBJECT_MOVES[ObjectMove.LOSE][ObjectState.FINISHED] is ObjectState.UNFINISHED
     assert OBJECT_MOVES[ObjectMove.REVIVE][ObjectState.REMOVED] is ObjectState.UNFINISHED
+
+
+def test_a_copy_goes_no_way_twice_and_each_of_its_rows_can_be_left() -> None:
+    assert sum(map(len, COPY_MOVES.values())) == len(COPY_STEPS)
+    for row in STORED:
+        for move in (CopyMove.DROP, CopyMove.LOSE):
+            assert COPY_MOVES[move][row] is CopyRow.NONE
+
+
+@pytest.mark.parametrize(
+    "step", COPY_STEPS, ids=lambda step: f"{step.start.value}-{step.move.value}"
+)
+def test_a_move_of_a_copy_changes_what_it_says(step: Step[CopyRow, CopyMove]) -> None:
+    # given: what holds of the copy of a finished object before and after, or of what was made
+    facts = {facts.row: facts for facts in COPY_TABLE if facts.finished or facts.row in MADE}
+    before, after = facts[step.start], facts[step.end]
+
+    # then
+    assert after.finished
+    match step.move:
+        case CopyMove.ORDER:
+            assert (before.scheduled, after.scheduled, after.told) == (False, True, False)
+        case CopyMove.TELL:
+            assert (before.told, after.told, after.located) == (False, True, False)
+        case CopyMove.ARRIVE:
+            assert (before.told, before.located, after.located) == (True, False, True)
+        case CopyMove.MISS:
+            assert (before.located, after.told, after.located) == (True, True, False)
+        case CopyMove.MAKE:
+            assert after.located
+        case CopyMove.DROP | CopyMove.LOSE:
+            assert before.scheduled
+            assert not after.scheduled

@@ -46,7 +46,7 @@ TASKS = 2000
 CLIENT, GOVERNOR = ClientId(1), GovernorId(1)
 
 FEW_BYTES = 1500
-TODAY = 1047  # 793 unfinished, 1031 finished and kept
+TODAY = 1137  # 736 unfinished, 1121 finished and kept: with a copy of 64 bytes in a tuple of 48
 
 
 @define(eq=False)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from rain.base.address import Source
+from rain.base.copies import CopyRow
 from rain.base.errors import InvariantError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ClientId
@@ -215,8 +216,8 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         "failed, but the server has its bytes",
     ),
     "a failed object on a governor": (
-        _link(of("never"), "located", lambda s: (s.first,)),
-        "failed, but somewhere",
+        lambda s: setattr(s.never, "copies", s.held.copies),
+        r"failed>: it has \(<Copy",
     ),
     "a failed object of a task that may still make it": (
         _set(of("coming"), "state", ObjectState.FAILED),
@@ -227,20 +228,28 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         "failed>: failed, and somebody still waits",
     ),
     "a copy on a governor that has left": (
-        _link(of("held"), "located", lambda s: (s.stranger,)),
+        lambda s: setattr(s.held.copies[1], "governor", s.stranger),
         "stranger:1> has left",
     ),
     "a copy that its governor does not list": (
         (lambda s: s.second.objects.pop(s.held)),
-        "<Governor 2 .*> does not list it",
+        "<Governor 2 .*> does not list its copy",
     ),
-    "a copy that is there without being ordered": (
-        _link(of("held"), "assigned", lambda s: (s.first,)),
-        "no row for its copy on <Governor 2",
+    "a copy in a row that follows from the producer": (
+        lambda s: setattr(s.held.copies[1], "row", CopyRow.MAKING),
+        "<Copy of .* on <Governor 2 .*> making> is in no row of its own",
     ),
-    "a governor that is named twice": (
-        _link(of("held"), "located", lambda s: (s.first, s.first)),
-        "a governor is named twice",
+    "a copy of another object": (
+        lambda s: setattr(s.held.copies[1], "object", s.small),
+        "finished>: it has <Copy of",
+    ),
+    "two copies on one governor": (
+        lambda s: setattr(s.held, "copies", s.held.copies[:1] * 2),
+        "two copies on a governor",
+    ),
+    "a copy that has arrived and still counts its failures": (
+        lambda s: setattr(s.held.copies[1], "tries", 1),
+        "held> was tried 1 times",
     ),
     "an object that counts its readers wrongly": (
         _set(of("coming"), "needed_by", 5),
@@ -255,27 +264,19 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         "unfinished without a producer",
     ),
     "an unfinished object that is somewhere": (
-        _link(of("coming"), "located", lambda s: (s.first,)),
-        "unfinished, but somewhere",
+        lambda s: setattr(s.coming, "copies", s.held.copies),
+        r"unfinished>: it has \(<Copy",
     ),
     "an unfinished object that the server has": (
         _set(of("coming"), "data", b"x"),
-        "unfinished, but somewhere",
+        "unfinished, but the server has its bytes",
     ),
     "an unfinished object whose producer is done": (
         _set(of("running"), "row", TaskRow.FINISHED),
         "unfinished after",
     ),
-    "an object that is not planned where its producer is": (
-        _set(of("later"), "scheduled", ()),
-        r"scheduled \(\) !=",
-    ),
-    "an object that is not expected where its producer is": (
-        _set(of("coming"), "assigned", ()),
-        r"assigned \(\) !=",
-    ),
     "a finished object that is nowhere": (
-        _set(of("held"), "located", ()),
+        _set(of("held"), "copies", ()),
         "finished, but nowhere",
     ),
     "a finished object that nobody needs": (
@@ -288,8 +289,8 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         "DataObject .* finished>: finished, and somebody still waits",
     ),
     "a removed object that is somewhere": (
-        _link(of("removed"), "scheduled", lambda s: (s.first,)),
-        "removed, but somewhere",
+        lambda s: setattr(s.removed, "copies", s.held.copies),
+        r"removed>: it has \(<Copy",
     ),
     "a removed object that the server has": (
         _set(of("removed"), "data", b"x"),
@@ -390,9 +391,13 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         _set(of("first"), "active_cpus", 7),
         "7 cpus active, counted 3",
     ),
-    "an object that does not name its governor": (
-        (lambda s: s.second.objects.update({s.small: None})),
-        "which does not name it",
+    "a copy that its object does not have": (
+        (lambda s: s.second.objects.update({s.small: s.small.copies[0]})),
+        "Governor 2 .*>: lists <Copy .* as the copy of",
+    ),
+    "a governor that lists a copy after its end": (
+        lambda s: setattr(s.small, "copies", ()),
+        "Governor 1 .*>: lists <Copy .*, which its object does not have",
     ),
     "a held object that is gone": (
         (lambda s: s.session.objects.pop(s.held.id)),

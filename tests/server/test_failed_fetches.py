@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.states import ObjectState, TaskRow, TaskState
@@ -74,7 +78,7 @@ def test_what_nobody_gives_is_made_again_at_last() -> None:
     }
     assert s.world.task(producer).row is TaskRow.READY
     assert s.world.task(reader).row is TaskRow.WAITING
-    assert not s.world.state.unfetched
+    assert not s.world.object(a).copies
     s.run(producer, on=1)
     s.run(reader, on=1)
     assert s.world.task(reader).state is TaskState.FINISHED
@@ -83,8 +87,9 @@ def test_what_nobody_gives_is_made_again_at_last() -> None:
 def test_a_fetch_that_succeeds_after_a_failure_starts_to_count_anew() -> None:
     s, a, _, _ = fetching(holders=1, tries=2)
     sources(s, a, 1)
+    assert s.node(-1).objects[s.world.object(a)].tries == 1
     s.governors[-1].locate(a)
-    assert not s.world.state.unfetched
+    assert s.node(-1).objects[s.world.object(a)].tries == 0
 
 
 def test_what_the_server_has_itself_is_offered_after_growing_pauses_and_not_for_ever() -> None:
@@ -113,7 +118,7 @@ def test_what_the_server_has_itself_is_offered_after_growing_pauses_and_not_for_
     assert "from the server to the governor 127.0.0.1:9001, after 5 tries" in failure.message
     assert task not in s.governors[0].tasks
     assert s.world.object(constant).state is ObjectState.FINISHED
-    assert not s.world.state.unfetched
+    assert not s.world.object(constant).copies
     assert not s.world.state.postponed
 
 
@@ -200,18 +205,27 @@ def test_the_only_holder_that_has_it_no_more_loses_it() -> None:
     assert s.world.task(task).row is TaskRow.READY
 
 
-def test_failures_are_forgotten_with_their_session_and_their_governor() -> None:
-    # given
-    s, a, _, _ = fetching(holders=1)
-    sources(s, a, 1)
-    assert s.world.state.unfetched
-    # when / then
-    s.governors[-1].leave()
-    assert not s.world.state.unfetched
+FORGET: dict[str, Callable[[Scene], object]] = {
+    "governor": lambda s: s.governors[0].leave(),
+    "session": lambda s: s.client.leave(),
+}
 
-    # given
-    s, a, _, _ = fetching(holders=1)
-    sources(s, a, 1)
-    # when / then
-    s.client.close(s.draft.session)
-    assert not s.world.state.unfetched
+
+@pytest.mark.parametrize("gone", FORGET)
+def test_failures_are_forgotten_with_their_session_and_their_governor(
+    gone: str,
+) -> None:
+    # given: a constant that is to be offered again after a pause
+    s = scene(1)
+    constant = s.draft.constant(bytes(100_000), keep=True)
+    task, _ = s.draft.task(constant)
+    s.submit()
+    s.assign(task)
+    s.governors[0].send(Update(unfetched=[constant]))
+    (copy,) = s.world.object(constant).copies
+    assert list(s.world.state.postponed) == [copy]
+    # when
+    FORGET[gone](s)
+    # then
+    assert not s.world.state.postponed
+    assert not copy.is_there

@@ -8,10 +8,12 @@ from typing import cast
 
 import pytest
 
+from rain.base.copies import CopyRow
 from rain.base.errors import PlanError
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.wire import Orders
 from rain.graph import DataObject, Governor, Task
+from rain.graph.copy import row_of
 from rain.scheduler.api import Plan
 from rain.server.messages import OrderGovernor
 from tests.support.scenes import Scene, scene
@@ -191,12 +193,12 @@ FORBIDDEN: dict[str, tuple[Forbidden, str]] = {
         "is not in the graph any more",
     ),
     "dropping what is not there": (
-        lambda at, plan: plan.drop(at.object("unmade"), at.governor(1)),
-        "is not scheduled on",
+        lambda at, plan: plan.drop(at.copied_object("held"), at.governor(1)),
+        "has no copy on",
     ),
     "dropping what is being made": (
         lambda at, plan: plan.drop(at.object("after"), at.governor(0)),
-        "cannot be dropped: it is being made",
+        "cannot be dropped: it is not made yet",
     ),
     "dropping what a task there reads": (
         lambda at, plan: plan.drop(at.object("held"), at.governor(1)),
@@ -257,7 +259,7 @@ def made_again() -> tuple[Scene, ObjectId]:
         s.governors[index].locate(b)
     s.governors[0].leave()
     s.assign(task, to=2)
-    assert s.world.object(a).assigned == (s.node(2),)
+    assert row_of(s.world.object(a), s.node(2)) is CopyRow.MAKING
     return s, b
 
 

@@ -28,7 +28,7 @@ def test_it_comes_with_the_task_once_and_its_kind_is_told() -> None:
     assert orders.lent.kinds[0] in [kind.id for kind in orders.object_kinds]
     assert orders.objects.ids == []
     assert orders.tasks.inputs == [a, a]
-    assert s.world.object(a).assigned == (s.node(0),)
+    assert s.world.object(a).scheduled == (s.node(0),)
 
 
 def test_who_has_made_it_is_not_sent_it() -> None:
@@ -44,7 +44,7 @@ def test_only_who_has_made_it_is_told_to_drop_it() -> None:
     s.world.turn()
     told = [[o.drops for o in governor.told if o.drops] for governor in s.governors]
     assert told == [[[a]], []]
-    assert s.world.object(a).assigned == ()
+    assert s.world.object(a).copies == ()
 
 
 def test_large_ones_constants_and_what_others_read_are_copies_as_ever() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from rain.base.copies import CopyRow
 from rain.base.ids import GovernorId
 from rain.base.states import ObjectState
 from rain.base.wire import Orders
+from rain.graph.copy import row_of
 from rain.server.messages import OrderGovernor
 from tests.support.scenes import orders_in, scene
 
@@ -63,7 +65,7 @@ def test_a_sibling_that_is_lost_while_its_producer_runs_again_is_made_with_it() 
 
     # then: it is expected from the very task that runs
     assert s.world.object(b).state is ObjectState.UNFINISHED
-    assert s.world.object(b).assigned == (s.node(2),)
+    assert row_of(s.world.object(b), s.node(2)) is CopyRow.MAKING
     s.governors[2].finish(task)
     assert s.world.object(a).state is ObjectState.FINISHED
     assert s.world.object(b).state is ObjectState.FINISHED

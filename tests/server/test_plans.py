@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from rain.base.copies import CopyRow
 from rain.base.ids import GovernorId
-from rain.base.states import CopyRow, TaskRow
+from rain.base.states import TaskRow
 from rain.base.wire import Orders
+from rain.graph.copy import row_of
 from rain.server.messages import OrderGovernor
 from rain.server.state import ReactorSettings
 from tests.support.scenes import orders_in, scene
@@ -76,7 +78,7 @@ def test_a_copy_is_ordered_before_any_task_asks() -> None:
     assert orders.objects.ids == [a]
     assert orders.objects.sources == [s.governors[0].source]
     assert [kind.id for kind in orders.object_kinds] == [s.world.object(a).kind.id]
-    assert s.world.object(a).copy_row(s.node(1)) is CopyRow.COMING
+    assert row_of(s.world.object(a), s.node(1)) is CopyRow.COMING
     assert s.copy(a, to=1) == []  # it knows
 
 

@@ -269,8 +269,8 @@ class RandomRuns(ComingAndGoing):
         assert not state.graph.tasks
         assert not state.graph.objects
         assert not state.graph.sessions
-        assert not state.unfetched
         assert not state.to_place
+        assert not any(governor.objects for governor in state.graph.governors.values())
         assert not state.touched
         assert not any(fake.held or fake.tasks or fake.kinds for fake in self.world.governors)
 

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from rain.graph import Client, DataObject, Governor, Graph, Session, Task, Wait
+from rain.graph.copy import Copy
 from rain.graph.handles import Handles, Member
 from rain.graph.ready_queue import ReadyQueue
 
@@ -56,4 +57,6 @@ def _record(value: Any) -> Any:
         return value.client, [node.id for node in value.nodes]
     if isinstance(value, Handles):
         return [_record(handle) for handle in value.each]
+    if isinstance(value, Copy):
+        return value.object.id, value.governor.id, value.row, value.tries
     return attrs.astuple(value)

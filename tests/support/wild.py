@@ -120,11 +120,11 @@ class WildWorld:
             node = fake.node
             assert fake.tasks == {task.id: task.last_run().number for task in node.assigned}
             making = {output.id for task in node.assigned for output in task.outputs}
-            held = {o.id for o in node.objects if o.is_finished and node in o.assigned}
+            held = {copy.object.id for copy in node.objects.values() if copy.is_told}
             later = self.world.state.later.get(fake.id, Later())
             over = {o for o in fake.copies if session_of(o) in later.forget_sessions}
             dropping = over.union(later.drops)
-            assert not dropping & {o.id for o in node.objects if node in o.assigned}
+            assert not dropping & (held | making)
             assert fake.copies - making - dropping == held - making
             assert set(fake.held) >= held
 

@@ -45,16 +45,17 @@ def bytes_by_governor(task: Task) -> dict[Governor, int] | None:
     """The bytes of the task's inputs that are or will be on each governor."""
     local: dict[Governor, int] = {}
     for data_object in task.inputs[:LOOKED_AT]:
-        places = data_object.scheduled
         size = data_object.expected_size
         if data_object.data is not None and size <= INLINE_LIMIT:
             continue  # it is sent with the task: near to every governor
-        if not places:
-            if data_object.is_finished:
-                continue  # only the server has it: far from every governor
+        if data_object.is_finished:  # without copies only the server has it: far from all
+            for copy in data_object.copies:
+                local[copy.governor] = local.get(copy.governor, 0) + (size or UNKNOWN_SIZE)
+            continue
+        producer = data_object.producer
+        if producer is None or producer.scheduled is None:
             return None
-        for governor in places:
-            local[governor] = local.get(governor, 0) + (size or UNKNOWN_SIZE)
+        local[producer.scheduled] = local.get(producer.scheduled, 0) + (size or UNKNOWN_SIZE)
     return local
 
 

@@ -52,6 +52,7 @@ class Wanted(NamedTuple):
     """An input that must be transferred."""
 
     object: DataObject
+    places: tuple[Governor, ...]  # where it is or will be
     made: float  # when it was or will be finished
     seconds: float  # duration of its transfer
 
@@ -72,10 +73,13 @@ def wanted_inputs(task: Task, plan: Plan) -> list[Wanted]:
         size = estimates.size(data_object)
         if data_object.is_finished:
             if size > INLINE_LIMIT:
-                found.append(Wanted(data_object, now, estimates.transfer(size)))
+                found.append(
+                    Wanted(data_object, data_object.scheduled, now, estimates.transfer(size))
+                )
         elif data_object.producer is not None:
             made = note_of(data_object.producer).end
-            found.append(Wanted(data_object, made, LATENCY + estimates.transfer(size)))
+            seconds = LATENCY + estimates.transfer(size)
+            found.append(Wanted(data_object, data_object.scheduled, made, seconds))
     return found
 
 
@@ -85,10 +89,9 @@ def place_on(
     """When a task that is ready at this time could start there."""
     arrival, down, moving = ready, max(site.download, now), 0.0
     for found in wanted:
-        places = found.object.scheduled
-        if site.governor in places:
+        if site.governor in found.places:
             continue
-        down = max(found.made, down, _source_free(places, sites)) + found.seconds
+        down = max(found.made, down, _source_free(found.places, sites)) + found.seconds
         moving += found.seconds
         arrival = max(arrival, down)
     return Place(site, max(arrival, site.start(min(cpus, site.cpus), now)), moving)
@@ -96,7 +99,7 @@ def place_on(
 
 def occupy_links(site: Site, sites: Sites, wanted: Wanted) -> None:
     """Books the links for the transfer of an input."""
-    places = wanted.object.scheduled
+    places = wanted.places
     end = max(wanted.made, site.download, _source_free(places, sites)) + wanted.seconds
     site.download = end
     source = sites.get(places[0]) if places else None

@@ -83,6 +83,6 @@ def test_the_server_is_a_source_that_is_always_free() -> None:
     s = scene()
     constant = s.draft.constant(b"x" * 20_000, keep=True)
     s.submit()
-    wanted = Wanted(s.world.object(constant), NOW, 3.0)
+    wanted = Wanted(s.world.object(constant), (), NOW, 3.0)
     occupy_links(site, found, wanted)
     assert (site.download, site.upload) == (NOW + 3.0, 0.0)

@@ -203,7 +203,7 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
                 "resources": {"cpus": 4, "gpus": 2},
                 "assigned": 1,
                 "queued": 0,
-                "objects": 1,
+                "objects": 0,
                 "heard": 2000.0 - world.governors[0].node.heard,
                 "rests": 0.0,
                 "rests_why": "",
