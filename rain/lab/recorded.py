@@ -13,21 +13,20 @@ from attrs import Factory, define
 
 from rain.base.ids import ObjectId, RequestId, SessionId, TaskId
 from rain.base.kinds import TaskKind
+from rain.base.requests import Fetch, Submit, WaitFor
 from rain.base.resources import Resources
 from rain.base.wire import INLINE_LIMIT, Orders, Submission, Update
 from rain.server.messages import (
     AnswerFetch,
     AnswerWait,
+    Asked,
     ClientEvent,
     Effect,
-    FetchAsked,
     GovernorEvent,
     GovernorJoined,
     GovernorUpdated,
     OrderGovernor,
-    Submitted,
     TurnInput,
-    WaitAsked,
 )
 from rain.server.reactor import Reactor, TurnOutput
 
@@ -51,7 +50,7 @@ class Seen:
 
 
 @define(eq=False)
-class Submit:
+class Batch:
     """A submit, and what its client had waited for since the previous one."""
 
     delay: float
@@ -68,7 +67,7 @@ class Reader:
     sizes: dict[ObjectId, int] = Factory(dict)
     constants: list[ObjectId] = Factory(list)
     kept: set[ObjectId] = Factory(set)  # never iterated
-    batches: list[Submit] = Factory(list)
+    batches: list[Batch] = Factory(list)
     governors: list[Resources] = Factory(list)
     pulled: int = 0  # number of copies that have arrived
     began: float = 0.0  # when the first submit came
@@ -108,13 +107,13 @@ class Reader:
 
     def _ask(self, event: ClientEvent, now: float) -> None:
         match event:
-            case Submitted(_, request, submission, wanted):
+            case Asked(_, request, Submit(submission, wanted)):
                 self._submitted(submission, now)
                 if wanted:
                     self._asked[request] = self._named(submission.session, (), wanted, "all")
-            case WaitAsked(_, request, session, tasks, objects, mode):
+            case Asked(_, request, WaitFor(session, tasks, objects, mode)):
                 self._asked[request] = self._named(session, tasks, objects, mode)
-            case FetchAsked(_, request, data_object):
+            case Asked(_, request, Fetch(data_object)):
                 self._asked[request] = self._named(SessionId(0), (), (data_object,), "all")
             case _:
                 pass
@@ -144,7 +143,7 @@ class Reader:
             delay = now - self._answered_at
         else:
             delay = now - self._submitted_at
-        self.batches.append(Submit(delay, self._answered))
+        self.batches.append(Batch(delay, self._answered))
         self._answered, self._submitted_at = [], now
         for kind in submission.task_kinds:
             self._kinds[kind.id] = kind

@@ -13,6 +13,7 @@ from attrs import evolve
 
 from rain.base.errors import InvariantError
 from rain.base.ids import ClientId, RequestId, SessionId
+from rain.base.requests import OpenSession, Submit, WaitFor
 from rain.base.wire import Orders
 from rain.lab.governors import Governors
 from rain.lab.ledger import Ledger
@@ -24,6 +25,7 @@ from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import LabError
 from rain.server.messages import (
     AnswerWait,
+    Asked,
     ClientJoined,
     DismissGovernor,
     Effect,
@@ -33,10 +35,7 @@ from rain.server.messages import (
     OrderGovernor,
     Refuse,
     SchedulerFailed,
-    SessionOpened,
-    Submitted,
     TurnInput,
-    WaitAsked,
 )
 from rain.server.reactor import Reactor
 from rain.server.scheduling import Guard, unguarded
@@ -143,7 +142,7 @@ class Simulation:
     # The client.
 
     def _begin(self, _: None) -> None:
-        self._inbox.from_clients.append(SessionOpened(CLIENT, RequestId(0), "lab", ""))
+        self._inbox.from_clients.append(Asked(CLIENT, RequestId(0), OpenSession("lab", "")))
         self._submit(0)
 
     def _submit(self, number: int) -> None:
@@ -151,15 +150,15 @@ class Simulation:
         self._batch = number
         inbox, batches = self._inbox.from_clients, self._setup.workload.batches
         submission = self._submitting.batch(number)
-        inbox.append(Submitted(CLIENT, RequestId(2 * number + 1), submission))
+        inbox.append(Asked(CLIENT, RequestId(2 * number + 1), Submit(submission)))
         request = RequestId(2 * number + 2)
         if number + 1 == len(batches):
-            inbox.append(WaitAsked(CLIENT, request, SESSION, (), (), "session"))
+            inbox.append(Asked(CLIENT, request, WaitFor(SESSION, (), (), "session")))
             return
         following = batches[number + 1]
         if following.after:
             tasks = tuple(self._submitting.task_id(task) for task in following.after)
-            inbox.append(WaitAsked(CLIENT, request, SESSION, tasks, (), "all"))
+            inbox.append(Asked(CLIENT, request, WaitFor(SESSION, tasks, (), "all")))
         else:
             self._timeline.after(following.delay, self._submit, number + 1)
 

@@ -2,9 +2,9 @@
 
 How a call travels, from `client.wait(...)` to the reactor and back:
 
-1. `client_endpoint.py` has the methods that clients use. It makes a value (`codec/requests.py`),
-   writes it as a dict of fields, and hands it to `client_calls.py`, which makes the call and waits
-   for the answer.
+1. `client_endpoint.py` has the methods that clients use. It makes a value
+   (`rain/base/requests.py`), writes it as a dict of fields, as the row of the method says
+   (`codec/client_methods.py`), and hands it to `client_calls.py`, which makes the call and waits.
 2. `peer.py` makes a message of it. A peer is one side of a connection: it speaks Cap'n Proto's RPC
    (`calling.py` for our calls, `serving.py` for theirs, `objects.py` for what may be called), and
    knows no socket, loop or clock. `capnproto/` writes and reads messages from the schemas.
@@ -12,8 +12,8 @@ How a call travels, from `client.wait(...)` to the reactor and back:
    receives; `link.py` in daemons, where one trio task receives and one sends.
 4. At the server `serving.py` finds the object and the method, `offer.py` reads the parameters (what
    is wrong with them is the caller's fault), and `server_client.py` calls the handler
-   (`handlers.py`) that `rain/server/links.py` implements. It makes an event of the call, and a turn
-   of the reactor takes it.
+   (`handlers.py`) that `rain/server/links.py` implements. An event says who asks, and a turn of the
+   reactor takes the value as the client has made it.
 5. An effect of some turn answers. The reply (`replies.py`) writes the results, and the return goes
    back the same way. `client_calls.py` finds who waits, reads the results, and wakes the thread.
 

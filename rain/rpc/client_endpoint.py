@@ -26,6 +26,20 @@ from rain.base.errors import (
 )
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
+from rain.base.requests import (
+    Cancel,
+    CancelUnstarted,
+    CloseSession,
+    Fetch,
+    HandlesGone,
+    JoinSession,
+    OpenSession,
+    ReportsOf,
+    ServerInfo,
+    TakeHandles,
+    Unkeep,
+    WaitFor,
+)
 from rain.base.silence import SILENCE_LIMIT
 from rain.base.wire import (
     CLIENT_VERSION,
@@ -38,42 +52,30 @@ from rain.base.wire import (
     TaskReport,
     WaitAnswer,
 )
-from rain.rpc.client_calls import Asked, ClientCalls, T
+from rain.rpc.client_calls import Asked, ClientCalls
 from rain.rpc.client_fetch import Downloads
 from rain.rpc.client_registration import connect_client
 from rain.rpc.client_submit import Sending, Upload
-from rain.rpc.codec.answers import (
-    read_fetched,
-    read_governor_reports,
-    read_joined,
-    read_overview,
-    read_reports,
-    read_taken,
+from rain.rpc.codec.client_methods import (
+    CANCEL,
+    CANCEL_UNSTARTED,
+    CLOSE_SESSION,
+    FETCH,
+    HANDLES_GONE,
+    JOIN_SESSION,
+    OPEN_SESSION,
+    OVERVIEW,
+    REPORTS,
+    SERVER_INFO,
+    TAKE_HANDLES,
+    TERMINATE,
+    UNKEEP,
+    WAIT,
+    A,
+    ClientMethod,
+    Q,
 )
-from rain.rpc.codec.requests import (
-    Cancel,
-    CancelUnstarted,
-    HandlesGone,
-    JoinSession,
-    OpenSession,
-    ReportsOf,
-    TakeHandles,
-    Unkeep,
-    Wait,
-    write_cancel,
-    write_cancel_unstarted,
-    write_close_session,
-    write_fetch,
-    write_handles_gone,
-    write_join_session,
-    write_open_session,
-    write_overview_of,
-    write_reports_of,
-    write_take_handles,
-    write_unkeep,
-    write_wait,
-)
-from rain.rpc.codec.responses import read_cancelled, read_opened, read_wait_answer
+from rain.rpc.codec.responses import read_wait_answer
 from rain.rpc.interface import Fields
 
 __all__ = [
@@ -134,8 +136,7 @@ class ClientConnection:
         parent: TaskId | None = None,
     ) -> SessionId:
         """Opens a session. One that nobody waits for any more is closed when it is there."""
-        request = write_open_session(OpenSession(name, user, on_failure, parent))
-        asked = self._calls.prepare("openSession", [request], read_opened)
+        asked = self._prepare(OPEN_SESSION, OpenSession(name, user, on_failure, parent))
         try:
             self._calls.make(asked)
             return asked.take()
@@ -146,19 +147,17 @@ class ClientConnection:
             raise
 
     def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession:
-        request = write_join_session(JoinSession(session, name, numbers))
-        return self._calls.ask("joinSession", request, read_joined)
+        return self._ask(JOIN_SESSION, JoinSession(session, name, numbers))
 
     def close_session(self, session: SessionId) -> None:
         """Is not told when it is closed: whatever is asked next comes behind it."""
-        self._calls.tell("closeSession", write_close_session(session))
+        self._tell(CLOSE_SESSION, CloseSession(session))
 
     def _close_unwanted(self, session: SessionId | Exception) -> None:
         """In the thread of the connection, or of who was interrupted."""
         if isinstance(session, int):
             with suppress(ConnectionLostError):
-                request = write_close_session(session)
-                self._calls.tell("closeSession", request, in_order=False)
+                self._tell(CLOSE_SESSION, CloseSession(session), in_order=False)
 
     # Submissions.
 
@@ -270,7 +269,7 @@ class ClientConnection:
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
         """Gives up objects of one session."""
         if objects:
-            self._ask_of(session_of(objects[0]), "unkeep", write_unkeep(Unkeep(objects)), _nothing)
+            self._ask_of(session_of(objects[0]), UNKEEP, Unkeep(tuple(objects)))
 
     # Waiting.
 
@@ -290,15 +289,14 @@ class ClientConnection:
 
         Raises `TimeoutError` after the timeout; the wait then ends on the server too.
         """
-        request = write_wait(Wait(session, tasks, objects, mode, since))
-        return self._ask_of(session, "wait", request, read_wait_answer, timeout)
+        asked = WaitFor(session, tuple(tasks), tuple(objects), mode, since)
+        return self._ask_of(session, WAIT, asked, timeout)
 
     def follow(
         self, session: SessionId, since: int, then: Callable[[WaitAnswer | Exception], object]
     ) -> None:
         """Waits for "news" of a session; they go to `then`, in the thread of the connection."""
-        request = write_wait(Wait(session, (), (), "news", since))
-        self._leave_answer("wait", request, read_wait_answer, then)
+        self._leave_answer(WAIT, WaitFor(session, (), (), "news", since), then)
 
     def ask_why(
         self,
@@ -307,17 +305,12 @@ class ClientConnection:
         then: Callable[[WaitAnswer | Exception], object],
     ) -> None:
         """Asks why an object will not be made; `SessionFailedError` goes to `then`, as above."""
-        request = write_wait(Wait(session, (), (object_id,), "all", 0))
-        self._leave_answer("wait", request, read_wait_answer, then)
+        self._leave_answer(WAIT, WaitFor(session, (), (object_id,), "all"), then)
 
     def _leave_answer(
-        self,
-        method: str,
-        request: Fields,
-        read: Callable[[Fields], T],
-        then: Callable[[T | Exception], object],
+        self, method: ClientMethod[Q, A], request: Q, then: Callable[[A | Exception], object]
     ) -> None:
-        asked = self._calls.prepare(method, [request], read)
+        asked = self._prepare(method, request)
         asked.leave_to(then)
         self._calls.make_now(asked)  # the thread of the connection must not wait
 
@@ -334,29 +327,28 @@ class ClientConnection:
 
         Unless it is for `always`, nothing ends while another call waits for something of it.
         """
-        self._calls.tell("cancel", write_cancel(Cancel(session, tasks, objects, whole, always)))
+        self._tell(CANCEL, Cancel(session, tuple(tasks), tuple(objects), whole, always))
 
     def cancel_unstarted(
         self, session: SessionId, objects: Sequence[ObjectId]
     ) -> Sequence[ObjectId]:
         """The same of what does not run yet; gives what will not be made."""
-        request = write_cancel_unstarted(CancelUnstarted(session, objects))
-        return self._calls.ask("cancelUnstarted", request, read_cancelled)
+        return self._ask(CANCEL_UNSTARTED, CancelUnstarted(session, tuple(objects)))
 
     def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
         """There is one handle less of each of these. Is not told what comes of it."""
         for start in range(0, max(len(tasks), len(objects)), HANDLES_AT_ONCE):
             end = start + HANDLES_AT_ONCE
-            gone = HandlesGone(tasks[start:end], objects[start:end])
-            self._calls.tell("handlesGone", write_handles_gone(gone))
+            gone = HandlesGone(tuple(tasks[start:end]), tuple(objects[start:end]))
+            self._tell(HANDLES_GONE, gone)
 
     def take_handles(
         self, objects: Sequence[ObjectId], *, wants_data: bool = False
-    ) -> list[ObjectReport]:
+    ) -> Sequence[ObjectReport]:
         """There is one handle more of each of these, of one session; with `wants_data` they are
         kept for this client, too."""
-        request = write_take_handles(TakeHandles(objects, wants_data))
-        return self._ask_of(session_of(objects[0]), "takeHandles", request, read_taken)
+        asked = TakeHandles(tuple(objects), wants_data)
+        return self._ask_of(session_of(objects[0]), TAKE_HANDLES, asked)
 
     # Results.
 
@@ -379,8 +371,7 @@ class ClientConnection:
         try:
             while left or in_flight:
                 while left and len(in_flight) < FETCHES_IN_FLIGHT:
-                    request = write_fetch(left.popleft())
-                    in_flight.append(self._calls.prepare("fetch", [request], read_fetched))
+                    in_flight.append(self._prepare(FETCH, Fetch(left.popleft())))
                     self._calls.make(in_flight[-1])
                 found.append(in_flight[0].take())
                 in_flight.popleft()
@@ -399,30 +390,28 @@ class ClientConnection:
         object_reports: list[ObjectReport] = []
         for start in range(0, max(len(tasks), len(objects), 1), REPORTS_AT_ONCE):
             end = start + REPORTS_AT_ONCE
-            asked = ReportsOf(tasks[start:end], objects[start:end])
-            of_tasks, of_objects = self._calls.ask("reports", write_reports_of(asked), read_reports)
+            asked = ReportsOf(tuple(tasks[start:end]), tuple(objects[start:end]))
+            of_tasks, of_objects = self._ask(REPORTS, asked)
             task_reports += of_tasks
             object_reports += of_objects
         return task_reports, object_reports
 
     def logs(self, task: TaskId) -> str:
         """What a task has printed when it ran last."""
-        asked = ReportsOf([task], [], logs=True)
-        (report,), _ = self._calls.ask("reports", write_reports_of(asked), read_reports)
+        (report,), _ = self._ask(REPORTS, ReportsOf((task,), (), logs=True))
         return report.logs
 
     # The server.
 
-    def server_info(self) -> list[GovernorReport]:
-        return self._calls.ask("serverInfo", {}, read_governor_reports)
+    def server_info(self) -> Sequence[GovernorReport]:
+        return self._ask(SERVER_INFO, ServerInfo())
 
     def overview(self, session: SessionId | None = None) -> Overview:
         """What is there and done in numbers, of all sessions unless one is named."""
-        asked = write_overview_of(SessionId(0) if session is None else session)
-        return self._calls.ask("overview", asked, read_overview)
+        return self._ask(OVERVIEW, SessionId(0) if session is None else session)
 
     def terminate(self) -> None:
-        self._calls.ask("terminate", {}, _nothing)
+        self._ask(TERMINATE, None)
 
     def give_up(self) -> None:
         """The server is lost, whatever the connection says."""
@@ -442,17 +431,23 @@ class ClientConnection:
         """How many calls may still be answered."""
         return self._calls.unanswered
 
+    def _prepare(self, method: ClientMethod[Q, A], request: Q) -> Asked[A]:
+        """A call that was not made yet."""
+        return self._calls.prepare(method.name, [method.params.write(request)], method.results.read)
+
+    def _ask(self, method: ClientMethod[Q, A], request: Q) -> A:
+        return self._calls.make_and_take(self._prepare(method, request))
+
     def _ask_of(
         self,
         session: SessionId,
-        method: str,
-        request: Fields,
-        read: Callable[[Fields], T],
+        method: ClientMethod[Q, A],
+        request: Q,
         timeout: float | None = None,
-    ) -> T:
+    ) -> A:
         """A call that concerns a session: a submission that failed before is told instead."""
         self._calls.raise_failure(session)
-        asked = self._calls.prepare(method, [request], read)
+        asked = self._prepare(method, request)
         try:
             answer = self._calls.make_and_take(asked, timeout)
         except (RefusedError, SessionFailedError):
@@ -461,10 +456,13 @@ class ClientConnection:
         self._calls.raise_failure(session)
         return answer
 
+    def _tell(self, method: ClientMethod[Q, None], said: Q, *, in_order: bool = True) -> None:
+        """A call whose answer nobody wants."""
+        self._calls.tell(method.name, method.params.write(said), in_order=in_order)
+
     def _fetch(self, object_id: ObjectId) -> Fetched:
         """The report and the bytes, or who has them."""
-        request = write_fetch(object_id)
-        return self._ask_of(session_of(object_id), "fetch", request, read_fetched)
+        return self._ask_of(session_of(object_id), FETCH, Fetch(object_id))
 
 
 def _nothing(_: Fields) -> None:

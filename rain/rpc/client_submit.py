@@ -8,8 +8,8 @@ from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
 from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission
 from rain.rpc.client_calls import Asked, ClientCalls, T
-from rain.rpc.codec.requests import SubmitPart, write_submit
 from rain.rpc.codec.split import split_submission
+from rain.rpc.codec.submission import SubmitPart, write_submit
 from rain.rpc.interface import Fields
 from rain.stream.errors import UnreachableError
 from rain.stream.reading import StreamReader

@@ -7,25 +7,15 @@ A handler that raises `ProtocolError` closes the peer that called it, and only t
 """
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from attrs import frozen
 
-from rain.base.failures import OnFailure, SessionFailure
+from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
+from rain.base.requests import Request, Statement
 from rain.base.resources import Resources
-from rain.base.wire import (
-    Fetched,
-    GovernorReport,
-    JoinedSession,
-    ObjectReport,
-    Orders,
-    Overview,
-    Submission,
-    TaskReport,
-    Update,
-    WaitAnswer,
-)
+from rain.base.wire import GovernorReport, Orders, Overview, Update
 from rain.stream.holder import Held, UnfinishedUpload
 
 T = TypeVar("T")
@@ -57,91 +47,11 @@ class GovernorHello:
 class ClientHandler(Protocol):
     """The server's side of one registered client."""
 
-    def open_session(
-        self,
-        name: str,
-        user: str,
-        on_failure: OnFailure,
-        parent: TaskId | None,
-        reply: Reply[SessionId],
-    ) -> None: ...
-
-    def join_session(
-        self, session: SessionId, name: str, numbers: bool, reply: Reply[JoinedSession]
-    ) -> None: ...
-
-    def close_session(self, session: SessionId, reply: Reply[None]) -> None:
-        """The reply is given as any other; the client does not hear of it."""
+    def ask(self, request: Request[T], reply: Reply[T]) -> None:
+        """A submission is whole: parts joined, uploaded bytes put in, columns checked."""
         ...
 
-    def submit(self, submission: Submission, reply: Reply[None]) -> None:
-        """A whole submission: parts joined, uploaded bytes put in, columns checked."""
-        ...
-
-    def compute(
-        self, submission: Submission, wanted: Sequence[ObjectId], reply: Reply[WaitAnswer]
-    ) -> None:
-        """The same and, when it is accepted, a wait for all of these objects of its session."""
-        ...
-
-    def unkeep(self, objects: Sequence[ObjectId], reply: Reply[None]) -> None: ...
-
-    def wait(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        mode: str,  # "all", "some", "session", "news" or "glance"
-        since: int,
-        reply: Reply[WaitAnswer],
-    ) -> None: ...
-
-    def cancel(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        *,
-        whole: bool,
-        always: bool,
-    ) -> None:
-        """The client does not want these, or nothing of the session. There is no answer."""
-        ...
-
-    def cancel_unstarted(
-        self, session: SessionId, objects: Sequence[ObjectId], reply: Reply[Sequence[ObjectId]]
-    ) -> None:
-        """The same of what does not run yet; answered with what will not be made."""
-        ...
-
-    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
-        """The client has one handle less of each of these. There is no answer."""
-        ...
-
-    def take_handles(
-        self,
-        objects: Sequence[ObjectId],
-        reply: Reply[Sequence[ObjectReport]],
-        *,
-        wants_data: bool,
-    ) -> None:
-        """The client has one handle more of each of these, and perhaps wants their data kept."""
-        ...
-
-    def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None: ...
-
-    def update(
-        self,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        reply: Reply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]],
-        *,
-        logs: bool = False,
-    ) -> None:
-        """Answered at once; with what the tasks have printed if that is asked for."""
-        ...
-
-    def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None: ...
+    def say(self, statement: Statement) -> None: ...
 
     def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
         """Answered at once; of all sessions for 0."""
@@ -151,8 +61,8 @@ class ClientHandler(Protocol):
         """The server shall end in order."""
         ...
 
-    def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
-        """The caller has given up a wait, a computation or a fetch, for instance after its timeout.
+    def abandoned(self, reply: Reply[Any]) -> None:
+        """The caller has given up a request, for instance a wait after its timeout.
 
         Before `left` it is called for each of them that was not answered.
         """

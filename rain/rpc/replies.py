@@ -25,8 +25,3 @@ class CallReply(Generic[T]):
 
     def refuse(self, reason: str | SessionFailure, /) -> None:
         self._call.answer({"refusal": write_refusal(reason)})
-
-
-def no_results(_: None) -> Fields:
-    """What is only done."""
-    return {}

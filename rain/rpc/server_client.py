@@ -2,57 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from attrs import evolve
 
 from rain.base.errors import ProtocolError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId
+from rain.base.requests import Request, Statement, Submit, WaitFor
 from rain.base.wire import Submission, WaitAnswer
 from rain.rpc import schema
-from rain.rpc.codec.answers import (
-    write_fetched,
-    write_governor_reports,
-    write_joined,
-    write_overview,
-    write_reports,
-    write_taken,
+from rain.rpc.codec.client_methods import (
+    ALIVE,
+    CANCEL,
+    CANCEL_UNSTARTED,
+    CLOSE_SESSION,
+    FETCH,
+    HANDLES_GONE,
+    JOIN_SESSION,
+    OPEN_SESSION,
+    OVERVIEW,
+    REPORTS,
+    SERVER_INFO,
+    TAKE_HANDLES,
+    TERMINATE,
+    UNKEEP,
+    WAIT,
+    A,
+    ClientMethod,
 )
-from rain.rpc.codec.requests import (
-    Cancel,
-    CancelUnstarted,
-    HandlesGone,
-    JoinSession,
-    OpenSession,
-    ReportsOf,
-    SubmitPart,
-    TakeHandles,
-    Unkeep,
-    Wait,
-    read_cancel,
-    read_cancel_unstarted,
-    read_close_session,
-    read_fetch,
-    read_handles_gone,
-    read_join_session,
-    read_open_session,
-    read_overview_of,
-    read_reports_of,
-    read_submit,
-    read_take_handles,
-    read_unkeep,
-    read_wait,
-)
-from rain.rpc.codec.responses import write_cancelled, write_opened, write_wait_answer
+from rain.rpc.codec.responses import write_wait_answer
 from rain.rpc.codec.split import slim_delivery
+from rain.rpc.codec.submission import SubmitPart, read_submit
 from rain.rpc.handlers import ClientHandler, Reply, ServerHandler, Uploads
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
-from rain.rpc.offer import Served, nothing, offer
+from rain.rpc.offer import Served, offer
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.pending import PENDING_LIMIT, PendingSubmission
-from rain.rpc.replies import CallReply, no_results
+from rain.rpc.replies import CallReply
 
 
 class ClientEnd:
@@ -82,80 +71,45 @@ class ServedClient:
         return self._uploads.key
 
     def offered(self) -> Offered:
-        return offer(
-            schema.client.ClientService,
-            {
-                "openSession": Served(read_open_session, self._open_session),
-                "joinSession": Served(read_join_session, self._join_session),
-                "closeSession": Served(read_close_session, self._close_session),
-                "submit": Served(read_submit, self._submit),
-                "wait": Served(read_wait, self._wait),
-                "cancel": Served(read_cancel, self._cancel),
-                "cancelUnstarted": Served(read_cancel_unstarted, self._cancel_unstarted),
-                "unkeep": Served(read_unkeep, self._unkeep),
-                "fetch": Served(read_fetch, self._fetch),
-                "reports": Served(read_reports_of, self._reports),
-                "serverInfo": Served(nothing, self._server_info),
-                "overview": Served(read_overview_of, self._overview),
-                "terminate": Served(nothing, self._terminate),
-                "alive": Served(nothing, self._alive),
-                "handlesGone": Served(read_handles_gone, self._handles_gone),
-                "takeHandles": Served(read_take_handles, self._take_handles),
-            },
-        )
+        methods: dict[str, Served[Any]] = {
+            "submit": Served(read_submit, self._submit),
+            WAIT.name: Served(WAIT.params.read, self._wait),
+            **dict(map(self._asked, _ASKED)),
+            **dict(map(self._said, _SAID)),
+            OVERVIEW.name: Served(OVERVIEW.params.read, self._overview),
+            TERMINATE.name: Served(TERMINATE.params.read, self._terminate),
+            ALIVE.name: Served(ALIVE.params.read, self._alive),
+        }
+        return offer(schema.client.ClientService, methods)
 
-    def _open_session(self, asked: OpenSession, call: IncomingCall) -> None:
-        reply = CallReply(call, write_opened)
-        self._handler.open_session(asked.name, asked.user, asked.on_failure, asked.parent, reply)
+    def _asked(self, method: ClientMethod[Request[A], A]) -> tuple[str, Served[Request[A]]]:
+        """A request: the handler answers it, now or later."""
 
-    def _join_session(self, asked: JoinSession, call: IncomingCall) -> None:
-        reply = CallReply(call, write_joined)
-        self._handler.join_session(asked.session, asked.name, asked.numbers, reply)
+        def serve(request: Request[A], call: IncomingCall) -> None:
+            self._handler.ask(request, self._patient(call, method.results.write))
 
-    def _close_session(self, session: SessionId, call: IncomingCall) -> None:
-        self._handler.close_session(session, CallReply(call, no_results))
+        return method.name, Served(method.params.read, serve)
 
-    def _wait(self, asked: Wait, call: IncomingCall) -> None:
-        reply = self._patient(call)
-        self._handler.wait(
-            asked.session, asked.tasks, asked.objects, asked.mode, asked.since, reply
-        )
+    def _said(self, method: ClientMethod[Statement, None]) -> tuple[str, Served[Statement]]:
+        """A statement: it is heard, and that is all."""
 
-    def _cancel(self, asked: Cancel, call: IncomingCall) -> None:
-        self._handler.cancel(
-            asked.session, asked.tasks, asked.objects, whole=asked.whole, always=asked.always
-        )
-        call.answer()
+        def serve(statement: Statement, call: IncomingCall) -> None:
+            self._handler.say(statement)
+            call.answer()
 
-    def _cancel_unstarted(self, asked: CancelUnstarted, call: IncomingCall) -> None:
-        reply = CallReply(call, write_cancelled)
-        self._handler.cancel_unstarted(asked.session, asked.objects, reply)
+        return method.name, Served(method.params.read, serve)
 
-    def _handles_gone(self, gone: HandlesGone, call: IncomingCall) -> None:
-        self._handler.handles_gone(gone.tasks, gone.objects)
-        call.answer()
-
-    def _take_handles(self, asked: TakeHandles, call: IncomingCall) -> None:
-        reply = CallReply(call, write_taken)
-        self._handler.take_handles(asked.objects, reply, wants_data=asked.wants_data)
-
-    def _unkeep(self, asked: Unkeep, call: IncomingCall) -> None:
-        self._handler.unkeep(asked.objects, CallReply(call, no_results))
-
-    def _fetch(self, object_id: ObjectId, call: IncomingCall) -> None:
-        reply = CallReply(call, write_fetched)
+    def _patient(self, call: IncomingCall, write: Callable[[A], Fields]) -> Reply[A]:
+        """The reply to a call that its caller may give up."""
+        reply = CallReply(call, write)
         call.on_give_up = lambda: self._handler.abandoned(reply)
-        self._handler.fetch(object_id, reply)
+        return reply
 
-    def _reports(self, asked: ReportsOf, call: IncomingCall) -> None:
-        reply = CallReply(call, write_reports)
-        self._handler.update(asked.tasks, asked.objects, reply, logs=asked.logs)
-
-    def _server_info(self, _: None, call: IncomingCall) -> None:
-        self._handler.server_info(CallReply(call, write_governor_reports))
+    def _wait(self, request: WaitFor, call: IncomingCall) -> None:
+        self._handler.ask(request, self._patient(call, _write_fitting))
 
     def _overview(self, session: SessionId, call: IncomingCall) -> None:
-        self._handler.overview(session, CallReply(call, write_overview))
+        self._handler.overview(session, CallReply(call, OVERVIEW.results.write))
 
     def _terminate(self, _: None, call: IncomingCall) -> None:
         self._handler.terminate()
@@ -165,36 +119,29 @@ class ServedClient:
         """A sign of life, and the answer is another one."""
         call.answer()
 
-    def _patient(self, call: IncomingCall) -> Reply[WaitAnswer]:
-        """The reply to a wait, which its caller may give up."""
-        reply = CallReply(call, _write_fitting)
-        call.on_give_up = lambda: self._handler.abandoned(reply)
-        return reply
-
     def _submit(self, request: SubmitPart, call: IncomingCall) -> None:
         """A submission is applied with its last part; others need no answer."""
         if request.last and (upload_refusal := self._uploads.take_refusal()):
             # This part is all that was sent of a submission whose upload was refused.
             self._uploads.discard()
-            CallReply(call, no_results).refuse(upload_refusal)
+            CallReply(call, _write_submitted).refuse(upload_refusal)
             return
         self._pending.add(request.part, request.uploaded)
         if not request.last:
             call.answer()
             return
         whole, uploaded = self._pending.take()
-        if not request.wanted:
-            reply = SubmissionReply(call, self._uploads, uploaded)
-            if isinstance(whole, Submission):
-                self._handler.submit(whole, reply)
-            else:
-                reply.refuse(whole)
-        elif uploaded:
+        if request.wanted and uploaded:
             raise ProtocolError("a submission with uploads is answered when it is accepted")
-        elif isinstance(whole, Submission):
-            self._handler.compute(whole, request.wanted, self._patient(call))
+        reply = (
+            self._patient(call, _write_submitted)
+            if request.wanted
+            else SubmissionReply(call, self._uploads, uploaded)
+        )
+        if isinstance(whole, Submission):
+            self._handler.ask(Submit(whole, tuple(request.wanted)), reply)
         else:
-            CallReply(call, no_results).refuse(whole)
+            reply.refuse(whole)
 
     def _left(self, cause: str) -> None:
         self._uploads.close()
@@ -202,15 +149,15 @@ class ServedClient:
         self._handler.left(cause)
 
 
-class SubmissionReply(CallReply[None]):
+class SubmissionReply(CallReply[WaitAnswer | None]):
     """What was uploaded for a submission belongs to its session, or is not wanted."""
 
     def __init__(self, call: IncomingCall, uploads: Uploads, uploaded: Sequence[ObjectId]) -> None:
-        super().__init__(call, no_results)
+        super().__init__(call, _write_submitted)
         self._uploads = uploads
         self._uploaded = uploaded
 
-    def answer(self, value: None, /) -> None:
+    def answer(self, value: WaitAnswer | None, /) -> None:
         self._uploads.accept(self._uploaded)
         super().answer(value)
 
@@ -219,8 +166,26 @@ class SubmissionReply(CallReply[None]):
         super().refuse(reason)
 
 
+def _write_submitted(answer: WaitAnswer | None) -> Fields:
+    return {} if answer is None else _write_fitting(answer)
+
+
 def _write_fitting(answer: WaitAnswer) -> Fields:
     slim = slim_delivery(answer.delivery)
     if slim is not answer.delivery:
         answer = evolve(answer, delivery=slim)
     return write_wait_answer(answer)
+
+
+_ASKED: tuple[ClientMethod[Any, Any], ...] = (
+    OPEN_SESSION,
+    JOIN_SESSION,
+    CLOSE_SESSION,
+    UNKEEP,
+    TAKE_HANDLES,
+    FETCH,
+    REPORTS,
+    SERVER_INFO,
+    CANCEL_UNSTARTED,
+)
+_SAID: tuple[ClientMethod[Any, None], ...] = (CANCEL, HANDLES_GONE)

@@ -14,7 +14,7 @@ from rain.base.states import ObjectState
 from rain.base.wire import WaitAnswer
 from rain.graph import Session, Task, Wait, WaitMode
 from rain.server import waiting
-from rain.server.messages import AnswerWait, WaitAsked
+from rain.server.messages import AnswerWait, Asked
 from rain.server.state import State
 
 MODES = (WaitMode.NEWS, WaitMode.GLANCE)
@@ -23,14 +23,14 @@ NOBODY = TaskId(0)
 """Stands in an answer for a task that has gone, so that the client counts right."""
 
 
-def add(state: State, event: WaitAsked, session: Session, mode: WaitMode) -> None:
+def add(state: State, event: Asked, session: Session, mode: WaitMode, since: int) -> None:
     """Answers at once if there is news, or if the client does not wait for any."""
     if session.done is None:
         ended = (task.id for task in session.tasks.values() if task.is_done)
         session.done = {task_id: place for place, task_id in enumerate(ended)}
         session.done_count = len(session.done)
     by_owner = session.client.id == event.client
-    wait = Wait(event.request, mode, session, since=event.since, by_owner=by_owner)
+    wait = Wait(event.request, mode, session, since=since, by_owner=by_owner)
     if mode is WaitMode.GLANCE or session.done_count > wait.since:
         _answer(state, wait)
     else:

@@ -7,15 +7,17 @@ from collections.abc import Generator
 
 from attrs import Factory, define
 
+from rain.base.requests import Submit
 from rain.graph import Task
-from rain.server.messages import ClientEvent, Submitted
+from rain.server.messages import Asked, ClientEvent
 
 
 @define(eq=False)
 class Growing:
     """A submission that is read in parts, and the later requests of its client."""
 
-    event: Submitted
+    event: Asked
+    submit: Submit
     parts: Generator[None, None, list[Task]]
     held: deque[ClientEvent] = Factory(deque)
 

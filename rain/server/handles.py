@@ -7,39 +7,39 @@ from typing import TypeVar
 
 from rain.base.errors import RefusedError
 from rain.base.ids import ClientId, ObjectId, TaskId, session_of, spell
+from rain.base.requests import HandlesGone, TakeHandles
 from rain.graph import DataObject, Session, claims
 from rain.graph.handles import Member
-from rain.server.messages import HandlesGone, HandlesTaken
 from rain.server.sessions import known_object
 from rain.server.state import State
 
 Id = TypeVar("Id", TaskId, ObjectId)
 
 
-def gone(state: State, event: HandlesGone) -> None:
+def gone(state: State, client: ClientId, handles: HandlesGone) -> None:
     """What has gone before, or was never accepted, is no mistake: such news is on its way long."""
-    for session, member, task_id in _named(state, event.client, event.tasks):
+    for session, member, task_id in _named(state, client, handles.tasks):
         task = session.tasks.get(task_id)
         if task is not None:
             claims.drop_handle(state.graph, member, task)
     unwanted: list[DataObject] = []
-    for session, member, object_id in _named(state, event.client, event.objects):
+    for session, member, object_id in _named(state, client, handles.objects):
         data_object = session.objects.get(object_id)
         if data_object is not None and claims.drop_handle(state.graph, member, data_object):
             unwanted.append(data_object)
     let_go(state, unwanted)
 
 
-def take(state: State, event: HandlesTaken) -> list[DataObject]:
+def take(state: State, client: ClientId, asked: TakeHandles) -> list[DataObject]:
     """All of them, or none: what is not known cannot be had, what is not kept cannot be kept."""
-    objects = [known_object(state, event.client, object_id) for object_id in event.objects]
-    if event.wants_data:
+    objects = [known_object(state, client, object_id) for object_id in asked.objects]
+    if asked.wants_data:
         for data_object in objects:
             if not data_object.kept:
                 raise RefusedError(f"the data object {spell(data_object.id)} is not kept")
     for data_object in objects:
-        member = data_object.session.members[event.client]
-        claims.take_handle(member, data_object, wants_data=event.wants_data)
+        member = data_object.session.members[client]
+        claims.take_handle(member, data_object, wants_data=asked.wants_data)
     return objects
 
 

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import trio
 from attrs import Factory, define, field
 from structlog.typing import FilteringBoundLogger
 
-from rain.base.failures import OnFailure
-from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, TaskId
-from rain.base.wire import (
-    Fetched,
-    GovernorReport,
-    JoinedSession,
-    ObjectReport,
-    Overview,
-    Submission,
-    Update,
-    WaitAnswer,
-)
+from rain.base.ids import ClientId, GovernorId, RequestId, SessionId
+from rain.base.requests import AnyRequest, ReportsOf, Request, Statement
+from rain.base.wire import Overview, Update
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
 from rain.server.inbox import Inbox
 from rain.server.live_logs import LiveLogs, Reports
@@ -34,37 +25,28 @@ from rain.server.messages import (
     AnswerStates,
     AnswerTaken,
     AnswerWait,
-    Cancelled,
+    Asked,
     ClientLeft,
     DiscardConstants,
     DismissGovernor,
     Effect,
-    FetchAsked,
     GatherReports,
     GovernorLeft,
     GovernorRests,
     GovernorUpdated,
-    HandlesGone,
-    HandlesTaken,
     Notice,
     OrderGovernor,
     Refuse,
-    ReportsAsked,
     RequestAbandoned,
+    Said,
     SchedulerFailed,
-    SessionClosed,
-    SessionJoined,
-    SessionOpened,
-    StatesAsked,
-    Submitted,
-    Unkept,
-    UnstartedCancelled,
-    WaitAsked,
 )
 from rain.server.overview import gather_overview
 from rain.server.reports import gather_reports
 from rain.server.spool import Spool
 from rain.server.state import State
+
+T = TypeVar("T")
 
 _ALIVE = Update()
 
@@ -220,114 +202,24 @@ class ConnectedClient:
     links: Links
     id: ClientId
 
-    def open_session(
-        self,
-        name: str,
-        user: str,
-        on_failure: OnFailure,
-        parent: TaskId | None,
-        reply: Reply[SessionId],
-    ) -> None:
-        request = self.links.request(reply)
-        self.links.inbox.from_client(
-            SessionOpened(self.id, request, name, user, on_failure, parent)
-        )
-
-    def join_session(
-        self, session: SessionId, name: str, numbers: bool, reply: Reply[JoinedSession]
-    ) -> None:
-        request = self.links.request(reply)
-        self.links.inbox.from_client(SessionJoined(self.id, request, session, name, numbers))
-
-    def close_session(self, session: SessionId, reply: Reply[None]) -> None:
-        request = self.links.request(reply)
-        self.links.inbox.from_client(SessionClosed(self.id, request, session))
-
-    def submit(self, submission: Submission, reply: Reply[None]) -> None:
-        request = self.links.request(reply)
-        self.links.inbox.from_client(Submitted(self.id, request, submission))
-
-    def compute(
-        self, submission: Submission, wanted: Sequence[ObjectId], reply: Reply[WaitAnswer]
-    ) -> None:
-        request = self.links.request(reply)
-        self.links.inbox.from_client(Submitted(self.id, request, submission, tuple(wanted)))
-
-    def unkeep(self, objects: Sequence[ObjectId], reply: Reply[None]) -> None:
-        request = self.links.request(reply)
-        self.links.inbox.from_client(Unkept(self.id, request, tuple(objects)))
-
-    def wait(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        mode: str,
-        since: int,
-        reply: Reply[WaitAnswer],
-    ) -> None:
-        request = self.links.request(reply)
-        event = WaitAsked(self.id, request, session, tuple(tasks), tuple(objects), mode, since)
-        self.links.inbox.from_client(event)
-
-    def cancel(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        *,
-        whole: bool,
-        always: bool,
-    ) -> None:
-        event = Cancelled(self.id, session, tuple(tasks), tuple(objects), whole, always)
-        self.links.inbox.from_client(event)
-
-    def cancel_unstarted(
-        self, session: SessionId, objects: Sequence[ObjectId], reply: Reply[Sequence[ObjectId]]
-    ) -> None:
-        request = self.links.request(reply)
-        event = UnstartedCancelled(self.id, request, session, tuple(objects))
-        self.links.inbox.from_client(event)
-
-    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
-        self.links.inbox.from_client(HandlesGone(self.id, tuple(tasks), tuple(objects)))
-
-    def take_handles(
-        self,
-        objects: Sequence[ObjectId],
-        reply: Reply[Sequence[ObjectReport]],
-        *,
-        wants_data: bool,
-    ) -> None:
-        request = self.links.request(reply)
-        self.links.inbox.from_client(HandlesTaken(self.id, request, tuple(objects), wants_data))
-
-    def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:
-        request = self.links.request(reply)
-        self.links.inbox.from_client(FetchAsked(self.id, request, object_id))
-
-    def update(
-        self,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        reply: Reply[Reports],
-        *,
-        logs: bool = False,
-    ) -> None:
-        def ask(reply: Reply[Reports]) -> None:
-            if self.id in self.links.clients:  # else it has left meanwhile
-                request = self.links.request(reply)
-                asked = StatesAsked(self.id, request, tuple(tasks), tuple(objects), logs)
-                self.links.inbox.from_client(asked)
-
-        if logs:
-            self.links.live.with_live(tasks, reply, ask)
+    def ask(self, request: Request[T], reply: Reply[T]) -> None:
+        # Whatever the codec makes is one of those that the reactor knows.
+        what = cast("AnyRequest", request)
+        if isinstance(what, ReportsOf) and what.logs:
+            ask = partial(self._ask_later, what)
+            self.links.live.with_live(what.tasks, cast("Reply[Reports]", reply), ask)
         else:
-            ask(reply)
+            self._ask(what, reply)
 
-    def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
-        request = self.links.request(reply)
-        self.links.inbox.from_client(ReportsAsked(self.id, request))
+    def _ask(self, what: AnyRequest, reply: Reply[Any]) -> None:
+        self.links.inbox.from_client(Asked(self.id, self.links.request(reply), what))
+
+    def _ask_later(self, request: ReportsOf, reply: Reply[Reports]) -> None:
+        if self.id in self.links.clients:  # else it has left meanwhile
+            self._ask(request, reply)
+
+    def say(self, statement: Statement) -> None:
+        self.links.inbox.from_client(Said(self.id, statement))
 
     def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
         reply.answer(gather_overview(self.links.state, session, self.links.http))
@@ -336,7 +228,7 @@ class ConnectedClient:
         self.links.log.info("a client ends the server", client=self.id)
         self.links.end_asked.set()
 
-    def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
+    def abandoned(self, reply: Reply[Any]) -> None:
         request = self.links.abandon(reply)
         if request is not None:
             self.links.inbox.from_client(RequestAbandoned(self.id, request))

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from attrs import Factory, define, frozen
 
-from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, TaskId
+from rain.base.failures import SessionFailure
+from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId
+from rain.base.requests import AnyRequest, Statement
 from rain.base.resources import Resources
 from rain.base.wire import (
     Fetched,
     JoinedSession,
     ObjectReport,
     Orders,
-    Submission,
     TaskReport,
     Update,
     WaitAnswer,
@@ -50,7 +50,7 @@ class GovernorLeft:
     on_purpose: bool = False
 
 
-# From clients. A request is answered once, by one of the effects below.
+# From clients. What is asked is answered once, by one of the effects below.
 
 
 @frozen
@@ -69,142 +69,20 @@ class ClientLeft:
 
 
 @frozen
-class SessionOpened:
-    """A client wants a new session."""
+class Asked:
+    """A client asks for something."""
 
     client: ClientId
     request: RequestId
-    name: str
-    user: str
-    on_failure: OnFailure = OnFailure.STOP
-    parent: TaskId | None = None  # the running task that opens it
+    what: AnyRequest
 
 
 @frozen
-class SessionJoined:
-    """A client wants to take part in a session of another one: by id or, if that is 0, by name."""
+class Said:
+    """A client has said what is never answered."""
 
     client: ClientId
-    request: RequestId
-    session: SessionId
-    name: str
-    numbers: bool  # whether it wants a range of numbers of its own
-
-
-@frozen
-class SessionClosed:
-    """A client has done with a session."""
-
-    client: ClientId
-    request: RequestId
-    session: SessionId
-
-
-@frozen
-class Submitted:
-    """A client adds to the graph of its session.
-
-    If it wants objects, the request is answered as a wait for all of them, else when it is granted.
-    """
-
-    client: ClientId
-    request: RequestId
-    submission: Submission
-    wanted: tuple[ObjectId, ...] = ()
-
-
-@frozen
-class Unkept:
-    """A client does not need these objects any more."""
-
-    client: ClientId
-    request: RequestId
-    objects: tuple[ObjectId, ...]
-
-
-@frozen
-class Cancelled:
-    """A client does not want these any more, or nothing of the session; never answered.
-
-    Unless it is for `always`, the session goes on while anybody waits for something of it.
-    """
-
-    client: ClientId
-    session: SessionId
-    tasks: tuple[TaskId, ...]
-    objects: tuple[ObjectId, ...]
-    whole: bool
-    always: bool
-
-
-@frozen
-class UnstartedCancelled:
-    """A client does not want these any more, unless they are being made already."""
-
-    client: ClientId
-    request: RequestId
-    session: SessionId
-    objects: tuple[ObjectId, ...]
-
-
-@frozen
-class HandlesGone:
-    """A client has one handle less of each of these; never answered."""
-
-    client: ClientId
-    tasks: tuple[TaskId, ...]
-    objects: tuple[ObjectId, ...]
-
-
-@frozen
-class HandlesTaken:
-    """A client has one handle more of each of these, and perhaps wants their data kept."""
-
-    client: ClientId
-    request: RequestId
-    objects: tuple[ObjectId, ...]
-    wants_data: bool
-
-
-@frozen
-class WaitAsked:
-    """A client waits: for all of these, for some of them, for the whole session, or for news."""
-
-    client: ClientId
-    request: RequestId
-    session: SessionId
-    tasks: tuple[TaskId, ...]
-    objects: tuple[ObjectId, ...]
-    mode: str
-    since: int = 0  # how many done tasks it was told of before
-
-
-@frozen
-class FetchAsked:
-    """A client wants to know all about one object, as soon as it is finished."""
-
-    client: ClientId
-    request: RequestId
-    object: ObjectId
-
-
-@frozen
-class StatesAsked:
-    """A client wants to see how things stand, now."""
-
-    client: ClientId
-    request: RequestId
-    tasks: tuple[TaskId, ...]
-    objects: tuple[ObjectId, ...]
-    logs: bool = False  # and what the tasks have printed
-
-
-@frozen
-class ReportsAsked:
-    """A client wants to know how governors see themselves, now."""
-
-    client: ClientId
-    request: RequestId
+    what: Statement
 
 
 @frozen
@@ -216,21 +94,7 @@ class RequestAbandoned:
 
 
 GovernorEvent = GovernorJoined | GovernorUpdated | GovernorLeft
-Request = (
-    SessionOpened
-    | SessionJoined
-    | SessionClosed
-    | Submitted
-    | Unkept
-    | HandlesTaken
-    | WaitAsked
-    | FetchAsked
-    | StatesAsked
-    | UnstartedCancelled
-)
-ClientEvent = (
-    ClientJoined | ClientLeft | Request | ReportsAsked | RequestAbandoned | Cancelled | HandlesGone
-)
+ClientEvent = ClientJoined | ClientLeft | Asked | Said | RequestAbandoned
 
 
 @define

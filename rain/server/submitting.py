@@ -9,22 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rain.base.ids import ClientId, ObjectId
+from rain.base.requests import Submit
+from rain.base.wire import Submission
 from rain.graph import Session, Task
 from rain.graph.growth import grow, grow_in_parts
 from rain.graph.release import release
 from rain.server import failing, feasibility, test_mode
 from rain.server.growing import Growing
-from rain.server.messages import Cancelled, ClientJoined, ClientLeft, HandlesGone, Submitted
+from rain.server.messages import Asked
 from rain.server.sessions import living_session
 from rain.server.state import State
 
 
-def submit(state: State, event: Submitted) -> bool:
+def submit(state: State, event: Asked, submit: Submit) -> bool:
     """Takes a submission in or, if it is large, reads the first part of it.
 
     Whether it is granted already.
     """
-    submission = event.submission
+    submission = submit.submission
     session = living_session(state, event.client, submission.session)
     if state.settings.test_mode:
         test_mode.check(state.graph, submission)
@@ -32,9 +34,11 @@ def submit(state: State, event: Submitted) -> bool:
     at_once = state.settings.grown_at_once
     tasks = submission.tasks
     if len(tasks.ids) + len(tasks.inputs) + len(submission.constants.ids) <= at_once:
-        _granted(state, event, session, grow(state.graph, session, member, submission))
+        _granted(state, submission, session, grow(state.graph, session, member, submission))
         return True
-    growing = Growing(event, grow_in_parts(state.graph, session, member, submission, at_once))
+    growing = Growing(
+        event, submit, grow_in_parts(state.graph, session, member, submission, at_once)
+    )
     growing.read_part()  # there are more
     state.growing[event.client] = growing
     return False
@@ -45,12 +49,12 @@ def read_part(state: State, growing: Growing) -> bool:
 
     Its session may have ended or failed meanwhile.
     """
-    event = growing.event
-    session = living_session(state, event.client, event.submission.session)
+    submission = growing.submit.submission
+    session = living_session(state, growing.event.client, submission.session)
     tasks = growing.read_part()
     if tasks is None:
         return False
-    _granted(state, event, session, tasks)
+    _granted(state, submission, session, tasks)
     return True
 
 
@@ -60,12 +64,11 @@ def give_up(state: State, client_id: ClientId) -> None:
     if growing is not None:
         growing.parts.close()
         for event in (growing.event, *growing.held):
-            if not isinstance(event, ClientJoined | ClientLeft | Cancelled | HandlesGone):
+            if isinstance(event, Asked):
                 state.refuse(event.request, "the client has gone")
 
 
-def _granted(state: State, event: Submitted, session: Session, tasks: list[Task]) -> None:
-    submission = event.submission
+def _granted(state: State, submission: Submission, session: Session, tasks: list[Task]) -> None:
     if state.settings.test_mode:
         test_mode.note(state, session, submission)
     if submission.fails_alone:

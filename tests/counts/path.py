@@ -22,6 +22,7 @@ from attrs import Factory, define
 from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, TaskId
+from rain.base.requests import CloseSession, Fetch, OpenSession, ReportsOf, Submit, Unkeep, WaitFor
 from rain.base.resources import Resources
 from rain.base.wire import (
     Fetched,
@@ -62,19 +63,13 @@ from rain.server.messages import (
     AnswerSession,
     AnswerStates,
     AnswerWait,
+    Asked,
     ClientJoined,
-    FetchAsked,
     GovernorJoined,
     GovernorUpdated,
     OrderGovernor,
     Refuse,
-    SessionClosed,
-    SessionOpened,
-    StatesAsked,
-    Submitted,
     TurnInput,
-    Unkept,
-    WaitAsked,
 )
 from rain.server.messages import Effect as ServerEffect
 from rain.server.reactor import Reactor as ServerReactor
@@ -150,13 +145,13 @@ class Path:
         parent: TaskId | None = None,
     ) -> SessionId:
         request = self._ask(
-            lambda number: SessionOpened(CLIENT, number, name, user, on_failure, parent)
+            lambda number: Asked(CLIENT, number, OpenSession(name, user, on_failure, parent))
         )
         session: SessionId = self._answer(request)
         return session
 
     def close_session(self, session: SessionId) -> None:
-        self._answer(self._ask(lambda number: SessionClosed(CLIENT, number, session)))
+        self._answer(self._ask(lambda number: Asked(CLIENT, number, CloseSession(session))))
 
     def submit(self, submission: Submission) -> None:
         self._answer(self._submit(submission))
@@ -172,7 +167,9 @@ class Path:
             self.counted.message("client to server", len(encoded))
             request = read_submit(_SUBMISSION.read(encoded))
             arrived, objects = request.part, tuple(request.wanted)
-            return self._ask(lambda number: Submitted(CLIENT, number, arrived, objects), told=True)
+            return self._ask(
+                lambda number: Asked(CLIENT, number, Submit(arrived, objects)), told=True
+            )
 
     def submit_and_wait(
         self, submission: Submission, objects: Sequence[ObjectId]
@@ -184,7 +181,7 @@ class Path:
         return False
 
     def unkeep(self, objects: Sequence[ObjectId]) -> None:
-        self._answer(self._ask(lambda number: Unkept(CLIENT, number, tuple(objects))))
+        self._answer(self._ask(lambda number: Asked(CLIENT, number, Unkeep(tuple(objects)))))
 
     def wait(
         self,
@@ -196,7 +193,9 @@ class Path:
         since: int = 0,
     ) -> WaitAnswer:
         named = tuple(tasks), tuple(objects)
-        request = self._ask(lambda number: WaitAsked(CLIENT, number, session, *named, mode, since))
+        request = self._ask(
+            lambda number: Asked(CLIENT, number, WaitFor(session, *named, mode, since))
+        )
         answer: WaitAnswer = self._answer(request)
         return answer
 
@@ -251,7 +250,7 @@ class Path:
 
     def fetch_many(self, object_ids: Sequence[ObjectId]) -> Sequence[Fetched]:
         asked = [
-            self._ask(lambda number, one=one: FetchAsked(CLIENT, number, one))  # type: ignore[misc] # mypy cannot infer a lambda's default
+            self._ask(lambda number, one=one: Asked(CLIENT, number, Fetch(one)))  # type: ignore[misc] # mypy cannot infer a lambda's default
             for one in object_ids
         ]
         return [self._answer(request) for request in asked]
@@ -261,7 +260,7 @@ class Path:
     ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]:
         named = tuple(tasks), tuple(objects)
         answer: tuple[Sequence[TaskReport], Sequence[ObjectReport]] = self._answer(
-            self._ask(lambda number: StatesAsked(CLIENT, number, *named))
+            self._ask(lambda number: Asked(CLIENT, number, ReportsOf(*named)))
         )
         return answer
 

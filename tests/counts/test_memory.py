@@ -15,6 +15,7 @@ import pytest
 from attrs import define
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId
+from rain.base.requests import CloseSession, OpenSession, Submit
 from rain.base.resources import Resources
 from rain.base.wire import Orders, Submission, Update
 from rain.client import Client
@@ -24,6 +25,7 @@ from rain.rpc.codec import from_bytes, to_bytes
 from rain.scheduler.rain import RainScheduler
 from rain.server.messages import (
     AnswerSession,
+    Asked,
     ClientEvent,
     ClientJoined,
     Effect,
@@ -31,9 +33,6 @@ from rain.server.messages import (
     GovernorJoined,
     GovernorUpdated,
     OrderGovernor,
-    SessionClosed,
-    SessionOpened,
-    Submitted,
     TurnInput,
 )
 from rain.server.reactor import Reactor
@@ -67,13 +66,13 @@ class Server:
         return self.reactor.turn(given).effects
 
     def session(self) -> SessionId:
-        effects = self.turn(SessionOpened(CLIENT, RequestId(1), "memory", ""))
+        effects = self.turn(Asked(CLIENT, RequestId(1), OpenSession("memory", "")))
         (answer,) = (effect for effect in effects if isinstance(effect, AnswerSession))
         return answer.session
 
     def submit(self, encoded: bytes) -> list[Orders]:
         arrived = from_bytes(Submission, encoded)
-        return orders_in(self.turn(Submitted(CLIENT, RequestId(2), arrived)))
+        return orders_in(self.turn(Asked(CLIENT, RequestId(2), Submit(arrived))))
 
     def finish_all(self, orders: Sequence[Orders], result: bytes) -> None:
         """Everything is finished, order after order."""
@@ -92,7 +91,7 @@ class Server:
                 pending += orders_in(self.turn(GovernorUpdated(GOVERNOR, arrived)))
 
     def close(self, session: SessionId) -> None:
-        self.turn(SessionClosed(CLIENT, RequestId(3), session))
+        self.turn(Asked(CLIENT, RequestId(3), CloseSession(session)))
 
 
 def orders_in(effects: Sequence[Effect]) -> list[Orders]:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId
+from rain.base.requests import CloseSession, OpenSession, Submit
 from rain.base.resources import Resources
 from rain.base.wire import Orders, Update
 from rain.rpc.codec import from_bytes, to_bytes
@@ -21,15 +22,13 @@ from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS
 from rain.server.messages import (
     AnswerSession,
+    Asked,
     ClientEvent,
     ClientJoined,
     GovernorEvent,
     GovernorJoined,
     GovernorUpdated,
     OrderGovernor,
-    SessionClosed,
-    SessionOpened,
-    Submitted,
     TurnInput,
 )
 from rain.server.reactor import Reactor
@@ -65,15 +64,15 @@ class Server:
 
     def merge(self, tasks: int = TASKS) -> None:
         """A session of its own: tasks that read nothing, and one that reads what they make."""
-        (answer,) = self._turn(SessionOpened(CLIENT, RequestId(1), "merge", ""))
+        (answer,) = self._turn(Asked(CLIENT, RequestId(1), OpenSession("merge", "")))
         draft = Draft(answer.session)
         made: list[ObjectId] = [draft.task()[1][0] for _ in range(tasks)]
         draft.task(*made, keep=True)
-        self._turn(Submitted(CLIENT, RequestId(2), draft.take()))
+        self._turn(Asked(CLIENT, RequestId(2), Submit(draft.take())))
         session = self._state.graph.sessions[answer.session]
         while session.unfinished or self._state.growing:
             self._turn()
-        self._turn(SessionClosed(CLIENT, RequestId(3), answer.session))
+        self._turn(Asked(CLIENT, RequestId(3), CloseSession(answer.session)))
 
     def _turn(self, *events: ClientEvent) -> list[AnswerSession]:
         self._now += INSTANT

@@ -1,11 +1,11 @@
 """A server and a governor that do what a test says, and keep what they were told."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, cast
 from weakref import finalize
 
 import trio
@@ -13,6 +13,24 @@ from attrs import Factory, define, field, frozen
 
 from rain.base.failures import OnFailure
 from rain.base.ids import FIRST_SHARED, GovernorId, ObjectId, SessionId, TaskId
+from rain.base.requests import (
+    AnyRequest,
+    Cancel,
+    CancelUnstarted,
+    CloseSession,
+    Fetch,
+    HandlesGone,
+    JoinSession,
+    OpenSession,
+    ReportsOf,
+    Request,
+    ServerInfo,
+    Statement,
+    Submit,
+    TakeHandles,
+    Unkeep,
+    WaitFor,
+)
 from rain.base.resources import Resources
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import (
@@ -23,7 +41,6 @@ from rain.base.wire import (
     ObjectReport,
     Orders,
     Overview,
-    Submission,
     TaskReport,
     Update,
     WaitAnswer,
@@ -65,102 +82,58 @@ class FakeClient:
 
     server: "FakeServer"
 
-    def open_session(
-        self,
-        name: str,
-        user: str,
-        on_failure: OnFailure,
-        parent: TaskId | None,
-        reply: Reply[SessionId],
-    ) -> None:
-        of = () if parent is None else (parent,)
-        self._tell("open_session", reply, SessionId(1), name, user, on_failure, *of)
+    def ask(self, request: Request[Any], reply: Reply[Any]) -> None:
+        what = cast("AnyRequest", request)
+        match what:
+            case OpenSession(name, user, on_failure, parent):
+                of = () if parent is None else (parent,)
+                self._tell("open_session", reply, SessionId(1), name, user, on_failure, *of)
+            case JoinSession(session, name, numbers):
+                joined = JoinedSession(SessionId(1), name, OnFailure.CONTINUE, FIRST_SHARED)
+                self._tell("join_session", reply, joined, session, name, numbers)
+            case CloseSession(session):
+                self._tell("close_session", reply, None, session)
+            case Submit():
+                self._submit(what, reply)
+            case Unkeep(objects):
+                self._tell("unkeep", reply, None, list(objects))
+            case WaitFor(session, tasks, objects, mode):
+                named = list(tasks), list(objects)
+                self._tell("wait", reply, WaitAnswer(*named), session, *named, mode)
+            case TakeHandles(objects, wants_data):
+                reports = [ObjectReport(one, ObjectState.FINISHED, 1, "text") for one in objects]
+                self._tell("take_handles", reply, reports, list(objects), wants_data)
+            case CancelUnstarted(session, objects):
+                self._tell("cancel_unstarted", reply, objects[1:], session, list(objects))
+            case Fetch(object_id):
+                self._tell("fetch", reply, self._fetched(object_id), object_id)
+            case ReportsOf(tasks, objects, logs):
+                self._tell("update", reply, _reports(tasks, objects, logs), [*tasks], [*objects])
+            case ServerInfo():
+                here = GovernorReport("here:1", (), (), (), (("cpus", 2),))
+                self._tell("server_info", reply, [here])
 
-    def join_session(
-        self, session: SessionId, name: str, numbers: bool, reply: Reply[JoinedSession]
-    ) -> None:
-        answer = JoinedSession(SessionId(1), name, OnFailure.CONTINUE, FIRST_SHARED)
-        self._tell("join_session", reply, answer, session, name, numbers)
+    def say(self, statement: Statement) -> None:
+        tasks, objects = list(statement.tasks), list(statement.objects)
+        match statement:
+            case HandlesGone():
+                self.server.journal.write("handles_gone", tasks, objects)
+            case Cancel(session, _, _, whole, always):
+                self.server.journal.write("cancel", session, tasks, objects, whole, always)
 
-    def close_session(self, session: SessionId, reply: Reply[None]) -> None:
-        self._tell("close_session", reply, None, session)
+    def _submit(self, asked: Submit, reply: Reply[Any]) -> None:
+        if asked.wanted:
+            wanted = list(asked.wanted)
+            self._tell("compute", reply, WaitAnswer([], wanted), asked.submission, wanted)
+        else:
+            self._tell("submit", reply, None, asked.submission)
 
-    def submit(self, submission: Submission, reply: Reply[None]) -> None:
-        self._tell("submit", reply, None, submission)
-
-    def compute(
-        self, submission: Submission, wanted: Sequence[ObjectId], reply: Reply[WaitAnswer]
-    ) -> None:
-        self._tell("compute", reply, WaitAnswer([], list(wanted)), submission, list(wanted))
-
-    def unkeep(self, objects: Sequence[ObjectId], reply: Reply[None]) -> None:
-        self._tell("unkeep", reply, None, list(objects))
-
-    def wait(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        mode: str,
-        since: int,
-        reply: Reply[WaitAnswer],
-    ) -> None:
-        answer = WaitAnswer(list(tasks), list(objects))
-        self._tell("wait", reply, answer, session, list(tasks), list(objects), mode)
-
-    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
-        self.server.journal.write("handles_gone", list(tasks), list(objects))
-
-    def take_handles(
-        self,
-        objects: Sequence[ObjectId],
-        reply: Reply[Sequence[ObjectReport]],
-        *,
-        wants_data: bool,
-    ) -> None:
-        reports = [ObjectReport(one, ObjectState.FINISHED, 1, "text") for one in objects]
-        self._tell("take_handles", reply, reports, list(objects), wants_data)
-
-    def cancel(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        *,
-        whole: bool,
-        always: bool,
-    ) -> None:
-        self.server.journal.write("cancel", session, list(tasks), list(objects), whole, always)
-
-    def cancel_unstarted(
-        self, session: SessionId, objects: Sequence[ObjectId], reply: Reply[Sequence[ObjectId]]
-    ) -> None:
-        self._tell("cancel_unstarted", reply, objects[1:], session, list(objects))
-
-    def fetch(self, object_id: ObjectId, reply: Reply[Fetched]) -> None:
+    def _fetched(self, object_id: ObjectId) -> Fetched:
         data = self.server.data.get(object_id)
         report = ObjectReport(object_id, ObjectState.FINISHED, len(data or b""), "text")
         if data is not None and len(data) > INLINE_LIMIT:
             data = None
-        self._tell("fetch", reply, Fetched(report, data, self.server.holder), object_id)
-
-    def update(
-        self,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        reply: Reply[tuple[Sequence[TaskReport], Sequence[ObjectReport]]],
-        *,
-        logs: bool = False,
-    ) -> None:
-        printed = "printed" if logs else ""
-        reports = (
-            [TaskReport(task, TaskState.RUNNING, logs=printed) for task in tasks],
-            [ObjectReport(object_id, ObjectState.UNFINISHED) for object_id in objects],
-        )
-        self._tell("update", reply, reports, list(tasks), list(objects))
-
-    def server_info(self, reply: Reply[Sequence[GovernorReport]]) -> None:
-        self._tell("server_info", reply, [GovernorReport("here:1", (), (), (), (("cpus", 2),))])
+        return Fetched(report, data, self.server.holder)
 
     def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
         self._tell("overview", reply, Overview(1, 2, 6, 1, 3, "here:7222"), session)
@@ -168,7 +141,7 @@ class FakeClient:
     def terminate(self) -> None:
         self.server.journal.write("terminate")
 
-    def abandoned(self, reply: Reply[WaitAnswer] | Reply[Fetched]) -> None:
+    def abandoned(self, reply: Reply[Any]) -> None:
         self.server.journal.write("abandoned", reply)
 
     def left(self, cause: str) -> None:
@@ -181,6 +154,16 @@ class FakeClient:
             reply.answer(answer)
         else:
             rule(reply)
+
+
+def _reports(
+    tasks: Iterable[TaskId], objects: Iterable[ObjectId], logs: bool
+) -> tuple[list[TaskReport], list[ObjectReport]]:
+    printed = "printed" if logs else ""
+    return (
+        [TaskReport(task, TaskState.RUNNING, logs=printed) for task in tasks],
+        [ObjectReport(object_id, ObjectState.UNFINISHED) for object_id in objects],
+    )
 
 
 @define(eq=False)

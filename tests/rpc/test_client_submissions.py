@@ -6,15 +6,10 @@ from attrs import evolve
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import (
-    ConstantColumns,
-    Submission,
-    TaskColumns,
-    WaitAnswer,
-)
+from rain.base.wire import ConstantColumns, Submission, TaskColumns, WaitAnswer
 from rain.rpc import client_submit
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.codec.requests import SubmitPart
+from rain.rpc.codec.submission import SubmitPart
 from tests.rpc.client_scenes import OBJECT, SESSION, play
 from tests.rpc.fakes import FakeServer
 

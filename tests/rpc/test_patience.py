@@ -12,9 +12,10 @@ from attrs import evolve
 
 from rain.base.admission import Role
 from rain.base.ids import ObjectId, SessionId, pack
+from rain.base.requests import WaitFor
 from rain.base.wire import CLIENT_VERSION, Delivery, Orders, WaitAnswer
 from rain.daemon import program
-from rain.rpc.codec.requests import Wait, write_wait
+from rain.rpc.codec.requests import write_wait
 from rain.rpc.handlers import Reply
 from rain.rpc.link import Patience
 from rain.rpc.peer import Remote
@@ -58,7 +59,7 @@ async def enter_as_client(here: Serving) -> tuple[ByHand, Remote]:
 
 def waits(client: ByHand, service: Remote, count: int, objects: int) -> bytes:
     """What a client says that asks for so much."""
-    asked = write_wait(Wait(SessionId(1), (), NAMED[:objects], "all"))
+    asked = write_wait(WaitFor(SessionId(1), (), tuple(NAMED[:objects]), "all"))
     for _ in range(count):
         client.peer.call(service, SERVICE.methods["wait"], asked, lambda _: None)
     return client.take_said()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from rain.base.requests import CloseSession
 from rain.base.states import ObjectState, TaskRow
 from rain.scheduler.api import Scheduler
 from rain.scheduler.blevel import BlevelScheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.toolbox.express import AT_ONCE
-from rain.server.messages import GovernorUpdated, SessionClosed
+from rain.server.messages import Asked, GovernorUpdated
 from tests.support.scenes import Scene, scene_with
 from tests.support.submissions import timed
 
@@ -92,7 +93,7 @@ def test_nothing_is_kept_of_tasks_whose_session_has_ended_before_the_scheduler_h
     tasks = [s.world.task(task) for task in ids]
 
     # when: both come in one turn
-    end = SessionClosed(s.client.id, s.world.request(), s.draft.session)
+    end = Asked(s.client.id, s.world.request(), CloseSession(s.draft.session))
     s.world.turn(GovernorUpdated(governor.id, governor.finished(*ids)), end)
 
     # then

@@ -5,17 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, TaskId, pack
+from rain.base.requests import CloseSession
 from rain.base.runs import RunReport, RunState
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import ObjectReport, Orders, TaskNote, TaskReport
-from rain.server.messages import (
-    AnswerDone,
-    AnswerStates,
-    ClientLeft,
-    OrderGovernor,
-    Refuse,
-    SessionClosed,
-)
+from rain.server.messages import AnswerDone, AnswerStates, Asked, ClientLeft, OrderGovernor, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import scene
 from tests.support.world import new_world
@@ -88,7 +82,7 @@ def test_closing_a_session_stops_its_work_and_answers_who_waits() -> None:
     close = s.world.request()
 
     # when
-    effects = s.world.turn(SessionClosed(s.client.id, close, s.draft.session))
+    effects = s.world.turn(Asked(s.client.id, close, CloseSession(s.draft.session)))
 
     # then
     refusal = s.world.answers[wait]
@@ -101,7 +95,7 @@ def test_closing_a_session_stops_its_work_and_answers_who_waits() -> None:
 def test_an_idle_session_is_closed_without_telling_governors() -> None:
     s = scene(1)
     close = s.world.request()
-    effects = s.world.turn(SessionClosed(s.client.id, close, s.draft.session))
+    effects = s.world.turn(Asked(s.client.id, close, CloseSession(s.draft.session)))
     assert effects == [AnswerDone(close)]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rain.base.ids import GovernorId, ObjectId, TaskId
+from rain.base.requests import ServerInfo, Unkeep
 from rain.base.wire import Orders
-from rain.server.messages import GatherReports, OrderGovernor, ReportsAsked, TurnInput, Unkept
+from rain.server.messages import Asked, GatherReports, OrderGovernor, TurnInput
 from rain.server.state import ReactorSettings
 from tests.support.scenes import SELDOM, Scene, orders_in, scene
 
@@ -106,7 +107,7 @@ def test_what_a_client_has_let_go_is_dropped_at_once() -> None:
     task, (a,) = s.draft.task(keep=True)
     s.submit()
     s.run(task)
-    effects = s.world.turn(Unkept(s.client.id, s.world.request(), (a,)))
+    effects = s.world.turn(Asked(s.client.id, s.world.request(), Unkeep((a,))))
     assert orders_in(effects) == {GovernorId(1): Orders(drops=[a])}
 
 
@@ -115,7 +116,7 @@ def test_a_client_that_asks_for_reports_sees_nothing_that_is_about_to_go() -> No
     s, a, _ = unneeded(1, 1)
     request = s.world.request()
     # when
-    effects = s.world.turn(ReportsAsked(s.client.id, request))
+    effects = s.world.turn(Asked(s.client.id, request, ServerInfo()))
     # then: governors hear of it before they are asked
     assert effects == [
         OrderGovernor(GovernorId(1), Orders(drops=[a])),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, TaskId
+from rain.base.requests import WaitFor
 from rain.base.wire import WaitAnswer
-from rain.server.messages import AnswerWait, Refuse, WaitAsked
+from rain.server.messages import AnswerWait, Asked, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.world import World, new_world
 
@@ -15,7 +16,7 @@ def ask(
 ) -> WaitAnswer | None:
     """The answer, if there is one at once."""
     request = client.world.request()
-    client.world.turn(WaitAsked(client.id, request, session, (), (), mode, since))
+    client.world.turn(Asked(client.id, request, WaitFor(session, (), (), mode, since)))
     return told(client.world, client.world.last_request)
 
 

@@ -13,6 +13,7 @@ from rain.base.ids import (
     pack,
     spell,
 )
+from rain.base.requests import JoinSession
 from rain.base.states import ObjectState
 from rain.base.wire import JoinedSession
 from rain.server.messages import (
@@ -21,8 +22,8 @@ from rain.server.messages import (
     AnswerJoined,
     AnswerTaken,
     AnswerWait,
+    Asked,
     Refuse,
-    SessionJoined,
 )
 from tests.support.fake_client import Answer, FakeClient
 from tests.support.scenes import Scene, scene
@@ -32,7 +33,7 @@ from tests.support.submissions import Draft
 
 def join(client: FakeClient, session: int = 0, name: str = "", *, numbers: bool = True) -> Answer:
     request = client.world.request()
-    client.world.turn(SessionJoined(client.id, request, SessionId(session), name, numbers))
+    client.world.turn(Asked(client.id, request, JoinSession(SessionId(session), name, numbers)))
     return client.world.answers[request]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, RequestId
+from rain.base.requests import OpenSession, ReportsOf, Submit, Unkeep, WaitFor
 from rain.base.states import TaskState
 from rain.base.wire import Update
 from rain.server.messages import (
@@ -16,14 +17,10 @@ from rain.server.messages import (
     AnswerSession,
     AnswerStates,
     AnswerWait,
+    Asked,
     GovernorUpdated,
     Refuse,
-    SessionOpened,
-    StatesAsked,
-    Submitted,
     TurnInput,
-    Unkept,
-    WaitAsked,
 )
 from rain.server.state import ReactorSettings
 from tests.server.test_memory import nodes_alive
@@ -42,7 +39,7 @@ def in_parts() -> Scene:
 def begin(s: Scene, draft: Draft) -> RequestId:
     """Submits without waiting for the answer."""
     request = s.world.request()
-    s.world.turn(Submitted(s.client.id, request, draft.fill(draft.take())))
+    s.world.turn(Asked(s.client.id, request, Submit(draft.fill(draft.take()))))
     return request
 
 
@@ -134,7 +131,7 @@ def test_meanwhile_other_clients_are_answered_and_governors_are_heard() -> None:
     opened = s.world.request()
     (governor,) = s.governors
     s.world.turn(
-        SessionOpened(other.id, opened, "other", ""), GovernorUpdated(governor.id, Update())
+        Asked(other.id, opened, OpenSession("other", "")), GovernorUpdated(governor.id, Update())
     )
 
     # then
@@ -153,12 +150,12 @@ def test_what_its_client_asks_meanwhile_comes_after_it_in_order() -> None:
 
     # when: it waits, submits again in parts, and asks how things stand
     wait, states = s.world.request(), s.world.request()
-    s.world.turn(WaitAsked(s.client.id, wait, s.draft.session, (task,), (), "all"))
+    s.world.turn(Asked(s.client.id, wait, WaitFor(s.draft.session, (task,), (), "all")))
     second, _ = s.draft.task(made)
     for _ in range(3 * PART):
         s.draft.task(made)
     more = begin(s, s.draft)
-    s.world.turn(StatesAsked(s.client.id, states, (second,), ()))
+    s.world.turn(Asked(s.client.id, states, ReportsOf((second,), ())))
     assert states not in s.world.answers
     turns_until(s, states)
 
@@ -187,7 +184,7 @@ def test_it_is_refused_when_what_it_reads_is_not_kept_any_more() -> None:
     request = begin(s, s.draft)
 
     # when
-    s.world.turn(Unkept(other.id, s.world.request(), (made,)))
+    s.world.turn(Asked(other.id, s.world.request(), Unkeep((made,))))
     before = snapshot(s.world.state.graph)
     turns_until(s, request)
 
@@ -226,7 +223,7 @@ def test_it_comes_to_nothing_when_its_client_leaves() -> None:
         s.draft.task()
     request = begin(s, s.draft)
     wait = s.world.request()
-    s.world.turn(WaitAsked(s.client.id, wait, s.draft.session, (), (), "session"))
+    s.world.turn(Asked(s.client.id, wait, WaitFor(s.draft.session, (), (), "session")))
 
     # when
     s.client.leave()

@@ -8,12 +8,13 @@ from collections import Counter
 import pytest
 
 from rain.base.ids import ObjectId, TaskId
+from rain.base.requests import CloseSession
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import Update
 from rain.graph import DataObject, Session, Task
 from rain.graph.release import clear, take_apart
 from rain.scheduler.rain import RainScheduler
-from rain.server.messages import GovernorUpdated, OrderGovernor, SessionClosed, TurnInput
+from rain.server.messages import Asked, GovernorUpdated, OrderGovernor, TurnInput
 from rain.server.reactor import Reactor
 from rain.server.state import ReactorSettings, State
 from tests.support.scenes import Scene, scene, scene_with
@@ -196,7 +197,7 @@ def test_a_large_session_is_taken_apart_after_its_end(finished: bool) -> None:
     try:
         # when
         request = s.world.request()
-        s.world.turn(SessionClosed(s.client.id, request, s.draft.session))
+        s.world.turn(Asked(s.client.id, request, CloseSession(s.draft.session)))
 
         # then: it is closed, and whatever comes late is not about it
         graph = s.world.state.graph

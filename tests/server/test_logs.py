@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from rain.base.ids import TaskId
+from rain.base.requests import ReportsOf
 from rain.base.wire import TaskNote
-from rain.server.messages import AnswerStates, StatesAsked
+from rain.server.messages import AnswerStates, Asked
 from tests.support.events import listen
 from tests.support.scenes import Scene, scene
 
 
 def logs(s: Scene, task: TaskId, *, asked: bool = True) -> str:
     request = s.world.request()
-    s.world.turn(StatesAsked(s.client.id, request, (task,), (), asked))
+    s.world.turn(Asked(s.client.id, request, ReportsOf((task,), (), asked)))
     answer = s.world.answers[request]
     assert isinstance(answer, AnswerStates)
     return answer.tasks[0].logs

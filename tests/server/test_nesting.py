@@ -6,9 +6,10 @@ import pytest
 
 from rain.base.failures import OnFailure
 from rain.base.ids import TaskId
+from rain.base.requests import OpenSession
 from rain.base.states import TaskRow
 from rain.base.wire import Update
-from rain.server.messages import AnswerWait, Refuse, SessionOpened
+from rain.server.messages import AnswerWait, Asked, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene
 from tests.support.submissions import Draft
@@ -127,7 +128,7 @@ def test_a_session_of_a_task_that_does_not_run_is_refused() -> None:
     task, _ = s.draft.task()
     s.submit()
     request = s.world.request()
-    s.world.turn(SessionOpened(s.client.id, request, "early", "", parent=task))
+    s.world.turn(Asked(s.client.id, request, OpenSession("early", "", parent=task)))
     refused = s.world.answers[request]
     assert isinstance(refused, Refuse)
     assert "it does not run" in str(refused.reason)

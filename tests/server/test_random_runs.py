@@ -5,23 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import invariant, precondition, rule
 
 from rain.base.ids import ObjectId, RequestId
+from rain.base.requests import Fetch, WaitFor
 from rain.base.runs import RunCause
 from rain.base.wire import Update
 from rain.graph import check
-from rain.server.messages import (
-    AnswerTaken,
-    FetchAsked,
-    GovernorUpdated,
-    RequestAbandoned,
-    WaitAsked,
-)
+from rain.server.messages import AnswerTaken, Asked, GovernorUpdated, RequestAbandoned
 from tests.support.effort import examples
 from tests.support.fake_client import FakeClient
 from tests.support.machine import ComingAndGoing, seldom, some, which
@@ -121,7 +112,7 @@ class RandomRuns(ComingAndGoing):
             )
             request = self.world.request()
             self.wild.waiting[request] = session.client
-            self.world.turn(WaitAsked(session.client.id, request, session.id, ids, data, mode))
+            self.world.turn(Asked(session.client.id, request, WaitFor(session.id, ids, data, mode)))
 
     @precondition(ComingAndGoing.has_sessions)
     @rule(number=which, index=which)
@@ -131,7 +122,7 @@ class RandomRuns(ComingAndGoing):
             request = self.world.request()
             self.wild.waiting[request] = session.client
             wanted = session.objects[index % len(session.objects)]
-            self.world.turn(FetchAsked(session.client.id, request, wanted))
+            self.world.turn(Asked(session.client.id, request, Fetch(wanted)))
 
     @precondition(lambda self: self.wild.waiting)
     @rule(index=which)

@@ -14,6 +14,7 @@ from attrs import evolve
 from rain.base.errors import StartError
 from rain.base.ids import ClientId, GovernorId, KindId, RequestId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
+from rain.base.requests import Submit, WaitFor
 from rain.base.resources import Resources
 from rain.base.wire import Submission, TaskFailure, TaskNote, Update
 from rain.graph import Graph
@@ -21,13 +22,12 @@ from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.throttle import Thresholds
 from rain.server.messages import (
+    Asked,
     ClientLeft,
     GovernorJoined,
     GovernorUpdated,
     SchedulerFailed,
-    Submitted,
     TurnInput,
-    WaitAsked,
 )
 from rain.server.plain import form_of
 from rain.server.plugins import maker_of
@@ -183,8 +183,8 @@ def test_every_part_of_an_event_survives() -> None:
             GovernorUpdated(GovernorId(3), update),
         ],
         [
-            Submitted(ClientId(1), RequestId(1), Submission(SessionId(1), [kind], objects)),
-            WaitAsked(ClientId(1), RequestId(2), SessionId(1), (TaskId(5),), (), "all"),
+            Asked(ClientId(1), RequestId(1), Submit(Submission(SessionId(1), [kind], objects))),
+            Asked(ClientId(1), RequestId(2), WaitFor(SessionId(1), (TaskId(5),), (), "all")),
             ClientLeft(ClientId(1), "gone"),
         ],
         0.25,

@@ -5,20 +5,10 @@ from __future__ import annotations
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, TaskId, spell
 from rain.base.moments import rfc3339
+from rain.base.requests import Fetch, ReportsOf, Submit, Unkeep, WaitFor
 from rain.base.states import TaskState
 from rain.base.wire import Orders, TaskFailure, Update
-from rain.server.messages import (
-    AnswerDone,
-    Effect,
-    FetchAsked,
-    GovernorUpdated,
-    OrderGovernor,
-    Refuse,
-    StatesAsked,
-    Submitted,
-    Unkept,
-    WaitAsked,
-)
+from rain.server.messages import AnswerDone, Asked, Effect, GovernorUpdated, OrderGovernor, Refuse
 from tests.support.scenes import Scene, scene
 
 WHY = "Traceback of the user"
@@ -94,12 +84,12 @@ def test_every_later_call_gets_the_same_failure() -> None:
 
     # when / then
     for event in (
-        Submitted(client, request(), s.draft.take()),
-        WaitAsked(client, request(), session, (task,), (), "all"),
-        WaitAsked(client, request(), session, (), (), "session"),
-        FetchAsked(client, request(), a),
-        Unkept(client, request(), (a,)),
-        StatesAsked(client, request(), (task,), ()),
+        Asked(client, request(), Submit(s.draft.take())),
+        Asked(client, request(), WaitFor(session, (task,), (), "all")),
+        Asked(client, request(), WaitFor(session, (), (), "session")),
+        Asked(client, request(), Fetch(a)),
+        Asked(client, request(), Unkeep((a,))),
+        Asked(client, request(), ReportsOf((task,), ())),
     ):
         effects = s.world.turn(event)
         assert effects == [Refuse(event.request, told(s))]

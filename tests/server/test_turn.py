@@ -5,17 +5,17 @@ from __future__ import annotations
 from attrs import evolve
 
 from rain.base.ids import GovernorId
+from rain.base.requests import Submit, WaitFor
 from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire import AssignedTasks, WaitAnswer
 from rain.scheduler.throttle import Thresholds
 from rain.server.messages import (
     AnswerDone,
     AnswerWait,
+    Asked,
     GovernorUpdated,
     OrderGovernor,
-    Submitted,
     TurnInput,
-    WaitAsked,
 )
 from tests.support.scenes import SELDOM, orders_in, scene
 
@@ -142,8 +142,8 @@ def test_governors_are_heard_before_clients_and_the_scheduler_runs_after_both() 
     given = TurnInput(s.world.now + 1)
     given.from_governors.append(GovernorUpdated(GovernorId(1), s.governors[0].finished(first)))
     given.from_clients += [
-        WaitAsked(s.client.id, wait, s.draft.session, (first,), (), "all"),
-        Submitted(s.client.id, request, s.draft.take()),
+        Asked(s.client.id, wait, WaitFor(s.draft.session, (first,), (), "all")),
+        Asked(s.client.id, request, Submit(s.draft.take())),
     ]
     s.scripted.script.append(s.assigning(second))
 

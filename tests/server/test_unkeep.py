@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from rain.base.ids import GovernorId, ObjectId, pack
+from rain.base.requests import Unkeep
 from rain.base.states import ObjectState
 from rain.base.wire import Orders
-from rain.server.messages import AnswerDone, OrderGovernor, Refuse, Unkept
+from rain.server.messages import AnswerDone, Asked, OrderGovernor, Refuse
 from tests.support.scenes import orders_in, scene
 from tests.support.snapshot import snapshot
 
@@ -20,7 +21,7 @@ def test_unkeeping_a_finished_object_removes_it_and_its_holders_drop_it() -> Non
 
     # when
     request = s.world.request()
-    effects = s.world.turn(Unkept(s.client.id, request, (a,)))
+    effects = s.world.turn(Asked(s.client.id, request, Unkeep((a,))))
 
     # then: nothing else was sent
     assert effects == [

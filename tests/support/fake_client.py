@@ -8,6 +8,21 @@ from attrs import define
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId
+from rain.base.requests import (
+    AnyRequest,
+    Cancel,
+    CancelUnstarted,
+    CloseSession,
+    Fetch,
+    HandlesGone,
+    JoinSession,
+    OpenSession,
+    ReportsOf,
+    Submit,
+    TakeHandles,
+    Unkeep,
+    WaitFor,
+)
 from rain.base.wire import JoinedSession
 from rain.server.messages import (
     AnswerCancelled,
@@ -18,22 +33,12 @@ from rain.server.messages import (
     AnswerStates,
     AnswerTaken,
     AnswerWait,
-    Cancelled,
+    Asked,
     ClientLeft,
-    FetchAsked,
     GatherReports,
-    HandlesGone,
-    HandlesTaken,
     Refuse,
     RequestAbandoned,
-    SessionClosed,
-    SessionJoined,
-    SessionOpened,
-    StatesAsked,
-    Submitted,
-    Unkept,
-    UnstartedCancelled,
-    WaitAsked,
+    Said,
 )
 from tests.support.encoding import encoded
 from tests.support.submissions import Draft
@@ -70,7 +75,7 @@ class FakeClient:
     ) -> Draft:
         """Opens a session and starts its first submission."""
         request = self.world.request()
-        self.world.turn(SessionOpened(self.id, request, name, "", on_failure, parent))
+        self.world.turn(Asked(self.id, request, OpenSession(name, "", on_failure, parent)))
         answer = self.world.answers[request]
         assert isinstance(answer, AnswerSession)
         return Draft(answer.session)
@@ -78,41 +83,39 @@ class FakeClient:
     def join(self, session: SessionId) -> JoinedSession:
         """Takes part in a session of another client."""
         request = self.world.request()
-        self.world.turn(SessionJoined(self.id, request, session, "", True))
+        self.world.turn(Asked(self.id, request, JoinSession(session, "", True)))
         answer = self.world.answers[request]
         assert isinstance(answer, AnswerJoined)
         return answer.joined
 
     def submit(self, draft: Draft) -> Answer:
-        return self._ask(
-            Submitted(self.id, self.world.request(), draft.fill(encoded(draft.take())))
-        )
+        return self._ask(Submit(draft.fill(encoded(draft.take()))))
 
     def compute(self, draft: Draft, *objects: ObjectId) -> RequestId:
         """Submits, and waits for these objects with the same request."""
         request = self.world.request()
         submission = draft.fill(encoded(draft.take()))
         submission.fails_alone = True
-        self.world.turn(Submitted(self.id, request, submission, objects))
+        self.world.turn(Asked(self.id, request, Submit(submission, objects)))
         return request
 
     def close(self, session: SessionId) -> Answer:
-        return self._ask(SessionClosed(self.id, self.world.request(), session))
+        return self._ask(CloseSession(session))
 
     def unkeep(self, *objects: ObjectId) -> Answer:
-        return self._ask(Unkept(self.id, self.world.request(), objects))
+        return self._ask(Unkeep(objects))
 
     def fetch(self, object_id: ObjectId) -> RequestId:
         request = self.world.request()
-        self.world.turn(FetchAsked(self.id, request, object_id))
+        self.world.turn(Asked(self.id, request, Fetch(object_id)))
         return request
 
     def take(self, *objects: ObjectId, keep: bool = False) -> Answer:
         """Has one more handle of each of these."""
-        return self._ask(HandlesTaken(self.id, self.world.request(), objects, keep))
+        return self._ask(TakeHandles(objects, keep))
 
     def states(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> Answer:
-        return self._ask(StatesAsked(self.id, self.world.request(), tasks, objects))
+        return self._ask(ReportsOf(tasks, objects))
 
     def wait(
         self,
@@ -122,7 +125,7 @@ class FakeClient:
         mode: str = "all",
     ) -> RequestId:
         request = self.world.request()
-        self.world.turn(WaitAsked(self.id, request, session, tasks, objects, mode))
+        self.world.turn(Asked(self.id, request, WaitFor(session, tasks, objects, mode)))
         return request
 
     def abandon(self, request: RequestId) -> None:
@@ -137,27 +140,23 @@ class FakeClient:
         always: bool = False,
     ) -> None:
         """Is interrupted while it waits, or cancels these whoever waits for something."""
-        self.world.turn(Cancelled(self.id, session, tasks, objects, whole, always))
+        self.world.turn(Said(self.id, Cancel(session, tasks, objects, whole, always)))
 
     def cancel_unstarted(self, session: SessionId, *objects: ObjectId) -> Answer:
         """Cancels those of these that do not run yet."""
-        return self._ask(UnstartedCancelled(self.id, self.world.request(), session, objects))
+        return self._ask(CancelUnstarted(session, objects))
 
     def drop(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> None:
         """Has one handle less of each of these."""
-        self.world.turn(HandlesGone(self.id, tasks, objects))
+        self.world.turn(Said(self.id, HandlesGone(tasks, objects)))
 
     def leave(self) -> None:
         self.world.clients.remove(self)
         self.world.turn(ClientLeft(self.id, "the test is over"))
 
-    def _ask(
-        self,
-        event: (
-            Submitted | SessionClosed | Unkept | HandlesTaken | StatesAsked | UnstartedCancelled
-        ),
-    ) -> Answer:
-        self.world.turn(event)
+    def _ask(self, what: AnyRequest) -> Answer:
+        request = self.world.request()
+        self.world.turn(Asked(self.id, request, what))
         while self.id in self.world.state.growing:  # a large submission takes several turns
             self.world.turn()
-        return self.world.answers[event.request]
+        return self.world.answers[request]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from rain.base.requests import Fetch, WaitFor
 from rain.scheduler.api import Scheduler
-from rain.server.messages import FetchAsked, WaitAsked
+from rain.server.messages import Asked
 from rain.server.state import ReactorSettings
 from tests.support.wild import WildSession, WildWorld
 from tests.support.world import World, new_world
@@ -30,7 +31,9 @@ def wild_run(seed: int, make: Callable[[], Scheduler], settings: ReactorSettings
             case 2 if session.kept:
                 session.client.unkeep(session.kept.pop())
             case 3 if session.kept:
-                asked = FetchAsked(session.client.id, world.request(), random.choice(session.kept))
+                asked = Asked(
+                    session.client.id, world.request(), Fetch(random.choice(session.kept))
+                )
                 world.turn(asked)
             case 4 if session.tasks:
                 _wait(random, world, session)
@@ -49,7 +52,7 @@ def wild_run(seed: int, make: Callable[[], Scheduler], settings: ReactorSettings
 def _wait(random: Random, world: World, session: WildSession) -> None:
     mode = random.choice(("all", "some", "session"))
     named = tuple(random.sample(session.tasks, 1))
-    asked = WaitAsked(session.client.id, world.request(), session.id, named, (), mode)
+    asked = Asked(session.client.id, world.request(), WaitFor(session.id, named, (), mode))
     world.turn(asked)
 
 

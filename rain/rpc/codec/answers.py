@@ -5,14 +5,7 @@ from collections.abc import Sequence
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import (
-    Fetched,
-    GovernorReport,
-    JoinedSession,
-    ObjectReport,
-    Overview,
-    TaskReport,
-)
+from rain.base.wire import Fetched, GovernorReport, JoinedSession, ObjectReport, TaskReport
 from rain.rpc.codec.amounts import read_amounts, write_amounts
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, clean, shown
 from rain.rpc.codec.failures import (
@@ -189,19 +182,3 @@ def write_governor_reports(reports: Sequence[GovernorReport]) -> Fields:
 
 def read_governor_reports(results: Fields) -> list[GovernorReport]:
     return [read_governor_report(row) for row in results["governors"]]
-
-
-def write_overview(overview: Overview) -> Fields:
-    return {
-        "governors": overview.governors,
-        "cpus": overview.cpus,
-        "tasks": overview.tasks,
-        "running": overview.running,
-        "finished": overview.finished,
-        "http": overview.http,
-    }
-
-
-def read_overview(results: Fields) -> Overview:
-    names = ("governors", "cpus", "tasks", "running", "finished", "http")
-    return Overview(*(results[name] for name in names))

@@ -21,7 +21,7 @@ from rain.base.wire import (
 )
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
-from rain.rpc.codec import answers, orders, requests, responses, update
+from rain.rpc.codec import answers, orders, responses, submission, update
 from rain.rpc.codec.border import Fields, reading
 from rain.rpc.sizes import check_size
 
@@ -38,12 +38,12 @@ class _Way(NamedTuple):
     read: Callable[[Fields], Any]
 
 
-def _submit(submission: Submission) -> Fields:
-    return requests.write_submit(requests.SubmitPart(submission, (), last=True))
+def _submit(whole: Submission) -> Fields:
+    return submission.write_submit(submission.SubmitPart(whole, (), last=True))
 
 
 def _submitted(fields: Fields) -> Submission:
-    return requests.read_submit(fields).part
+    return submission.read_submit(fields).part
 
 
 _REFUSAL = _Way(Layout.of(schema.common.Refusal), answers.write_refusal, answers.read_refusal)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -13,23 +12,29 @@ from hypothesis import strategies as st
 from rain.base.errors import ProtocolError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.requests import (
+    Cancel,
+    CancelUnstarted,
+    CloseSession,
+    Fetch,
+    HandlesGone,
+    JoinSession,
+    OpenSession,
+    ReportsOf,
+    ServerInfo,
+    TakeHandles,
+    Unkeep,
+    WaitFor,
+)
 from rain.base.runs import RunCause, RunReport, RunState
 from rain.base.wire import ConstantColumns, JoinedSession, Overview, Submission
 from rain.graph.wait import WAIT_MODES
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
-from rain.rpc.codec import answers, requests, responses
-from rain.rpc.codec.requests import (
-    Cancel,
-    CancelUnstarted,
-    HandlesGone,
-    JoinSession,
-    OpenSession,
-    ReportsOf,
-    TakeHandles,
-    Unkeep,
-    Wait,
-)
+from rain.rpc.codec import answers, requests
+from rain.rpc.codec import client_methods as methods
+from rain.rpc.codec.client_methods import ClientMethod
+from rain.rpc.codec.record import Codec
 from rain.rpc.codec.submission import SubmitPart, read_submit, write_submit
 from tests.rpc.values import (
     FEW,
@@ -50,52 +55,55 @@ MODES = [*schema.client.WaitMode.schema.enumerants]
 METHODS = schema.client.ClientService.schema.methods
 
 counted = st.integers(0, 2**62)
-some_tasks, some_objects = st.lists(task_ids, max_size=FEW), st.lists(object_ids, max_size=FEW)
+some_tasks = st.lists(task_ids, max_size=FEW).map(tuple)
+some_objects = st.lists(object_ids, max_size=FEW).map(tuple)
 flags = st.booleans()
 
-PARAMS: list[tuple[str, str, st.SearchStrategy[Any]]] = [
-    # The method, how its parameters are called in the codec, and what they are.
-    ("submit", "submit", st.builds(SubmitPart, submissions, st.just([]), flags, some_objects)),
+REQUESTS: list[tuple[ClientMethod[Any, Any], st.SearchStrategy[Any]]] = [
     (
-        "wait",
-        "wait",
-        st.builds(Wait, sessions, some_tasks, some_objects, st.sampled_from(MODES), counted),
-    ),
-    ("cancel", "cancel", st.builds(Cancel, sessions, some_tasks, some_objects, flags)),
-    (
-        "cancelUnstarted",
-        "cancel_unstarted",
-        st.builds(CancelUnstarted, sessions, some_objects),
-    ),
-    (
-        "openSession",
-        "open_session",
+        methods.OPEN_SESSION,
         st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure)),
     ),
-    ("joinSession", "join_session", st.builds(JoinSession, sessions, texts, flags)),
-    ("closeSession", "close_session", sessions),
-    ("overview", "overview_of", sessions),
-    ("unkeep", "unkeep", st.builds(Unkeep, some_objects)),
-    ("fetch", "fetch", object_ids),
-    ("handlesGone", "handles_gone", st.builds(HandlesGone, some_tasks, some_objects)),
-    ("takeHandles", "take_handles", st.builds(TakeHandles, some_objects, flags)),
-    ("reports", "reports_of", st.builds(ReportsOf, some_tasks, some_objects, flags)),
+    (methods.JOIN_SESSION, st.builds(JoinSession, sessions, texts, flags)),
+    (methods.CLOSE_SESSION, st.builds(CloseSession, sessions)),
+    (methods.UNKEEP, st.builds(Unkeep, some_objects)),
+    (methods.TAKE_HANDLES, st.builds(TakeHandles, some_objects, flags)),
+    (
+        methods.WAIT,
+        st.builds(WaitFor, sessions, some_tasks, some_objects, st.sampled_from(MODES), counted),
+    ),
+    (methods.FETCH, st.builds(Fetch, object_ids)),
+    (methods.REPORTS, st.builds(ReportsOf, some_tasks, some_objects, flags)),
+    (methods.SERVER_INFO, st.builds(ServerInfo)),
+    (methods.CANCEL_UNSTARTED, st.builds(CancelUnstarted, sessions, some_objects)),
+    (methods.CANCEL, st.builds(Cancel, sessions, some_tasks, some_objects, flags, flags)),
+    (methods.HANDLES_GONE, st.builds(HandlesGone, some_tasks, some_objects)),
+    (methods.OVERVIEW, sessions),
 ]
 
 
-def params_of(method: str, name: str, value: object) -> Any:
-    layout = Layout.of(METHODS[method].param_type)
-    write: Callable[[object], Any] = getattr(requests, f"write_{name}")
-    return getattr(requests, f"read_{name}")(layout.read(layout.write(write(value))))
+def through(layout: Layout, codec: Codec[Any], value: object) -> Any:
+    return codec.read(layout.read(layout.write(codec.write(value))))
 
 
-@pytest.mark.parametrize(("method", "name", "some"), PARAMS, ids=[row[0] for row in PARAMS])
+@pytest.mark.parametrize(("method", "some"), REQUESTS, ids=[row[0].name for row in REQUESTS])
 @given(data=st.data())
 def test_what_is_asked_arrives_as_it_was_sent(
-    method: str, name: str, some: st.SearchStrategy[Any], data: st.DataObject
+    method: ClientMethod[Any, Any], some: st.SearchStrategy[Any], data: st.DataObject
 ) -> None:
     value = data.draw(some)
-    assert params_of(method, name, value) == value
+    params = Layout.of(METHODS[method.name].param_type)
+    assert through(params, method.params, value) == value
+
+
+def submitted(part: SubmitPart) -> SubmitPart:
+    layout = Layout.of(METHODS["submit"].param_type)
+    return read_submit(layout.read(layout.write(write_submit(part))))
+
+
+@given(st.builds(SubmitPart, submissions, st.just([]), flags, st.lists(object_ids, max_size=FEW)))
+def test_a_part_of_a_submission_arrives_as_it_was_sent(part: SubmitPart) -> None:
+    assert submitted(part) == part
 
 
 joined = st.builds(JoinedSession, sessions, texts, st.sampled_from(OnFailure), counted)
@@ -103,31 +111,28 @@ few = st.integers(0, 2**32 - 1)
 overviews = st.builds(Overview, few, few, counted, counted, counted, texts)
 both_reports = st.tuples(st.lists(task_reports, max_size=2), st.lists(object_reports, max_size=2))
 
-RESULTS: list[tuple[str, Any, str, st.SearchStrategy[Any]]] = [
-    ("openSession", responses, "opened", sessions),
-    ("joinSession", answers, "joined", joined),
-    ("submit", responses, "wait_answer", wait_answers),
-    ("wait", responses, "wait_answer", wait_answers),
-    ("cancelUnstarted", responses, "cancelled", some_objects),
-    ("fetch", answers, "fetched", fetched),
-    ("reports", answers, "reports", both_reports),
-    ("takeHandles", answers, "taken", st.lists(object_reports, max_size=2)),
-    ("overview", answers, "overview", overviews),
-    ("serverInfo", answers, "governor_reports", st.lists(governor_reports, max_size=2)),
+RESULTS: list[tuple[ClientMethod[Any, Any], st.SearchStrategy[Any]]] = [
+    (methods.OPEN_SESSION, sessions),
+    (methods.JOIN_SESSION, joined),
+    (methods.WAIT, wait_answers),
+    (methods.CANCEL_UNSTARTED, st.lists(object_ids, max_size=FEW)),
+    (methods.FETCH, fetched),
+    (methods.REPORTS, both_reports),
+    (methods.TAKE_HANDLES, st.lists(object_reports, max_size=2)),
+    (methods.OVERVIEW, overviews),
+    (methods.SERVER_INFO, st.lists(governor_reports, max_size=2)),
 ]
 
 
-@pytest.mark.parametrize(
-    ("method", "module", "name", "some"), RESULTS, ids=[row[0] for row in RESULTS]
-)
+@pytest.mark.parametrize(("method", "some"), RESULTS, ids=[row[0].name for row in RESULTS])
 @given(data=st.data())
 def test_what_is_answered_arrives_as_it_was_sent(
-    method: str, module: Any, name: str, some: st.SearchStrategy[Any], data: st.DataObject
+    method: ClientMethod[Any, Any], some: st.SearchStrategy[Any], data: st.DataObject
 ) -> None:
     value = data.draw(some)
-    layout = Layout.of(METHODS[method].result_type)
-    results = layout.read(layout.write(getattr(module, f"write_{name}")(value)))
-    assert getattr(module, f"read_{name}")(results) == value
+    layout = Layout.of(METHODS[method.name].result_type)
+    results = layout.read(layout.write(method.results.write(value)))
+    assert method.results.read(results) == value
     assert answers.read_refusal(results["refusal"]) is None
 
 
@@ -155,7 +160,7 @@ def test_the_failure_of_a_session_tells_every_run_of_its_task(task: TaskId | Non
 
 def test_the_last_part_of_a_submission_says_that_its_tasks_fail_alone() -> None:
     part = SubmitPart(Submission(SessionId(1), fails_alone=True), [], last=True)
-    read = params_of("submit", "submit", part)
+    read = submitted(part)
     assert read.last
     assert read.part.fails_alone
 

@@ -1,0 +1,186 @@
+"""Requests of clients that are granted, or refused, as soon as they are heard."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from rain.base.errors import InvariantError, RefusedError, SessionFailedError
+from rain.base.ids import (
+    FIRST_SHARED,
+    LAST_SHARED,
+    SHARED_RANGE,
+    ClientId,
+    ObjectId,
+    RequestId,
+    SessionId,
+    spell,
+)
+from rain.base.requests import (
+    AnyRequest,
+    CancelUnstarted,
+    CloseSession,
+    Fetch,
+    JoinSession,
+    OpenSession,
+    ReportsOf,
+    ServerInfo,
+    Submit,
+    TakeHandles,
+    Unkeep,
+    WaitFor,
+)
+from rain.base.states import ObjectState
+from rain.base.wire import JoinedSession, ObjectReport, TaskReport
+from rain.graph import DataObject, Session, Task, Wait, WaitMode
+from rain.graph.cancelling import unstarted
+from rain.server import failing, handles, happenings, logs, nesting, waiting
+from rain.server.messages import (
+    AnswerCancelled,
+    AnswerDone,
+    AnswerJoined,
+    AnswerSession,
+    AnswerStates,
+    AnswerTaken,
+    GatherReports,
+)
+from rain.server.sessions import close_session, known_object, known_task, session_for
+from rain.server.state import State
+
+
+def grant(state: State, client_id: ClientId, request: RequestId, what: AnyRequest) -> None:
+    """Does it, and answers; raises why not."""
+    match what:
+        case OpenSession():
+            state.emit(AnswerSession(request, _open(state, client_id, what).id))
+        case JoinSession():
+            state.emit(AnswerJoined(request, _join(state, client_id, what)))
+        case CloseSession(session_id):
+            close_session(state, _own(state, client_id, session_id))
+            state.emit(AnswerDone(request))
+        case Unkeep(object_ids):
+            handles.unkeep(state, client_id, object_ids)
+            state.emit(AnswerDone(request))
+        case TakeHandles():
+            taken = handles.take(state, client_id, what)
+            state.emit(AnswerTaken(request, tuple(map(_report_object, taken))))
+        case Fetch(object_id):
+            _fetch(state, client_id, request, object_id)
+        case ReportsOf():
+            state.emit(AnswerStates(request, *_reports(state, client_id, what)))
+        case CancelUnstarted():
+            state.emit(AnswerCancelled(request, _cancel_unstarted(state, client_id, what)))
+        case ServerInfo():
+            state.give_all()  # so that nobody sees what is about to go
+            state.emit(GatherReports(request))
+        case Submit() | WaitFor():
+            raise InvariantError(f"{type(what).__name__} is not answered here")
+
+
+def _own(state: State, client_id: ClientId, session_id: SessionId) -> Session:
+    session = session_for(state, client_id, session_id)
+    if session.client.id != client_id:
+        raise RefusedError(f"the session {session_id} is closed by the client that has opened it")
+    return session
+
+
+def _open(state: State, client_id: ClientId, asked: OpenSession) -> Session:
+    client = state.graph.clients[client_id]
+    task = None if asked.parent is None else nesting.running_task(state, asked.parent)
+    session = state.graph.add_session(client, asked.name, asked.user, asked.on_failure, task)
+    if task is not None:
+        nesting.note(state, session, task)
+    new = happenings.SessionNew(state.now, session.id, client_id, asked.name, asked.user)
+    state.note(new, len(asked.name) + len(asked.user))
+    return session
+
+
+def _join(state: State, client_id: ClientId, asked: JoinSession) -> JoinedSession:
+    """Lets a client take part in the session of another one."""
+    found = [
+        session
+        for session in state.graph.sessions.values()
+        if (session.id == asked.session if asked.session else session.name == asked.name)
+    ]
+    if len(found) != 1:
+        what = str(asked.session) if asked.session else repr(asked.name)
+        are = f"{len(found)} open sessions are called" if found else "there is no open session"
+        raise RefusedError(f"{are} {what}")
+    (session,) = found
+    if session.failure is not None:
+        raise SessionFailedError(session.failure)
+    first = _take_range(session) if asked.numbers else 0
+    session.join(client_id)
+    return JoinedSession(session.id, session.name, session.on_failure, first)
+
+
+def _take_range(session: Session) -> int:
+    """The first of some numbers that nobody else in the session has."""
+    first = FIRST_SHARED + session.ranges * SHARED_RANGE
+    if first + SHARED_RANGE > LAST_SHARED:
+        raise RefusedError(f"the session {session.id} has no numbers left for those who joined it")
+    session.ranges += 1
+    return first
+
+
+def _fetch(state: State, client_id: ClientId, request: RequestId, object_id: ObjectId) -> None:
+    data_object = known_object(state, client_id, object_id)
+    if data_object.state is ObjectState.REMOVED:
+        raise RefusedError(waiting.removed_text(data_object))
+    if not data_object.kept:
+        raise RefusedError(f"the data object {spell(object_id)} is not kept")
+    waiting.add(state, Wait(request, WaitMode.FETCH, data_object.session, (), (data_object,)))
+
+
+def _cancel_unstarted(
+    state: State, client_id: ClientId, asked: CancelUnstarted
+) -> tuple[ObjectId, ...]:
+    """What runs is left alone. What that is, is decided here once, also for the answer."""
+    session = _own(state, client_id, asked.session)
+    objects = [session.objects.get(object_id) for object_id in asked.objects]
+    producers = [one.producer for one in objects if one is not None and one.producer is not None]
+    chosen = dict.fromkeys(task for task in unstarted(producers) if task.goes_on)
+    failing.cancel_unstarted(state, chosen, failing.CANCELLED)
+    return tuple(one.id for one in objects if one is not None and one.producer in chosen)
+
+
+def _reports(
+    state: State, client_id: ClientId, asked: ReportsOf
+) -> tuple[tuple[TaskReport, ...], tuple[ObjectReport, ...]]:
+    tasks = [known_task(state, client_id, task_id) for task_id in asked.tasks]
+    objects = [known_object(state, client_id, object_id) for object_id in asked.objects]
+    reports = tuple(map(_report_task, tasks))
+    if asked.logs:
+        texts = map(logs.logs_of, tasks)
+        reports = tuple(
+            evolve(report, logs=text) for report, text in zip(reports, texts, strict=True)
+        )
+    return reports, tuple(map(_report_object, objects))
+
+
+def _report_object(data_object: DataObject) -> ObjectReport:
+    """With what was asked for, which those do not know who have joined the session."""
+    kind = data_object.kind
+    return evolve(
+        waiting.report_object(data_object),
+        label=kind.label,
+        declared_type=kind.content_type,
+        data_type=kind.data_type,
+    )
+
+
+def _debug(task: Task) -> str:
+    """The lines that the task has left, or the one because of which it will not run."""
+    if task.failure is not None:
+        return task.failure.debug
+    return "" if task.run is None else task.run.debug
+
+
+def _report_task(task: Task) -> TaskReport:
+    return TaskReport(
+        id=task.id,
+        state=task.state,
+        error="" if task.failure is None else task.failure.message,
+        debug=_debug(task),
+        user=task.user,
+        runs=tuple(run.report() for run in task.runs),
+    )
