@@ -133,7 +133,7 @@ def control(report: Fields | Exception | None = None) -> Offered:
         else:
             call.answer({"report": report or {}})
 
-    return Offered(CONTROL, {"order": answer, "report": tell, "stop": answer})
+    return Offered(CONTROL, {"order": answer, "report": tell, "stop": answer, "printed": answer})
 
 
 async def connect(
