@@ -40,6 +40,7 @@ struct TaskKind {
   apart @10 :Text;          # no governor has two tasks of this group at a time; empty for no group
   tries @11 :UInt32 = 1;    # how often it may be tried before it has failed
   depth @12 :UInt32;        # how many tasks it is inside of; the server says it to governors
+  crashTries @13 :UInt32;   # how often it may end by a crash around it; 0: as the server says
 }
 
 # What many data objects have in common.
@@ -87,6 +88,9 @@ struct RunReport {
   toldTime @6 :Text;        # when its governor was told to run it; this and the next are RFC 3339
   startTime @7 :Text;       # as far as its start was told
   duration @8 :Float64;     # seconds from its start to its end
+  exitCode @9 :Int32 = -1;  # of a program or an executor that has ended; negative for none
+  signal @10 :UInt32;       # by which that has ended; 0 for none
+  logs @11 :Text;           # the end of what a failed run has printed
 }
 
 # What a task that has failed for good means for its session.

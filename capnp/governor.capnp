@@ -137,6 +137,8 @@ struct TaskFailure {
   debug @3 :Text;               # a traceback, for instance
   cause @4 :Common.RunCause;
   exception @5 :Data;           # of a Python function: its pickle, if it can be pickled
+  exitCode @6 :Int32 = -1;      # of a program or an executor that has ended; negative for none
+  signal @7 :UInt32;            # by which that has ended; 0 for none
 }
 
 # What a task has said about itself.

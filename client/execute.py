@@ -58,6 +58,7 @@ class Execute(Task):
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
+        crash_tries: int | None = None,
     ) -> None:
         args = args if isinstance(args, str) else list(args)
         refuse_formatted("Execute", args)
@@ -102,6 +103,7 @@ class Execute(Task):
             duration=duration,
             constraints=constraints,
             tries=tries,
+            crash_tries=crash_tries,
         )
 
 

@@ -78,7 +78,7 @@ def _links(batch: Batch) -> Links:
     for task in batch.tasks:
         shape, inputs = task.wire_shape, task.input_objects
         if shape is not last:
-            last, key = shape, (shape.resources, shape.constraints, shape.tries)
+            last, key = shape, (shape.resources, shape.constraints, shape.attempts)
         if _calls_function(task):
             alike.append(key)
             inputs = inputs[1:]

@@ -52,7 +52,7 @@ class _Form:
                 last.user,
                 self._duration,
                 first.constraints,
-                first.tries,
+                first.attempts,
             )
         return found
 

@@ -13,7 +13,7 @@ from rain.client.commands import (
 from rain.client.execute import Execute, to_stdout
 from rain.client.input import Input, InputBase
 from rain.client.output import Output, OutputBase, to_output
-from rain.client.shapes import checked_tries
+from rain.client.shapes import checked_attempts
 from rain.client.task import Task
 from rain.common.errors import RainException
 
@@ -43,6 +43,7 @@ class Program:
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
+        crash_tries: int | None = None,
         timeout: float | None = None,
         env: Mapping[str, str | None] | None = None,
     ) -> None:
@@ -68,7 +69,9 @@ class Program:
         self.resources = resources
         self.duration = duration
         self.constraints = constraints
-        self.tries = checked_tries("Program", tries)
+        checked_attempts("Program", tries, crash_tries)
+        self.tries = tries
+        self.crash_tries = crash_tries
         self.timeout = checked_timeout("Program", timeout)
         self.env = checked_env("Program", env)
 
@@ -99,6 +102,7 @@ class Program:
             duration=self.duration,
             constraints=self.constraints,
             tries=self.tries,
+            crash_tries=self.crash_tries,
             timeout=self.timeout,
             env=self.env,
         )

@@ -18,10 +18,10 @@ from rain.client.output import OutputSpec, is_outputs
 from rain.client.shapes import (
     ObjectShape,
     TaskShape,
+    checked_attempts,
     checked_constraints,
     checked_duration,
     checked_resources,
-    checked_tries,
 )
 from rain.client.stack import here
 from rain.client.task import PYTHON_TASK, Task, quick_task
@@ -71,6 +71,7 @@ class Remote(Wrapper):
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
+        crash_tries: int | None = None,
     ) -> None:
         if not isinstance(fn, FunctionType):
             raise RainException(f"remote: a plain function is expected, not {fn!r}")
@@ -89,13 +90,14 @@ class Remote(Wrapper):
             "duration": duration,
             "constraints": constraints,
             "tries": tries,
+            "crash_tries": crash_tries,
         }
         annotations = _annotations(fn)
         self._outputs = OutputSpec(_chosen_outputs(fn, outputs, annotations), auto_encode)
         self._resources = checked_resources(self.name, {CPUS: cpus, **(resources or {})})
         self._duration = checked_duration(self.name, duration)
         self._constraints = checked_constraints(self.name, constraints)
-        self._tries = checked_tries(self.name, tries)
+        self._attempts = checked_attempts(self.name, tries, crash_tries)
         self._shapes: dict[ShapeKey, TaskShape] = {}
         binding = self._binding = Binding(self.name, fn)
         given = _chosen_inputs(fn, inputs, annotations)
@@ -192,7 +194,7 @@ class Remote(Wrapper):
             "",
             self._duration,
             self._constraints,
-            tries=self._tries,
+            attempts=self._attempts,
         )
         return shape
 
@@ -216,6 +218,7 @@ def remote(
     duration: float | None = None,
     constraints: Mapping[str, object] | None = None,
     tries: int = 1,
+    crash_tries: int | None = None,
 ) -> Callable[[Function], Remote]:
     """A decorator: calls of the function become tasks. Write `@remote()` before the definition.
 
@@ -236,6 +239,8 @@ def remote(
         duration: the seconds that a call is expected to take; a hint for the scheduler.
         constraints: where calls may run: `pin`, `spread`, `apart`.
         tries: how often a call may be run until it has failed.
+        crash_tries: how often its process or its governor may end under it until it has failed;
+            3, if the server was started without another number.
     """
     if misplaced:
         raise RainException("remote needs parentheses: write @remote() before the function")
@@ -253,6 +258,7 @@ def remote(
             duration=duration,
             constraints=constraints,
             tries=tries,
+            crash_tries=crash_tries,
         )
 
     return decorate

@@ -10,6 +10,7 @@ from rain.base.wire import GovernorReport, ObjectReport, TaskReport
 from rain.common.attributes import ObjectInfo, TaskInfo
 from rain.common.ids import ID
 from rain.common.runs import RunInfo
+from rain.common.signals import signal_name
 
 
 def _notes(user: str) -> dict[str, Any]:
@@ -52,6 +53,9 @@ def runs_info(runs: Iterable[RunReport]) -> list[RunInfo]:
             run.told_time,
             run.start_time,
             run.duration if run.start_time and run.state is not RunState.RUNNING else None,
+            None if run.status is None or run.status < 0 else run.status,
+            "" if run.status is None or run.status >= 0 else signal_name(-run.status),
+            run.logs,
         )
         for run in runs
     ]

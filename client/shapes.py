@@ -10,8 +10,8 @@ from math import ceil, inf
 from typing import Any, NamedTuple
 
 from rain.base import constraints as base_constraints
+from rain.base.attempts import MOST_TRIES, ONE_TRY, Attempts
 from rain.base.constraints import Constraints
-from rain.base.failures import MOST_TRIES
 from rain.base.resources import CPUS, Resources, checked_amount
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
@@ -28,7 +28,7 @@ class ObjectShape(NamedTuple):
 
 
 class TaskShape(NamedTuple):
-    """Type, name, resources, labels, outputs, notes, hint, constraints and tries of a task."""
+    """Type, name, resources, labels, outputs, notes, hint, constraints, attempts of a task."""
 
     task_type: str
     name: str | None = None
@@ -38,7 +38,7 @@ class TaskShape(NamedTuple):
     user: str = ""  # JSON
     duration: float = 0.0  # expected seconds, 0 for unknown
     constraints: Constraints | None = None
-    tries: int = 1
+    attempts: Attempts = ONE_TRY
 
 
 PLAIN_BLOB = ObjectShape()
@@ -93,10 +93,18 @@ def checked_size_hint(what: str, size: Any) -> int | None:
     return ceil(size)
 
 
-def checked_tries(what: str, tries: Any) -> int:
+def checked_attempts(what: str, tries: Any = 1, crash_tries: Any = None) -> Attempts:
+    """How often a task may be run; RainException when that makes no sense."""
+    return Attempts(
+        checked_tries(what, tries),
+        0 if crash_tries is None else checked_tries(what, crash_tries, "crash_tries"),
+    )
+
+
+def checked_tries(what: str, tries: Any, named: str = "tries") -> int:
     """How often a task may be tried; RainException when that is no sensible number."""
     if not isinstance(tries, int) or isinstance(tries, bool) or not 1 <= tries <= MOST_TRIES:
         raise RainException(
-            f"{what}: tries is {tries!r}; it must be a whole number from 1 to {MOST_TRIES}"
+            f"{what}: {named} is {tries!r}; it must be a whole number from 1 to {MOST_TRIES}"
         )
     return tries

@@ -55,7 +55,7 @@ class KindTable:
             shape.user,
             shape.duration,
             shape.constraints,
-            shape.tries,
+            shape.attempts,
         )
         self._tasks[shape] = kind.id
         self._new_tasks.append((shape, kind))

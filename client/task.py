@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgpack
+from attrs import evolve
 
 from rain.base.ids import TaskId, unpack
 from rain.base.resources import CPUS
@@ -18,6 +19,7 @@ from rain.client.shapes import (
     PLAIN_BLOB,
     ObjectShape,
     TaskShape,
+    checked_attempts,
     checked_constraints,
     checked_duration,
     checked_resources,
@@ -109,6 +111,7 @@ class Task(metaclass=TaskMeta):
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
+        crash_tries: int | None = None,
     ) -> None:
         task_type = task_type or self.TASK_TYPE
         if task_type is None:
@@ -128,7 +131,7 @@ class Task(metaclass=TaskMeta):
             notes_as_json(f"task {task_type!r}", user_spec or {}),
             checked_duration(task_type, duration),
             checked_constraints(task_type, constraints),
-            checked_tries(task_type, tries),
+            checked_attempts(task_type, tries, crash_tries),
         )
         _fill(self, session, shape, _encoded(task_type, config), objects, made, here())
         session.add_task(self)
@@ -172,7 +175,7 @@ class Task(metaclass=TaskMeta):
         >>> text = tasks.Concat((blob("ra"), blob("in")))
         >>> text.tries = 3
         """
-        return self.wire_shape.tries if self.given_spec is None else self.given_spec.tries
+        return self.wire_shape.attempts.tries if self.given_spec is None else self.given_spec.tries
 
     @tries.setter
     def tries(self, tries: int) -> None:
@@ -228,7 +231,7 @@ class Task(metaclass=TaskMeta):
                 dict(shape.resources),
                 shape.name,
                 json.loads(shape.user) if shape.user else {},
-                shape.tries,
+                shape.attempts.tries,
             )
         return self.given_spec
 
@@ -384,7 +387,7 @@ class Task(metaclass=TaskMeta):
                 notes_as_json(repr(self), spec.user),
                 shape.duration,
                 shape.constraints,
-                checked_tries(repr(self), spec.tries),
+                evolve(shape.attempts, tries=checked_tries(repr(self), spec.tries)),
             )
         self.wire_shape = shape
         return shape

@@ -158,7 +158,7 @@ class CborLink:
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
         fault = self._fault or self._broken
         cause = cause_of_death(self.number, status, self._places, tail, fault)
-        self._tell(ExecutorDied(self.number, cause))
+        self._tell(ExecutorDied(self.number, cause, status=status))
 
     def close(self) -> None:
         """Closes the channels."""

@@ -102,6 +102,7 @@ class Endings:
                 failure.debug,
                 failure.cause,
                 failure.exception,
+                failure.status,
             )
         )
         for target in task.outputs:

@@ -23,6 +23,7 @@ import rain
 from rain.base import executor_protocol as protocol
 from rain.common.printed import as_logs, excerpt_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
+from rain.common.signals import signal_name
 from rain.governor.strays import Origin, kill_tree, marked
 
 TAIL_OF_A_START = 600
@@ -209,12 +210,8 @@ def cause_of_death(number: int, status: int, places: Places, tail: int, fault: s
 def _ending(status: int) -> str:
     if status >= 0:
         return f"ended with exit code {status}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
     hint = " (the kernel does this when memory runs out)" if -status == signal.SIGKILL else ""
-    return f"was killed by {name}{hint}"
+    return f"was killed by {signal_name(-status)}{hint}"
 
 
 def printed_so_far(number: int, places: Places) -> str:

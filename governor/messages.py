@@ -49,6 +49,7 @@ class Failed:
     debug: str = ""
     cause: RunCause = RunCause.TASK
     exception: bytes = b""  # its pickle, for clients that use Python
+    status: int | None = None  # exit code of what has ended; of a signal the negative number
 
 
 @frozen
@@ -136,6 +137,7 @@ class ExecutorDied:
     place: int = 0  # of the call of a unit that was running, from 1
     logs: str = ""  # what the running task has printed
     short: bool = False  # it could not be started, because the machine lacks resources
+    status: int | None = None  # its exit code; of a signal the negative number
 
 
 @frozen

@@ -7,12 +7,12 @@ loop; anything that may take longer is done in a thread. `is_quick_...` decides 
 from __future__ import annotations
 
 import os
-import signal
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from rain.base.kinds import DataType
+from rain.common.signals import signal_name
 from rain.governor.builtin_files import Job
 from rain.governor.messages import Made, Outputs
 from rain.governor.printed import Said, tail
@@ -101,7 +101,7 @@ def why_failed(program: Program, said: Said, status: int, *, timed_out: bool) ->
     elif status > 0:
         ending = f"ended with exit code {status}"
     else:
-        ending = f"was killed by {_signal(-status)}"
+        ending = f"was killed by {signal_name(-status)}"
     errors, printed = tail(said.stderr, STDERR_TAIL), tail(said.stdout, STDOUT_TAIL)
     text = f"the program {program.args[0]!r} {ending}"
     if errors:
@@ -110,10 +110,3 @@ def why_failed(program: Program, said: Said, status: int, *, timed_out: bool) ->
         full = "" if os.fstatvfs(said.stderr).f_bavail else ", and the disk of its folder is full"
         text += f"; its stderr is empty{full}"
     return f"{text}\nIts stdout:\n{printed}" if printed else text
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -252,7 +252,8 @@ def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Po
 def _failure(run: Run, status: int) -> Failed:
     timed_out = run.timed_out and status == -signal.SIGKILL
     assert run.said is not None
-    return Failed(why_failed(run.program, run.said, status, timed_out=timed_out))
+    why = why_failed(run.program, run.said, status, timed_out=timed_out)
+    return Failed(why, status=status)
 
 
 def _take(run: Run, failed: Failed | None) -> Outputs | Failed:

@@ -178,7 +178,8 @@ class State:
             else:
                 lost = f"Lost connection to the executor: {event.cause}"
                 message = failure_at(task, event.place, lost)
-                self._endings.fail(task, Failed(message, cause=RunCause.EXECUTOR))
+                failed = Failed(message, cause=RunCause.EXECUTOR, status=event.status)
+                self._endings.fail(task, failed)
                 self._note_logs(task, event.logs)
         if not executor.ready:
             self._blame_failed_start(executor.runner, event)
@@ -200,7 +201,7 @@ class State:
                 failed = Failed(event.cause, cause=RunCause.NOT_STARTED)
             else:
                 message = f"The executor unexpectedly terminated: {event.cause}"
-                failed = Failed(message, cause=RunCause.EXECUTOR)
+                failed = Failed(message, cause=RunCause.EXECUTOR, status=event.status)
             self._endings.fail(task, failed)
 
     def on_not_stored(self, fetch: int, reason: str) -> None:

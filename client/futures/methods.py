@@ -94,6 +94,7 @@ class Submitting:
             duration: the seconds that it is expected to take; a hint for the scheduler.
             constraints: where it may run: `pin`, `spread`, `apart`.
             tries: how often it may be run until it has failed.
+            crash_tries: how often its process or its governor may end under it until it has failed.
         """
         return WithOptions(self, Options.of(**options))
 

@@ -7,13 +7,14 @@ from typing import Any, Protocol, TypedDict
 
 from attrs import frozen
 
+from rain.base.attempts import ONE_TRY, Attempts
 from rain.base.constraints import Constraints
 from rain.base.resources import CPUS
 from rain.client.shapes import (
+    checked_attempts,
     checked_constraints,
     checked_duration,
     checked_resources,
-    checked_tries,
 )
 
 
@@ -36,6 +37,7 @@ class OptionWords(TypedDict, total=False):
     duration: float | None
     constraints: Mapping[str, object] | None
     tries: int
+    crash_tries: int | None
 
 
 @frozen
@@ -46,7 +48,7 @@ class Options:
     resources: tuple[tuple[str, int], ...] = ((CPUS, 1),)
     duration: float = 0.0
     constraints: Constraints | None = None
-    tries: int = 1
+    attempts: Attempts = ONE_TRY
     surrounding: Surrounding | None = None  # None: the function is called itself
 
     @staticmethod
@@ -59,6 +61,7 @@ class Options:
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
+        crash_tries: int | None = None,
     ) -> Options:
         """Options as users say them."""
         amounts: dict[str, int | str] = {CPUS: cpus, **(resources or {})}
@@ -70,7 +73,7 @@ class Options:
             checked_resources(what, amounts),
             checked_duration(what, duration),
             checked_constraints(what, constraints),
-            checked_tries(what, tries),
+            checked_attempts(what, tries, crash_tries),
         )
 
 

@@ -232,7 +232,7 @@ class _Function:
             "",
             options.duration,
             options.constraints,
-            options.tries,
+            options.attempts,
         )
 
 

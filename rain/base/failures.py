@@ -1,4 +1,4 @@
-"""How tasks fail: by whose doing, how often they may, and what that means for their session."""
+"""How tasks fail, and what that means for their session."""
 
 import enum
 
@@ -6,9 +6,6 @@ from attrs import frozen
 
 from rain.base.ids import TaskId
 from rain.base.runs import RunReport
-
-MOST_TRIES = 100
-"""How many tries a task may have at most: each run that fails is remembered."""
 
 REMEMBERED_TEXT = 8 * 1024
 """Characters that are remembered of what a failed run has said, when another one follows."""
@@ -34,6 +31,15 @@ class SessionFailure:
     runs: tuple[RunReport, ...] = ()
     exception: bytes = b""  # of a Python function: its pickle, if it can be pickled
     cancelled: bool = False  # the task did not fail by itself: a client has cancelled it
+
+
+LOGS_OF_A_RUN = 2 * 1024
+"""Characters that are told of what a failed run has printed: its end."""
+
+
+def end_of(printed: str) -> str:
+    """The end of what a run has printed."""
+    return printed if len(printed) <= LOGS_OF_A_RUN else f"[...]{printed[-LOGS_OF_A_RUN:]}"
 
 
 def shortened(text: str) -> str:

@@ -9,6 +9,7 @@ import enum
 
 from attrs import field, frozen
 
+from rain.base.attempts import ONE_TRY, Attempts
 from rain.base.constraints import Constraints
 from rain.base.ids import KindId
 from rain.base.resources import ONE_CPU, Resources
@@ -52,5 +53,5 @@ class TaskKind:
     user: str = ""  # JSON of the user's own attributes, "" for none
     duration_hint: float = 0.0  # expected seconds, 0 for unknown
     constraints: Constraints | None = None
-    tries: int = 1  # how often it may be tried until it has failed
+    attempts: Attempts = ONE_TRY  # how often it may be run until it has failed
     depth: int = 0  # how many tasks it is inside of: set by the server, and not by clients

@@ -38,6 +38,9 @@ class RunCause(enum.Enum):
     GIVEN_UP = "given up"  # its task was cancelled, or can never finish
 
 
+CRASHES = frozenset({RunCause.EXECUTOR, RunCause.GOVERNOR})
+"""What ends around a task. How often that may happen is counted apart from its own failures."""
+
 TOLD_BY_GOVERNORS = frozenset({RunCause.TASK, RunCause.EXECUTOR, RunCause.NOT_STARTED})
 """The others are found out by the server itself."""
 
@@ -84,7 +87,7 @@ RUN_TABLE: tuple[RunFacts, ...] = (
         RunState.FAILED,
         (),
         (RunCause.TASK, RunCause.EXECUTOR, RunCause.NOT_STARTED),
-        "a try",
+        "a try; one of `crash_tries` for *executor*",
         "it has failed; *not started* only when too many governors could not start the task",
     ),
     RunFacts(
@@ -105,7 +108,7 @@ RUN_TABLE: tuple[RunFacts, ...] = (
         RunState.LOST,
         (),
         (RunCause.GOVERNOR, RunCause.GOVERNOR_LEFT),
-        "one of `--crash-limit` for *governor*",
+        "one of `crash_tries` for *governor*",
         "its governor is gone",
     ),
 )
@@ -146,3 +149,5 @@ class RunReport:
     told_time: str = ""  # when its governor was told to run it
     start_time: str = ""
     duration: float = 0.0  # seconds from its start to its end
+    status: int | None = None  # exit code of what has failed; of a signal the negative number
+    logs: str = ""  # the end of what a failed one has printed

@@ -19,8 +19,8 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 10
-GOVERNOR_VERSION = 10
+CLIENT_VERSION = 11
+GOVERNOR_VERSION = 11
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -226,6 +226,7 @@ class TaskFailure:
     debug: str = ""
     cause: RunCause = RunCause.TASK
     exception: bytes = b""  # its pickle, for clients that use Python
+    status: int | None = None  # exit code of what has ended; of a signal the negative number
 
 
 @frozen

@@ -51,8 +51,8 @@ from rain.scheduler import DEFAULT
 @count(
     "--crash-limit",
     3,
-    "How many governors may be lost while they run a task until the task counts as the cause and"
-    " fails.",
+    "How often an executor or a governor may end under a task until the task has failed, if the"
+    " task has no crash_tries of its own.",
 )
 @click.option("--workdir", type=PATH, help="A new folder for the large constants of clients.")
 @file("--record", "Record every event, so that the run can be replayed.")

@@ -32,6 +32,9 @@ class RunInfo:
     told_time: str = ""  # when the governor was told to run the task
     start_time: str = ""
     duration: float | None = None  # seconds; None while it runs, or when it never started
+    exit_code: int | None = None  # of a program that has failed, or of a process that has died
+    signal: str = ""  # by which that was killed, as "SIGSEGV"
+    logs: str = ""  # the end of what a failed run has printed
 
     @property
     def has_failed(self) -> bool:
@@ -41,4 +44,8 @@ class RunInfo:
     def to_json(self) -> dict[str, Any]:
         """A dictionary of plain values; what is empty is left out."""
         values = {found.name: getattr(self, found.name) for found in fields(RunInfo)}
-        return {name: value for name, value in values.items() if value or name == "state"}
+        return {
+            name: value
+            for name, value in values.items()
+            if value or name == "state" or (name == "exit_code" and value is not None)
+        }

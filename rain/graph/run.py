@@ -27,6 +27,8 @@ class Ending:
     cause: RunCause
     message: str = ""
     debug: str = ""
+    status: int | None = None
+    logs: str = ""
 
 
 @define(eq=False, repr=False, weakref_slot=False)
@@ -42,6 +44,8 @@ class Run:
     cause: RunCause | None = None  # why it has not succeeded
     message: str = ""
     debug: str = ""  # the lines that the task has left
+    status: int | None = None  # exit code of what has failed; of a signal the negative number
+    logs: str = ""  # the end of what a failed one has printed
 
     def __repr__(self) -> str:
         return f"<Run {self.number} on {self.place.address} {self.state.value}>"
@@ -71,6 +75,8 @@ class Run:
         self.cause = ending.cause
         self.message = ending.message
         self.debug = ending.debug or self.debug
+        self.status = ending.status
+        self.logs = ending.logs
 
     def shorten(self) -> None:
         """Another one follows: of long texts only both ends are remembered."""
@@ -88,6 +94,8 @@ class Run:
             rfc3339(self.told),
             rfc3339(self.started),
             self.duration,
+            self.status,
+            self.logs,
         )
 
 

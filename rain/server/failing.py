@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from attrs import evolve
 
-from rain.base.failures import SessionFailure
+from rain.base.failures import SessionFailure, end_of
+from rain.base.runs import RunCause
 from rain.base.states import TaskMove
 from rain.base.wire import TaskFailure
 from rain.graph import DataObject, Governor, Run, Task, failing, planning
@@ -25,12 +26,21 @@ CANCELLED = "it was cancelled"
 INTERRUPTED = "it was cancelled: the call that waited for it was interrupted"
 
 
-def run_failed(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
-    """The open run of a task has failed on a governor that lives on."""
+def run_failed(
+    state: State, governor: Governor, task: Task, failure: TaskFailure, printed: str = ""
+) -> None:
+    """The open run of a task has failed on a governor that lives on, after it had printed this."""
     state.touched[governor] = None
     for stopped in planning.recall_followers(task, state.now):
         state.stop(*stopped)
-    ending = Ending(state.now, failure.cause, failure.message, failure.debug)
+    ending = Ending(
+        state.now,
+        failure.cause,
+        failure.message,
+        failure.debug,
+        failure.status,
+        end_of(printed),
+    )
     planning.withdraw(task, ending, TaskMove.RUN_FAILED)
     run = task.last_run()
     again = _has_another_try(state, task)
@@ -55,17 +65,15 @@ def governor_lost(state: State, task: Task) -> None:
     if again:
         run.shorten()
         return
-    limit = state.settings.crash_limit
-    give_up(
-        state,
-        task,
-        _verdict(
-            task,
-            run,
-            f"the task was running on {limit} governors when they were lost, so that it is taken"
-            f" for the reason; the last one was {run.governor}: {run.message}",
-        ),
+    crashes = tries.crashes(task.runs)
+    ended = "governors when they were lost"
+    if any(crash.cause is not RunCause.GOVERNOR for crash in crashes):
+        ended = "executors and governors when they ended"
+    why = (
+        f"the task was running on {len(crashes)} {ended}, so that it is taken for the reason; the"
+        f" last one was {run.governor}: {run.message}"
     )
+    give_up(state, task, _verdict(task, run, why))
 
 
 def give_up(state: State, task: Task, failure: SessionFailure) -> None:
@@ -115,7 +123,7 @@ def _cancel(state: State, tasks: list[Task], why: str) -> None:
 
 
 def _has_another_try(state: State, task: Task) -> bool:
-    return tries.may_try_again(task.kind.tries, task.runs, state.settings.crash_limit)
+    return tries.may_try_again(task.kind.attempts, task.runs, state.settings.crash_limit)
 
 
 def _verdict(task: Task, last: Run, message: str) -> SessionFailure:

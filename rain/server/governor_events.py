@@ -75,8 +75,10 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
             _start(state, governor, task)
     for task in blocked_ahead:
         nesting.block(state, governor, task)
-    for failure in update.failed:
-        _failed(state, governor, failure)
+    if update.failed:
+        printed = {note.task: note.logs for note in update.task_notes}
+        for failure in update.failed:
+            _failed(state, governor, failure, printed.get(failure.task, ""))
     for object_id in update.unfetched:
         unfetched.apply(state, governor, object_id)
     for sample in update.monitoring:
@@ -148,7 +150,7 @@ def _start(state: State, governor: Governor, task: Task) -> None:
         state.happenings.task_started(state.now, governor, task)
 
 
-def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:
+def _failed(state: State, governor: Governor, failure: TaskFailure, printed: str) -> None:
     task = nesting.current(state, governor, failure.task, failure.run)
     if task is None:
         return
@@ -157,7 +159,7 @@ def _failed(state: State, governor: Governor, failure: TaskFailure) -> None:
     if failure.cause is RunCause.NOT_STARTED:
         handing_back.handed_back(state, governor, task, failure)
         return
-    failing.run_failed(state, governor, task, failure)
+    failing.run_failed(state, governor, task, failure, printed)
 
 
 def _located(state: State, governor: Governor, object_ids: list[ObjectId]) -> None:

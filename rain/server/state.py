@@ -54,7 +54,7 @@ class ReactorSettings:
     little_wait: float = 0.5  # so many seconds, while news of them wait for other orders,
     much_wait: float = 0.02  # and more bytes for so many
     hand_backs: int = 20  # how often a task is handed back until it has failed
-    crash_limit: int = 3  # governors that may be lost under a task until it is taken for the reason
+    crash_limit: int = 3  # the `crash_tries` of tasks that do not say how many they have
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
     scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
     thresholds: Thresholds = Factory(Thresholds)

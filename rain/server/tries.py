@@ -1,11 +1,16 @@
 """Whether a task is tried again: the one place where that is decided.
 
-A task has as many tries as its kind says. A run uses one up when it fails: by itself, or since the
-process that runs it ends under it. To lose a governor is not the task's fault, so that costs no
-try. But a task may be the reason that its governors are lost: one that was running whenever
-`crash_limit` governors were lost has failed. Others that ran beside it are not blamed for long: a
-task with one chance left never shares a governor with another such task, so that the next loss
-tells which of them it was.
+A task has two budgets, both of which its kind says:
+
+* `tries` for what it does itself: an exception, an exit code, wrong outputs.
+* `crash_tries` for what ends around it: its executor ends under it, or its governor is lost while
+  it runs. If the kind does not say, there are as many as the server says (`crash_limit`).
+
+Each run that has failed uses up one of either, and the task has failed when nothing of one is left.
+
+An executor that ends is the end of one call, which is known. A governor that is lost may run many
+tasks, of which one may be the reason. The others are not blamed for long: a task with one chance
+left never shares a governor with another such task, so that the next loss tells which it was.
 
 Only the runs after the last one that has finished count: a task that runs again for a lost output
 has all its tries again.
@@ -16,21 +21,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
-from rain.base.runs import RunCause, RunState
+from rain.base.attempts import Attempts
+from rain.base.runs import CRASHES, RunState
 from rain.graph import Governor, Run, Task
 
 
-def may_try_again(tries: int, runs: Sequence[Run], crash_limit: int) -> bool:
+def may_try_again(attempts: Attempts, runs: Sequence[Run], crash_limit: int) -> bool:
     """Whether a task whose runs have all ended, the last one without success, has another try."""
-    failed = sum(run.state is RunState.FAILED for run in _that_count(runs))
-    return failed < tries and _crashes(runs) < crash_limit
+    failed = sum(
+        run.state is RunState.FAILED and run.cause not in CRASHES for run in _that_count(runs)
+    )
+    return failed < attempts.tries and len(crashes(runs)) < _allowed(attempts, crash_limit)
+
+
+def crashes(runs: Sequence[Run]) -> list[Run]:
+    """Those of the runs that count and that something around the task has ended, the last first."""
+    return [run for run in _that_count(runs) if run.cause in CRASHES]
 
 
 def is_suspect(task: Task, crash_limit: int) -> bool:
     """Whether the task has failed the next time that a governor is lost under it."""
     if task.run is None:
         return False
-    return 0 < _crashes(task.runs) >= crash_limit - 1
+    return 0 < len(crashes(task.runs)) >= _allowed(task.kind.attempts, crash_limit) - 1
 
 
 def must_wait(task: Task, governor: Governor, crash_limit: int) -> bool:
@@ -40,9 +53,10 @@ def must_wait(task: Task, governor: Governor, crash_limit: int) -> bool:
     )
 
 
+def _allowed(attempts: Attempts, crash_limit: int) -> int:
+    """With how many crashes a task has failed."""
+    return attempts.crash_tries or crash_limit
+
+
 def _that_count(runs: Sequence[Run]) -> Iterable[Run]:
     return takewhile(lambda run: run.state is not RunState.FINISHED, reversed(runs))
-
-
-def _crashes(runs: Sequence[Run]) -> int:
-    return sum(run.cause is RunCause.GOVERNOR for run in _that_count(runs))

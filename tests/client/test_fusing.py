@@ -140,7 +140,7 @@ def test_only_calls_of_equal_needs_are_joined(here: World) -> None:
             here.session.submit(fuse=True)
     assert len(told(here)[1]) == 3 * 3
     kinds = [kind for kind in told(here)[0] if kind.name == "inc x 2"]
-    assert [kind.tries for kind in kinds].count(3) == 1
+    assert [kind.attempts.tries for kind in kinds].count(3) == 1
     assert [kind.resources.cpus for kind in kinds].count(2) == 1
     assert [kind.constraints is None for kind in kinds].count(False) == 1
 

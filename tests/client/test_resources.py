@@ -92,7 +92,7 @@ def test_tries_may_be_changed_until_the_submit_and_travel_with_the_kind(here: Wo
         often.tries = 5
         here.session.submit()
     (submission,) = here.server.submissions
-    kinds = {kind.id: kind.tries for kind in submission.task_kinds}
+    kinds = {kind.id: kind.attempts.tries for kind in submission.task_kinds}
     assert [kinds[kind] for kind in submission.tasks.kinds] == [1, 5]
     assert "tries" not in once.spec.to_json()
     assert often.spec.to_json()["tries"] == 5

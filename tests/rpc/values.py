@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from rain.base.attempts import Attempts
 from rain.base.constraints import Constraints
 from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
@@ -72,8 +73,12 @@ task_kinds = st.builds(
     | st.builds(Constraints, st.lists(texts, max_size=2).map(tuple), texts, texts).filter(
         lambda wishes: wishes != Constraints()
     ),
-    numbers,
+    st.builds(Attempts, numbers, numbers),
 )
+
+
+statuses = st.none() | st.integers(-64, 255)
+task_failures = st.builds(TaskFailure, task_ids, numbers, texts, texts, status=statuses)
 
 
 @st.composite
@@ -203,7 +208,7 @@ def some_updates(draw: st.DrawFn) -> Update:
         started_ids=draw(st.lists(task_ids, min_size=started, max_size=started)),
         started_runs=draw(st.lists(numbers, min_size=started, max_size=started)),
         finished=draw(finished_tasks()),
-        failed=draw(st.lists(st.builds(TaskFailure, task_ids, numbers, texts, texts), max_size=2)),
+        failed=draw(st.lists(task_failures, max_size=2)),
         located=draw(st.lists(object_ids, max_size=FEW)),
         unfetched=draw(st.lists(object_ids, max_size=FEW)),
         task_notes=draw(st.lists(st.builds(TaskNote, task_ids, texts, texts), max_size=2)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rain.base.address import Source
+from rain.base.attempts import Attempts
 from rain.base.failures import REMEMBERED_TEXT, SessionFailure
 from rain.base.ids import TaskId
 from rain.base.runs import RunCause, RunState
@@ -52,24 +53,46 @@ def failed(s: Scene, task: TaskId) -> list[tuple[int, RunState, RunCause | None]
         (1, (TAKEN_BACK, LEFT, HANDED_BACK), True),
         (1, (TASK, None, LEFT), True),
         (2, (TASK, None, TASK), True),
-        (2, (TASK, None, TASK, TAKEN_BACK, EXECUTOR), False),
+        (2, (TASK, None, TASK, TAKEN_BACK, EXECUTOR), True),
+        (2, (TASK, None, TASK, EXECUTOR, TASK), False),
         (1, (GOVERNOR, GOVERNOR, None, GOVERNOR), True),
         (1, (TASK,), False),
-        (1, (EXECUTOR,), False),
+        (1, (EXECUTOR,), True),
+        (1, (EXECUTOR, EXECUTOR), True),
+        (1, (EXECUTOR, EXECUTOR, EXECUTOR), False),
+        (1, (EXECUTOR, GOVERNOR, EXECUTOR), False),
+        (1, (EXECUTOR, TASK), False),
         (1, (GOVERNOR,), True),
         (1, (GOVERNOR, GOVERNOR), True),
         (1, (GOVERNOR, GOVERNOR, GOVERNOR), False),
         (1, (GOVERNOR, TASK), False),
         (3, (TASK, EXECUTOR), True),
-        (3, (TASK, EXECUTOR, TASK), False),
+        (3, (TASK, EXECUTOR, TASK), True),
+        (3, (TASK, EXECUTOR, TASK, EXECUTOR, TASK), False),
         (3, (TASK, GOVERNOR, TASK, GOVERNOR), True),
         (100, (GOVERNOR, GOVERNOR, GOVERNOR), False),
     ],
 )
-def test_tries_are_used_up_by_failures_and_chances_by_lost_governors(
+def test_tries_are_used_up_by_failures_and_crash_tries_by_what_ends_around_a_task(
     tries: int, causes: tuple[RunCause | None, ...], again: bool
 ) -> None:
-    assert may_try_again(tries, runs(*causes), crash_limit=3) is again
+    assert may_try_again(Attempts(tries), runs(*causes), crash_limit=3) is again
+
+
+@pytest.mark.parametrize(
+    ("crash_tries", "causes", "again"),
+    [
+        (1, (EXECUTOR,), False),
+        (1, (GOVERNOR,), False),
+        (2, (GOVERNOR,), True),
+        (2, (GOVERNOR, EXECUTOR), False),
+        (5, (EXECUTOR, EXECUTOR, EXECUTOR, EXECUTOR), True),
+    ],
+)
+def test_a_task_that_says_how_often_it_may_crash_does_not_ask_the_server(
+    crash_tries: int, causes: tuple[RunCause, ...], again: bool
+) -> None:
+    assert may_try_again(Attempts(1, crash_tries), runs(*causes), crash_limit=3) is again
 
 
 def running(tries: int, *cpus: int) -> tuple[Scene, TaskId]:
@@ -106,7 +129,7 @@ def test_a_task_with_another_try_is_planned_anew_and_nobody_is_told() -> None:
 
 
 def test_the_last_try_fails_the_session_and_tells_what_each_has_said() -> None:
-    s, task = running(3)
+    s, task = running(2)
     s.governors[0].fail(task, "first")
     s.assign(task, to=1)
     s.governors[1].fail(task, "second", EXECUTOR)
@@ -189,6 +212,33 @@ def test_a_task_that_is_run_again_for_a_lost_output_has_all_its_tries_again() ->
     s.assign(task, to=1)
     s.governors[1].fail(task)
     assert s.world.task(task).row is TaskRow.READY
+
+
+def test_a_failed_run_says_how_its_process_has_ended_and_what_it_has_printed_last() -> None:
+    s, task = running(3)
+    s.governors[0].fail(task, "it was killed", EXECUTOR, status=-11, logs="a" * 5000 + "last words")
+    s.assign(task, to=1)
+    s.governors[1].fail(task, "it has ended", status=3)
+    answer = s.client.states(task)
+    assert isinstance(answer, AnswerStates)
+    killed, ended = answer.tasks[0].runs
+    assert (killed.status, ended.status) == (-11, 3)
+    assert killed.logs.endswith("last words")
+    assert len(killed.logs) < 3000
+    assert ended.logs == ""
+
+
+def test_a_task_that_crashes_again_and_again_fails_with_the_last_crash() -> None:
+    s, task = running(1)
+    wait = s.client.wait(s.draft.session, task)
+    for number in range(3):
+        s.assign(task) if number else None
+        s.governors[0].fail(task, f"crash {number}", EXECUTOR, status=-11)
+    refusal = s.world.answers[wait]
+    assert isinstance(refusal, Refuse)
+    assert isinstance(refusal.reason, SessionFailure)
+    assert refusal.reason.message == "crash 2"
+    assert [run.status for run in refusal.reason.runs] == [-11, -11, -11]
 
 
 def test_losing_a_governor_costs_no_try() -> None:

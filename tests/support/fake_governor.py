@@ -9,7 +9,7 @@ from attrs import Factory, define
 from rain.base.address import Source
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId, session_of
 from rain.base.runs import RunCause
-from rain.base.wire import Orders, TaskFailure, Update
+from rain.base.wire import Orders, TaskFailure, TaskNote, Update
 from rain.graph import Governor
 from rain.server.messages import (
     Effect,
@@ -183,14 +183,20 @@ class FakeGovernor:
         task: TaskId,
         message: str = "it broke",
         cause: RunCause = RunCause.TASK,
+        *,
+        status: int | None = None,
+        logs: str = "",
     ) -> list[Effect]:
-        return self.send(self.failed(task, message, cause))
+        return self.send(self.failed(task, message, cause, status=status, logs=logs))
 
     def failed(
         self,
         task: TaskId,
         message: str = "it broke",
         cause: RunCause = RunCause.TASK,
+        *,
+        status: int | None = None,
+        logs: str = "",
     ) -> Update:
         """The update that a task has failed."""
         run = self.tasks[task]
@@ -199,7 +205,10 @@ class FakeGovernor:
         for object_id in unmade:  # other tasks may wait for it; the server must decide
             self.coming[object_id] = NOWHERE
             self.held[object_id] = None
-        return Update(failed=[TaskFailure(task, run, message, cause=cause)])
+        return Update(
+            failed=[TaskFailure(task, run, message, cause=cause, status=status)],
+            task_notes=[TaskNote(task, logs=logs)] if logs else [],
+        )
 
     def located(self, *objects: ObjectId) -> Update:
         """The update that these objects were fetched."""

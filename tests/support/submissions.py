@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
+from rain.base.attempts import Attempts
 from rain.base.constraints import Constraints
 from rain.base.ids import FIRST_NUMBER, KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
@@ -55,7 +56,7 @@ class Draft:
                     (),
                     (blob,) * outputs,
                     constraints=constraints,
-                    tries=tries,
+                    attempts=Attempts(tries),
                 )
             )
         return kind

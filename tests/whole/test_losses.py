@@ -249,11 +249,12 @@ def test_a_stopped_governor_is_given_up_and_its_late_results_are_refused(
             assert holding.output.fetch().load() == 7
 
 
-@remote(outputs=[Output(encode="pickle")], tries=3)
+@remote(outputs=[Output(encode="pickle")])
 def dies_twice(ctx: Any, folder: str) -> int:
     """Ends its executor in the first two of its runs."""
     descriptor = os.open(f"{folder}/tries", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     os.write(descriptor, b".")
+    print("once more")  # noqa: T201 # as users do
     if os.fstat(descriptor).st_size < 3:
         os.kill(os.getpid(), signal.SIGKILL)
     os.close(descriptor)
@@ -268,8 +269,29 @@ def test_a_task_whose_executor_dies_is_tried_again(cluster: Cluster, tmp_path: P
         assert task.output.fetch().load() == 7
         task.update()
     assert task.info is not None
-    assert [failed.cause for failed in task.info.failed_tries] == ["executor", "executor"]
-    assert "SIGKILL" in task.info.failed_tries[0].error
+    failed, again = task.info.failed_tries
+    assert (failed.cause, again.cause) == ("executor", "executor")
+    assert (failed.signal, failed.exit_code, failed.logs) == ("SIGKILL", None, "once more\n")
+
+
+@remote()
+def leaves(ctx: Any, folder: str, code: int) -> bytes:
+    """Ends its executor in each of its runs."""
+    descriptor = os.open(f"{folder}/tries", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    os.write(descriptor, b".")
+    os._exit(code)
+
+
+def test_a_task_that_ends_its_executors_fails_by_name_when_its_crash_tries_are_used_up(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    with cluster.session.bind_only():
+        task = leaves(str(tmp_path), 0)
+        cluster.session.submit()
+        with pytest.raises(TaskException, match="ended with exit code 0") as why:
+            task.wait()
+    assert [run.exit_code for run in why.value.runs] == [0, 0, 0]
+    assert (tmp_path / "tries").stat().st_size == 3
 
 
 @remote()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Final
 
+from rain.base.attempts import Attempts
 from rain.base.constraints import Constraints
 from rain.base.errors import RefusedError
 from rain.base.kinds import DataType, ObjectKind, TaskKind
@@ -60,7 +61,8 @@ def write_task_kind(kind: TaskKind) -> Fields:
         "pin": wishes.pin,
         "spread": wishes.spread,
         "apart": wishes.apart,
-        "tries": kind.tries,
+        "tries": kind.attempts.tries,
+        "crashTries": kind.attempts.crash_tries,
         "depth": kind.depth,
     }
 
@@ -79,7 +81,7 @@ def read_task_kind(place: int, fields: Fields) -> TaskKind:
             fields["user"],
             fields["durationHint"],
             Constraints(pin, spread, apart) if pin or spread or apart else None,
-            fields["tries"],
+            Attempts(fields["tries"], fields["crashTries"]),
             fields["depth"],
         )
         _check_task_numbers(kind)
@@ -155,7 +157,8 @@ _OBJECT_WEIGHT, _TASK_WEIGHT, _TEXT_WEIGHT, _WORD = 80, 160, 16, 8
 
 def _check_task_numbers(kind: TaskKind) -> None:
     _check_number("id", kind.id)
-    _check_number("tries", kind.tries, _MOST_TRIES)
+    _check_number("tries", kind.attempts.tries, _MOST_TRIES)
+    _check_number("crash tries", kind.attempts.crash_tries, _MOST_TRIES)
     _check_seconds("duration hint", kind.duration_hint)
     for output in kind.outputs:
         _check_number("outputs", output)

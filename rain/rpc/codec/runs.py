@@ -42,6 +42,20 @@ def read_cause(name: str) -> RunCause:
     return cause
 
 
+def write_status(status: int | None) -> Fields:
+    """The exit code, or the signal; neither for what has none."""
+    if status is None:
+        return {}
+    return {"exitCode": status} if status >= 0 else {"signal": -status}
+
+
+def read_status(row: Fields) -> int | None:
+    exit_code, signal = row["exitCode"], row["signal"]
+    if signal:
+        return -int(signal)
+    return None if exit_code < 0 else int(exit_code)
+
+
 def write_runs(runs: Sequence[RunReport]) -> list[Fields]:
     return [
         {
@@ -54,6 +68,8 @@ def write_runs(runs: Sequence[RunReport]) -> list[Fields]:
             "toldTime": run.told_time,
             "startTime": run.start_time,
             "duration": run.duration,
+            **write_status(run.status),
+            "logs": shown(run.logs),
         }
         for run in runs
     ]
@@ -71,6 +87,8 @@ def read_runs(rows: list[Fields]) -> tuple[RunReport, ...]:
             row["toldTime"],
             row["startTime"],
             row["duration"],
+            read_status(row),
+            row["logs"],
         )
         for row in rows
     )

@@ -4,7 +4,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import FinishedTasks, Monitoring, ObjectNote, TaskFailure, TaskNote, Update
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, check_ours, clean, filled, shown, with_columns
-from rain.rpc.codec.runs import read_cause, write_cause
+from rain.rpc.codec.runs import read_cause, read_status, write_cause, write_status
 
 _MOST_SECONDS = 1e12  # nobody could say when such a task has begun
 
@@ -96,6 +96,7 @@ def _write_failure(failure: TaskFailure) -> Fields:
         "debug": shown(failure.debug),
         "cause": write_cause(failure.cause),
         "exception": failure.exception,
+        **write_status(failure.status),
     }
 
 
@@ -107,6 +108,7 @@ def _read_failure(row: Fields) -> TaskFailure:
         row["debug"],
         read_cause(row["cause"]),
         row["exception"],
+        read_status(row),
     )
 
 

@@ -44,7 +44,15 @@ def run_now(run: Run) -> dict[str, Any]:
         "started": run.started or None,
         "seconds": run.duration if over else None,
         "error": run.message,
+        "ending": ending_of(run.status),
     }
+
+
+def ending_of(status: int | None) -> str:
+    """How a process has ended, as "exit code 3" or "signal 11"; nothing for none."""
+    if status is None:
+        return ""
+    return f"exit code {status}" if status >= 0 else f"signal {-status}"
 
 
 def why(state: State, task: Task) -> str:

@@ -130,8 +130,8 @@ class _TaskForm:
             tail += f',"name":{quoted(kind.name)}'
         if kind.user:
             tail += f',"user":{embedded(kind.user)}'
-        if kind.tries != 1:
-            tail += f',"tries":{kind.tries}'
+        if kind.attempts.tries != 1:
+            tail += f',"tries":{kind.attempts.tries}'
         return _TaskForm(
             f',"task_type":{quoted(kind.task_type)}',
             tail + "}",

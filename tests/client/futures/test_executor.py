@@ -241,7 +241,7 @@ def test_a_function_with_options_keeps_them_beside_an_initializer() -> None:
         pool.submit(tried, 1)
         send(pool)
         kinds = [kind for one in w.server.submissions for kind in one.task_kinds]
-        assert [kind.tries for kind in kinds] == [7]
+        assert [kind.attempts.tries for kind in kinds] == [7]
 
 
 def test_a_cancelled_call_of_another_kind_is_no_result_either() -> None:

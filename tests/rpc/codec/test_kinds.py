@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from rain.base.attempts import Attempts
 from rain.base.constraints import Constraints
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import KindId, SessionId
@@ -43,7 +44,7 @@ TASK = TaskKind(
     "{}",
     0.5,
     Constraints(("host",), "a", "b"),
-    3,
+    Attempts(3, 5),
 )
 OBJECT = ObjectKind(KindId(11), "label", "text", user="{}", size_hint=5)
 
@@ -113,7 +114,8 @@ WRONG_OURS: list[tuple[TaskKind | ObjectKind, str]] = [
     (ObjectKind(KindId(1), user=SOMETHING), "its user: object instead of str"),
     (TaskKind(KindId(1), "py/", name=NUMBER), "TaskKind.*sent: its name: int instead of str"),
     (TaskKind(KindId(1), "py/", duration_hint=nan), "its duration hint: nan"),
-    (TaskKind(KindId(1), "py/", tries=2**32), "its tries: 4294967296 is not"),
+    (TaskKind(KindId(1), "py/", attempts=Attempts(2**32)), "its tries: 4294967296 is not"),
+    (TaskKind(KindId(1), "py/", attempts=Attempts(1, -1)), "its crash tries: -1 is not"),
     (TaskKind(KindId(1), "py/", input_labels=(NUMBER,)), "its input labels: int instead"),
     (TaskKind(KindId(1), "py/", resources=Resources(2**63)), "its resources: 9223372036854775808"),
 ]

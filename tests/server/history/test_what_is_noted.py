@@ -319,7 +319,7 @@ def test_tries_that_fail_and_tasks_that_are_skipped_are_noted() -> None:
     world = new_world()
     governor, client = world.governor(), world.client()
     draft = client.session(on_failure=OnFailure.CONTINUE)
-    task, (made,) = draft.task(tries=2)
+    task, (made,) = draft.task()
     reader, _ = draft.task(made)
     client.submit(draft)
     happenings = listen(world)

@@ -66,7 +66,7 @@ function seconds(text) {
 
 function runs(list) {
   return table("Runs", ["Run", "Governor", "State", "Why", "Told", "Started", "Duration", ""], list.map((run) => [
-    run.number, run.governor, badge(run.state), run.cause, clock(run.told), clock(run.started ?? 0), duration(run.seconds),
+    run.number, run.governor, badge(run.state), [run.cause, run.ending].filter(Boolean).join(": "), clock(run.told), clock(run.started ?? 0), duration(run.seconds),
     { class: "trouble", value: run.error.trim().split("\n").pop() },
   ]));
 }
