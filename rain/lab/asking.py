@@ -22,7 +22,9 @@ from rain.lab.tables import print_results, print_what_if
 from rain.lab.values import report, what_if_report
 from rain.lab.workload import MIB, Cluster, LabError, Overheads
 from rain.scheduler import DEFAULT
-from rain.server.plugins import make_scheduler
+from rain.server.guard import guard_meanwhile
+from rain.server.plugins import maker_of
+from rain.server.scheduling import make_in_time
 
 CLUSTER = "8x4"
 BANDWIDTH = 128.0  # MiB per second
@@ -66,8 +68,7 @@ def answer(question: Question, console: Console) -> None:
     if question.export is not None:
         export(question, graphs, question.export)
         return
-    for name in question.schedulers:
-        make_scheduler(name)  # report a missing one before anything runs
+    _try_to_make(question)
     asked = entries(question, graphs)
     if question.gantt is not None and len(asked) > DRAWN:
         raise LabError(f"--gantt draws {DRAWN} runs at most, and these are {len(asked)}")
@@ -81,6 +82,13 @@ def answer(question: Question, console: Console) -> None:
         write_results(question, results, console)
     if failures:
         raise LabError(_told(failures, failed))
+
+
+def _try_to_make(question: Question) -> None:
+    """Reports a scheduler that is missing or cannot be made before anything runs."""
+    with guard_meanwhile(question.limit) as guard:
+        for name in question.schedulers:
+            make_in_time(maker_of(name), guard, name, question.limit)
 
 
 def _told(failures: list[Failure], failed: Iterable[str]) -> str:
@@ -115,8 +123,7 @@ def what_if(question: Question, path: Path, console: Console) -> None:
     """Simulates a recorded run with the requested schedulers and clusters."""
     if question.graphs:
         raise LabError("--recording has its own graph: name no other graph")
-    for name in question.schedulers:
-        make_scheduler(name)
+    _try_to_make(question)
     run, scheduler = open_run(path)
     speeds = [speed * MIB for speed in question.bandwidths] or [run.cluster.bandwidth]
     clusters: list[Cluster] = []

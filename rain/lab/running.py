@@ -21,7 +21,8 @@ from rain.lab.simulation import Simulation
 from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import Cluster, LabError, Workload
 from rain.server.guard import guard_meanwhile
-from rain.server.plugins import make_scheduler
+from rain.server.plugins import maker_of
+from rain.server.scheduling import make_in_time
 
 
 def load(graph: str, seed: int) -> Workload:
@@ -45,8 +46,9 @@ def run_entry(entry: Entry) -> Result:
 def run_guarded(setup: Setup, name: str, limit: float) -> Outcome:
     """Runs one graph with a scheduler that may take `limit` seconds of real time per run."""
     setup = evolve(setup, settings=evolve(setup.settings, scheduler_limit=limit))
-    scheduler = WatchedScheduler(make_scheduler(name), time.perf_counter, name)
     with guard_meanwhile(limit) as guard:
+        made = make_in_time(maker_of(name), guard, name, limit)
+        scheduler = WatchedScheduler(made, time.perf_counter, name)
         return Simulation(setup, scheduler, guard=guard).run()
 
 

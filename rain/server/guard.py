@@ -1,33 +1,31 @@
-"""Time for the scheduler: how long a run took, and the end of one that takes too long.
+"""The time limit of scheduler runs: measures each run, and ends one that takes too long.
 
-A timer of the system sends the signal SIGALRM, and Python calls the handler in the main thread,
-between two instructions of whatever runs there. If that is the scheduler's code, the handler raises
-`SchedulerInterrupted` in it. If it is a step of the plan, the step is made to its end and raises
-then itself.
+A system timer sends the signal SIGALRM, and Python calls the handler in the main thread, between
+two instructions of the code that runs there. If that is the scheduler's code, the handler raises
+`SchedulerInterrupted` in it. If it is a step of the plan, the step is completed and then raises by
+itself.
 
-Code that catches everything would go on. So the timer goes on, too; from the second time on, the
-first instruction that is executed after the exception raises another one, which leaves the handler
-that has caught the first.
+Code that catches every exception would go on. So the signal is sent again. The scheduler first has
+`AGAIN` to clean up. Then a signal follows each exception after a few microseconds, each time after
+another delay: soon one arrives after the exception was caught and before the next `try` begins, and
+leaves the loop. Each further loop around takes some hundred times as many signals.
 
-The timer is not set for each run: to set it and to stop it costs more than a small run. It goes on
-when a run has ended, and when it has run down in the middle of a later one, it is set for what that
-one has left. If nobody is guarded then, it stops.
+The timer is not set for each run, because setting and stopping it costs more than a small run. It
+stays when a run has ended; if it expires during a later run, it is set for what is left of that
+one. If no run is guarded then, it stops.
 
-Only Python's own instructions can be interrupted, and calls of the system that wait. A library that
-computes for an hour without coming back to Python holds the server for an hour.
+Only Python code and system calls that wait can be interrupted. A library that computes for an hour
+without returning to Python holds the server for an hour.
 """
 
 from __future__ import annotations
 
 import atexit
-import opcode
 import signal
-import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 from rain.graph import Graph
 from rain.scheduler.api import STEPS, News, Plan, SchedulerInterrupted
@@ -39,20 +37,16 @@ LEAST = 0.001
 AGAIN = 0.1
 """Seconds until a scheduler that still runs is interrupted once more."""
 
+DELAYS = 50
+"""The delays of further signals go up to this many microseconds."""
+
 _STEPS = frozenset(step.__code__ for step in STEPS)
 
 
-_UNTOUCHABLE = frozenset(
-    opcode.opmap[name] for name in ("PUSH_EXC_INFO", "COPY", "POP_EXCEPT", "RERAISE")
-)
-"""Python's instructions that keep count of which exception is being handled. It would go wrong if
-one of them were left out."""
-
-
 class TimeGuard:
-    """Guards the runs of a scheduler; there is one in a process, and it is made in the main thread.
+    """Guards the runs of a scheduler. Make one in a process, in the main thread.
 
-    Whoever else uses SIGALRM in this process is in its way.
+    No other code in this process may use SIGALRM meanwhile.
     """
 
     def __init__(self, limit: float, stopwatch: Callable[[], float]) -> None:
@@ -71,12 +65,11 @@ class TimeGuard:
     def __call__(self, ask: Ask, graph: Graph, news: News, plan: Plan) -> None:
         """Lets the scheduler write its plan; at the limit the plan is over."""
         self._started = started = self._stopwatch()
-        tracer = sys.gettrace()
         self._strikes = 0
         self._plan = plan
         if not self._ticking:
             self._ticking = True
-            signal.setitimer(signal.ITIMER_REAL, self._limit, AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, self._limit)
         try:
             ask(graph, news, plan)
         finally:
@@ -85,8 +78,6 @@ class TimeGuard:
             if self._strikes:
                 self._ticking = False
                 signal.setitimer(signal.ITIMER_REAL, 0.0)
-                if self._strikes > 1:
-                    sys.settrace(tracer)
             self._took = self._stopwatch() - started
             if self._took > self._limit:
                 plan.over = True
@@ -101,25 +92,24 @@ class TimeGuard:
         plan = self._plan
         if plan is None:
             self._ticking = False
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
             return
         if not self._strikes:
             left = self._started + self._limit - self._stopwatch()
             if left > 0.0:  # it was set for an earlier run
-                signal.setitimer(signal.ITIMER_REAL, max(left, LEAST), AGAIN)
+                signal.setitimer(signal.ITIMER_REAL, max(left, LEAST))
                 return
         frames = self._guarded(frame)
-        if not frames:
+        if not frames:  # it has not begun, or has just ended
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
             return
         plan.over = True
         self._strikes += 1
-        if any(found.f_code in _STEPS for found in frames):
-            return
-        if self._strikes > 1:
-            for found in frames:
-                found.f_trace, found.f_trace_opcodes = _raise, True
-            sys.settrace(_raise)
-        raise SchedulerInterrupted
+        in_step = any(found.f_code in _STEPS for found in frames)
+        cleans_up = self._strikes == 1
+        delay = AGAIN if in_step or cleans_up else (self._strikes % DELAYS + 1) * 1e-6
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        if not in_step:
+            raise SchedulerInterrupted
 
     def _guarded(self, frame: FrameType | None) -> list[FrameType]:
         """The frames from here out to our own, none of which is ours."""
@@ -132,7 +122,7 @@ class TimeGuard:
 
 @contextmanager
 def guard_meanwhile(limit: float) -> Generator[TimeGuard]:
-    """A guard for who runs a scheduler and is no server; then the signal is whose it was."""
+    """A guard for programs other than the server; restores the signal at the end."""
     timer = signal.setitimer(signal.ITIMER_REAL, 0.0)
     handler = signal.getsignal(signal.SIGALRM)
     try:
@@ -141,12 +131,3 @@ def guard_meanwhile(limit: float) -> Generator[TimeGuard]:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, *timer)
-
-
-def _raise(frame: FrameType, event: str, argument: Any) -> Any:
-    """A tracer, which Python forgets when it has raised: in what is executed next."""
-    if event == "call":
-        raise SchedulerInterrupted
-    if event == "opcode" and frame.f_code.co_code[frame.f_lasti] not in _UNTOUCHABLE:
-        raise SchedulerInterrupted
-    return _raise

@@ -27,7 +27,7 @@ from rain.server import (
 )
 from rain.server.messages import Effect, TurnInput
 from rain.server.resting import Rest
-from rain.server.scheduling import Guard, Scheduling, unguarded
+from rain.server.scheduling import Guard, Scheduling, make_in_time, unguarded
 from rain.server.state import State
 
 
@@ -53,8 +53,9 @@ class Reactor:
     _silence_due: float = field(init=False, default=float("-inf"))
 
     def __attrs_post_init__(self) -> None:
-        rest = Rest(self.state.settings.scheduler_limit)
-        self.scheduling = Scheduling(self.make, RainScheduler, self.guard, rest)
+        limit = self.state.settings.scheduler_limit
+        first = make_in_time(self.make, self.guard, self.state.status.name, limit)
+        self.scheduling = Scheduling(self.make, RainScheduler, self.guard, Rest(limit), first)
 
     def turn(self, given: TurnInput) -> TurnOutput:
         """Takes in what happened and returns what to do."""

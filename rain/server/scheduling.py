@@ -16,11 +16,11 @@ import traceback
 from collections.abc import Callable
 from typing import Protocol
 
-from attrs import Factory, define, field
+from attrs import Factory, define
 
-from rain.base.errors import InvariantError, PlanError
+from rain.base.errors import InvariantError, PlanError, StartError
 from rain.graph import Graph, Task
-from rain.scheduler.api import News, Plan, Scheduler
+from rain.scheduler.api import News, Plan, Scheduler, SchedulerInterrupted
 from rain.scheduler.nested import NestedTasks
 from rain.scheduler.renewal import first_news, forget, without_plan
 from rain.server import distribution, finishing, happenings
@@ -50,6 +50,24 @@ def unguarded(ask: Ask, graph: Graph, news: News, plan: Plan) -> None:
     ask(graph, news, plan)
 
 
+def make_in_time(make: Callable[[], Scheduler], guard: Guard, name: str, limit: float) -> Scheduler:
+    """Makes the first scheduler; it may take as long as a run. `StartError` if it takes longer."""
+    made: list[Scheduler] = []
+    plan = Plan(Graph())
+
+    def ask(graph: Graph, news: News, plan: Plan) -> None:
+        made.append(make())
+
+    try:
+        guard(ask, plan.graph, News(), plan)
+    except SchedulerInterrupted:
+        raise StartError(
+            f"the scheduler {name!r} cannot be made: it was interrupted after {limit:g} seconds"
+            " (--scheduler-limit)"
+        ) from None
+    return made[0]
+
+
 @define(eq=False)
 class Scheduling:
     """The scheduler, the one that can take its place, and what became of the tasks between."""
@@ -58,13 +76,10 @@ class Scheduling:
     instead: Callable[[], Scheduler]  # the plainest
     guard: Guard
     rest: Rest
-    scheduler: Scheduler | None = field(init=False)  # None when a new one is to be made
+    scheduler: Scheduler | None  # None when a new one is to be made
     stand_in: Scheduler | None = None  # while the scheduler rests
     nested: NestedTasks = Factory(NestedTasks)
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
-
-    def __attrs_post_init__(self) -> None:
-        self.scheduler = self.make()
 
     def run(self, state: State, interrupted_after: int | None) -> int | None:
         """Lets the scheduler plan, and passes its plan on.

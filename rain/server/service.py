@@ -52,6 +52,7 @@ class Service:
         self.clock = clock
         self.guard = TimeGuard(state.settings.scheduler_limit, clock.stopwatch)
         self.reactor = Reactor(make_scheduler, state, self.guard)
+        self.guard.take()  # the time to make the scheduler is no time of a run
         self.log = log
         self.recorder = recorder
         self.turns = Turns(self._turn, self._settle, clock.now)
