@@ -189,7 +189,7 @@ def connect(
     why_lost: Callable[[], str] | None = None,
 ) -> Connection:
     """A connection to the server at an address; `why_lost` may know what has become of that."""
-    # Cap'n Proto takes a while to load; whoever only builds graphs does without.
+    # Cap'n Proto takes a while to load; programs that only build graphs do without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
 
     try:

@@ -57,7 +57,7 @@ class Housekeeper:
         self.at_close: list[Callable[[], None]] = []  # what else ends then; knows no client either
         self._collected: deque[ObjectId] = deque()
         self._collected_tasks: deque[TaskId] = deque()
-        self._noted = inf  # a look was asked for, within so many seconds
+        self._noted = inf  # a look was asked for, within this many seconds
         self._notes: SimpleQueue[float] = SimpleQueue()  # the same; 0: stop
         self._flushing = threading.RLock()  # a signal handler may come in the middle
         self._closing = threading.RLock()

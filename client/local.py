@@ -30,7 +30,7 @@ from rain.common.secret_file import make_secret_file
 _log = logging.getLogger("rain.client")
 
 
-# Ends when the last holder of its input has gone; "keep" leaves the folder to whoever reads logs.
+# Ends when the last holder of its input has gone; "keep" leaves the folder for readers of logs.
 _JANITOR = 'test "$(cat)" = keep || rm -rf -- "$1"'
 
 

@@ -28,7 +28,7 @@ class Outgoing:
     def __init__(self, session_id: int, numbers: SharedNumbers | None) -> None:
         self.pending = Pending()
         self.history = History()
-        self.submits = 0  # so many were accepted
+        self.submits = 0  # the number that was accepted
         self.has_units = False  # some of what was submitted is inside of units
         self._session_id = session_id
         # Counted down from the last number, so that tasks and objects have numbers without gaps.

@@ -1,6 +1,6 @@
 """The tasks and data objects of a session that were not submitted yet.
 
-Several threads may add while one takes: each addition is one append, and whoever takes leaves what
+Several threads may add while one takes: each addition is one append, and a take leaves what
 came after its look.
 """
 

@@ -25,7 +25,7 @@ class Endings:
         self._objects = objects
 
     def end(self, task: Task, duration: float, result: Outputs | Failed) -> None:
-        """Whoever worked on the task has done with it."""
+        """The executor or program that worked on the task has finished with it."""
         if task.row is _CANCELLING:
             task.move(TaskMove.END)
             self._discard(result)

@@ -231,7 +231,7 @@ class Executor:
     answered: int = 0  # how many calls it has answered in its life
     # While its only call was interrupted: when it is killed. Else infinite.
     grace_ends: float = inf
-    # May be sent behind its calls, because these make what they miss; whoever takes one looks.
+    # May be sent behind its calls, because these make what they miss; looked at when taken.
     followers: deque[Task] = Factory(deque)
     load: float = 0.0  # the expected seconds of its calls
     progress: float = -1.0  # when it last answered or got its lease, -1 before the first one

@@ -50,7 +50,7 @@ class Pool:
         self._outbox = outbox
         self._calls = calls
         self._settings = settings
-        self.warm = max(capacity.cpus, 1)  # so many executors are never too many
+        self.warm = max(capacity.cpus, 1)  # as many executors are always kept
         self.free = FreeResources(capacity)
         most = settings.most_blocked
         self.lending = Lending(self.free, most_blocked(capacity.cpus) if most is None else most)

@@ -11,10 +11,10 @@ all made by the governor and inherited by the executor, whose environment names 
   and RESUMED when the running call begins to wait for other tasks and when it goes on, in turns,
   after a LOOK for what was answered before.
 * A pipe of tokens downwards. A token is the epoch of its call in four bytes. Tokens are written
-  before the frame with their calls. Whoever takes a call's token out decides on it: the executor to
-  start it, or the governor to take it back, which it always does with all tokens that are there;
-  after that it begins a new epoch. So a call at the head of the executor's queue whose epoch is not
-  that of the token in hand was taken back, and is thrown away.
+  before the frame with their calls. The side that takes a call's token decides on the call: the
+  executor starts it, or the governor takes it back, which it always does with all tokens that are
+  there; after that the governor begins a new epoch. So a call at the head of the executor's queue
+  whose epoch is not that of the token in hand was taken back, and is thrown away.
 * A pipe of stops downwards, each of which is the number of a call in five bytes, the lowest first:
   how many calls the executor had started when it started that one, itself included. Three bytes
   follow, which are 0. A stop is written before SIGINT is sent to the process. The executor raises

@@ -10,7 +10,7 @@ _VOWELS = [*"aeiou", "ai", "au", "ei", "ou"]
 
 
 def make_corpus(length: int, seed: int) -> bytes:
-    """About so many bytes: lines of words, the common ones much more often than the rare."""
+    """About this number of bytes: lines of words, the common ones much more often than the rare."""
     chance = random.Random(seed)
     words = _vocabulary(chance)
     # In natural languages the n-th word is about 1/n times as frequent as the first.

@@ -45,7 +45,7 @@ class Interrupts:
     def enter(self) -> None:
         """The function of the call begins; interrupts it at once if it was stopped before.
 
-        Whoever catches what comes out of the function sets `open` to False first of all.
+        The code that catches what comes out of the function sets `open` to False first.
         """
         self.open = True
         if self._stopped == self.call:

@@ -145,7 +145,7 @@ class Draft:
 
     # One loop, since a call for each task or input would cost as much as what it does.
     def read_inputs(self, size: int) -> Generator[None]:  # noqa: C901
-        """Gives tasks what they read, with a pause after so many tasks and inputs."""
+        """Gives tasks what they read, with a pause after `size` tasks and inputs."""
         columns, mine = self.submission.tasks, self.objects
         inputs, start, left = columns.inputs, 0, size
         for task, count in zip(self.tasks, columns.input_counts, strict=True):

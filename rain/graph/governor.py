@@ -34,7 +34,7 @@ class Governor:
     assigned: dict[Task, None] = Factory(dict)  # those of them that it was told to run
     ahead: int = 0  # how many of those it was told before their inputs exist
     pace: int = 0  # how many tasks it finishes between two messages, the most of the last ones
-    # Planned here, and perhaps next to be told ahead: whoever takes one out looks again.
+    # Planned here, and perhaps next to be told ahead: the code that takes one out looks again.
     followers: deque[Task] = Factory(deque)
     active_cpus: int = 0  # cpus of the tasks that are planned here and ready
     objects: dict[DataObject, Copy] = Factory(dict)  # every finished object with a copy here

@@ -37,10 +37,10 @@ def grow(graph: Graph, session: Session, member: Member, submission: Submission)
 def grow_in_parts(
     graph: Graph, session: Session, member: Member, submission: Submission, size: int
 ) -> Generator[None, None, list[Task]]:
-    """The same, with pauses after so many nodes or inputs in which others may change the graph.
+    """The same, with pauses after `size` nodes or inputs in which others may change the graph.
 
-    Until the end nothing is linked; then all is verified against the graph of that moment. Whoever
-    gives up before closes the generator.
+    Until the end nothing is linked; then all is verified against the graph of that moment. A
+    caller that gives up before that closes the generator.
     """
     draft = Draft(graph, session, member, submission)
     try:

@@ -44,7 +44,7 @@ def _is_over(data_object: DataObject) -> bool:
 
 
 def take_leave(graph: Graph, most: int = maxsize) -> list[Task | DataObject]:
-    """Takes those out of the graph that may go, of so many that are leaving.
+    """Takes those out of the graph that may go, of the first ones that are leaving.
 
     Returns them whole: they are taken apart when all have heard that they have gone.
     """

@@ -101,7 +101,7 @@ def _make_again(lost: DataObject, losses: Losses) -> None:
 def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:
     data_object.move(why)
     data_object.size = 0
-    # Whoever was told to fetch it must not go on asking for what is no more.
+    # A governor that was told to fetch it must not go on asking for what is gone.
     losses.dropped += [(data_object, governor) for governor in planning.expect(data_object)]
     for task in data_object.consumers:
         if task.is_done:

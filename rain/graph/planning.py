@@ -6,7 +6,7 @@ running, but not blocked); it changes here and where tasks go forward (`progress
 **Ahead.** A task whose missing inputs are all being made on its governor can be sent there before
 they are finished: the governor starts it by itself, without a trip to the server in between. What
 must stay true: every missing input of such a task has a producer that is assigned to the same
-governor. So whoever takes an assigned task away from its governor recalls its followers first.
+governor. So the followers of an assigned task are recalled before it is taken from its governor.
 """
 
 from __future__ import annotations

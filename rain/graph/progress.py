@@ -35,7 +35,7 @@ def resume(task: Task, governor: Governor) -> None:
 
 
 def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
-    """Their governor has finished them, each in so many seconds. Their outputs are finished next.
+    """Their governor has finished them, each in these seconds. Their outputs are finished next.
 
     It was told of them, and none of them was ahead any more.
     """

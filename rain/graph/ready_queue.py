@@ -106,7 +106,7 @@ class ReadyQueue:
         return self.take(1)[0]
 
     def take(self, count: int) -> list[Task]:
-        """Takes the best ones out, so many or all that there are."""
+        """Takes the best ones out, this number or all that there are."""
         line, others = self._line, self._others
         taken: list[Task] = []
         if others is not None:

@@ -36,8 +36,8 @@ def release(
     governors let it go. With what is removed ends its part in the lineage of others.
 
     Returns what each governor must drop, and of how many bytes no governor holds more.
-    Does nothing to objects that are unfinished or needed. Those after so many wait in the graph
-    (`take_unneeded`).
+    Does nothing to objects that are unfinished or needed. Those after the first `most` wait in the
+    graph (`take_unneeded`).
     """
     if len(objects) > most:
         graph.unneeded += objects[most:]
@@ -112,7 +112,7 @@ def _end_lineage(
 
 
 def take_unneeded(graph: Graph, most: int) -> list[DataObject]:
-    """So many of the objects that were too many to release; they are to be released now."""
+    """Some of the objects that were too many to release at once; they are to be released now."""
     waiting = graph.unneeded
     return [waiting.popleft() for _ in range(min(most, len(waiting)))]
 
@@ -184,7 +184,7 @@ def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, 
 
 
 def take_apart(graph: Graph, most: int = maxsize) -> None:
-    """Takes apart so many nodes that have gone, mostly of sessions that have ended.
+    """Takes apart some of the nodes that have gone, mostly of sessions that have ended.
 
     They refer to each other in circles, and nobody else would find those: so the memory comes back.
     """

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rain.graph.wait import Wait
 
 TRUSTED = 8
-"""From so many tasks on their mean says what is normal,"""
+"""From this number of tasks on their mean says what is normal,"""
 
 OUTLIER = 10
-"""and a longer one counts as so many times the mean."""
+"""and a longer one counts as this factor times the mean."""
 
 
 @define
@@ -39,7 +39,7 @@ class Learned:
         return self.seconds / self.finished if self.finished else None
 
     def note(self, seconds: Sequence[float], longest: float, made: int) -> None:
-        """More have finished, which took so long each, and made so many bytes together.
+        """More have finished, which took these seconds, and made these bytes together.
 
         A task that hung for once must not change the mean by much.
         """

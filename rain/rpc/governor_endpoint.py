@@ -31,7 +31,7 @@ from rain.rpc.sizes import MESSAGE_LIMIT
 CONNECT_TIMEOUT = 10.0
 
 ALWAYS_INLINE = INLINE_BYTES // INLINE_LIMIT
-"""So many results, each as long as one that travels inline may be, fit into one update."""
+"""This number of results, each as long as an inline one may be, fits into one update."""
 
 _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerGovernor"]
 _UPSTREAM = Interface.of(schema.governor.GovernorUpstream).methods

@@ -25,7 +25,7 @@ ENOUGH = 128
 """Ready tasks that a governor may always be told of, if the settings allow as many."""
 
 PACES = 4
-"""And if that is more: so many times what it has finished between two of its messages.
+"""Or, if that is more, this factor times what it has finished between two of its messages.
 
 It finishes short tasks by the hundred while a message, a turn and its answer are on their way; with
 fewer in hand it and the server would wait for each other by turns. Of long tasks, which another

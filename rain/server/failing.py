@@ -1,7 +1,7 @@
 """Runs that fail: the task is tried again, or it has failed for good, and what that means.
 
 In a session that stops, it is the end of the session. In one that goes on, it is the end of what
-depends on the task, and whoever waits for any of that is told the cause.
+depends on the task, and those who wait for any of that are told the cause.
 """
 
 from __future__ import annotations

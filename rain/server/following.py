@@ -59,7 +59,7 @@ def done(state: State, tasks: Sequence[Task]) -> None:
 
 
 def _ended_since(session: Session, since: int) -> list[TaskId]:
-    """Those that ended after so many; places of tasks that have gone are counted, too."""
+    """Those that ended after the first `since`; places of tasks that have gone are counted, too."""
     found: list[TaskId] = []
     for task_id, place in reversed((session.done or {}).items()):
         if place < since:

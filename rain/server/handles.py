@@ -44,7 +44,7 @@ def take(state: State, client: ClientId, asked: TakeHandles) -> list[DataObject]
 
 
 def unkeep(state: State, client: ClientId, object_ids: Iterable[ObjectId]) -> None:
-    """The client does not want the data of these any more, whoever else may."""
+    """The client does not want the data of these any more; others may."""
     objects = [known_object(state, client, object_id) for object_id in object_ids]
     for data_object in objects:
         if not data_object.handles.wanted_by(client):

@@ -105,7 +105,7 @@ class TurnInput:
     from_governors: list[GovernorEvent] = Factory(list)
     from_clients: list[ClientEvent] = Factory(list)
     scheduling_took: float = 0.0  # how long the scheduler ran in the turn before
-    # Only in a replay: the scheduler was interrupted in this turn, when it had made so many steps.
+    # Only in a replay: the scheduler was interrupted in this turn after this number of steps.
     interrupted_after: int | None = None
 
 

@@ -139,7 +139,7 @@ class Scheduling:
             if interrupted_after != 0:
                 ask = self._ask_a_new_one if self.scheduler is None else self.scheduler.schedule
                 self.guard(ask, state.graph, news, plan)
-        except (InvariantError, KeyboardInterrupt):  # ours, or the user's, whoever called
+        except (InvariantError, KeyboardInterrupt):  # ours, or the user's
             raise
         except BaseException as error:  # noqa: BLE001 # a stranger's code may raise anything
             if not plan.over:

@@ -58,7 +58,7 @@ def _why_unknown(session: Session) -> str:
 
 
 def fail_session(state: State, session: Session, failure: SessionFailure) -> None:
-    """Ends all work of a session; whoever waits, and whoever asks later, gets the failure."""
+    """Ends all work of a session; those who wait, and those who ask later, get the failure."""
     if session.failure is not None:
         return
     session.failure = failure

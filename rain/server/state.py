@@ -51,8 +51,8 @@ class ReactorSettings:
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
     given_up_at_once: int = 2_000  # tasks without such a governor that one turn fails
     little: int = 1024 * 1024  # as many bytes and no more a governor may hold in vain for
-    little_wait: float = 0.5  # so many seconds, while news of them wait for other orders,
-    much_wait: float = 0.02  # and more bytes for so many
+    little_wait: float = 0.5  # seconds that news of them wait for other orders,
+    much_wait: float = 0.02  # and the same for more bytes
     hand_backs: int = 20  # how often a task is handed back until it has failed
     crash_limit: int = 3  # the `crash_tries` of tasks that do not say how many they have
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
@@ -150,8 +150,8 @@ class State:
     def take_effects(self) -> list[Effect]:
         """Hands over all effects of the turn, in the order in which they are carried out.
 
-        The orders come first, one batch per governor. Whoever is woken by a message may take the
-        processor at once, and governors are on the longest way to the next result, so they are
+        The orders come first, one batch per governor. A process that is woken by a message may take
+        the processor at once, and governors are on the longest way to the next result, so they are
         woken before the clients that this turn answers.
         """
         effects, orders = self._effects, self._orders
@@ -229,7 +229,7 @@ class State:
         self._later_for(governor, held).forget_sessions.append(session.id)
 
     def _later_for(self, governor: Governor, held: float) -> Later:
-        """Where news wait for a governor, which holds so many bytes until it hears them."""
+        """Where news wait for a governor, which holds `held` bytes until it hears them."""
         settings, later = self.settings, self.later.get(governor.id)
         if later is None:
             later = self.later[governor.id] = Later()

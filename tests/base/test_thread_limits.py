@@ -7,7 +7,7 @@ def test_a_task_has_as_many_threads_as_cpus_and_at_least_one() -> None:
     assert {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"} <= set(thread_limits(1))
 
 
-def test_whoever_has_said_one_of_them_has_decided() -> None:
+def test_a_user_who_has_set_one_of_them_has_decided() -> None:
     for name in THREAD_VARIABLES:
         assert thread_limits(2, {"PATH"}, {name}) == {}
     assert thread_limits(2, {"PATH"}, {"HOME"}) != {}

@@ -1,7 +1,7 @@
 """Every command that needs a cluster runs from its first line to its last, with next to no work.
 
 The clusters are real, and so are their secrets: what no longer fits to a cluster is told here, and
-not by whoever measures.
+not by the program that measures.
 """
 
 import json

@@ -146,7 +146,7 @@ def test_the_pool_computes_what_is_no_graph() -> None:
     assert [pool.can_run(shape) for shape in SHAPES] == [True, False, False, False, False]
 
 
-def test_whoever_only_starts_programs_is_given_no_functions() -> None:
+def test_a_system_that_only_starts_programs_is_given_no_functions() -> None:
     with spawn_cluster(cpus=2) as runner:
         assert runner.run_programs(5) > 0.0
         assert isinstance(runner, ProgramRunner)

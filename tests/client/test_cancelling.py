@@ -42,7 +42,7 @@ def clean_up(ctx: Any, pipe: str, path: str) -> str:
     return "never"
 
 
-def test_a_session_cancels_tasks_and_what_makes_objects_whoever_waits(here: World) -> None:
+def test_a_session_cancels_tasks_and_what_makes_objects_even_if_somebody_waits(here: World) -> None:
     session = here.client.new_session("goes on", on_failure="continue")
     task, other = double(1, session=session), double(2, session=session)
     session.submit()

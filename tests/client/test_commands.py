@@ -33,7 +33,7 @@ def test_what_only_a_shell_understands_asks_for_one(session: Session, args: Any)
     with pytest.raises(RainException, match="write shell=True for a shell"):
         Program(args)
     assert session.task_count == 0
-    # whoever says which it is gets it
+    # a user who says which one it is gets it
     tasks.Execute(args, shell=True)
     Program(args, shell=False)()
     assert tasks.Execute(args, shell=False).spec.config["args"][0] != "/bin/sh"

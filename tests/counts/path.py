@@ -332,7 +332,7 @@ class Path:
         )
 
     def _step(self) -> None:
-        """Whoever has something to do does it: the server, the governor, then the executors."""
+        """The server, the governor and then the executors do what they have to do."""
         if not self._is_busy():
             self.now = max(self.now, min(self._server_due, self._governor.next_time()))
             if self.now >= self._governor.next_time():

@@ -1,4 +1,4 @@
-"""A task costs the server about the same on one governor as on a hundred, and among ever so many.
+"""A task costs the server about the same on one governor and a hundred, among few and many.
 
 Seconds are not asserted: what is counted are calls, of Python's functions and of C's, in the turns
 of the server and where messages are written and read. The governors answer before the next turn.
@@ -40,12 +40,12 @@ CLIENT = ClientId(1)
 INSTANT = 0.0002
 
 MORE = {10: 1.12, 100: 1.13}
-"""So many times the calls that one governor takes, at most; today 1.110 and 1.120."""
+"""At most this factor more calls than one governor takes; today 1.110 and 1.120."""
 
 ORDERS = {1: 2, 10: 8, 100: 8}
 
 AMONG = {100: 1.33, 10_000: 1.05, 30_000: 1.05}
-"""And so many times the calls that it takes among a thousand; today 1.315, 1.039 and 1.042."""
+"""At most this factor more than among a thousand; today 1.315, 1.039 and 1.042."""
 
 
 class Server:

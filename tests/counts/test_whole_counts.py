@@ -22,7 +22,7 @@ pytestmark = pytest.mark.whole
 
 ROUNDS = 40
 TASKS = 1000
-HEARTBEATS = 20  # so many messages may come for the sake of time alone
+HEARTBEATS = 20  # messages that may come for the sake of time alone
 
 ROUND_TRIP = {
     "client messages there": 2.0,

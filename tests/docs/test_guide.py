@@ -1,6 +1,6 @@
 """The examples of README and guide are run: the blocks of a page in order, in one namespace.
 
-All pages share one embedded cluster, which each of their `Client()` meets as if it were its own.
+All pages share one embedded cluster, which each of their `Client()` uses as its own.
 """
 
 import linecache

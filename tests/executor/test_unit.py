@@ -1,4 +1,4 @@
-"""Units of calls, in a real process: each call as if it were alone, and nothing between them."""
+"""Units of calls, in a real process: each call as if it was alone, and nothing between them."""
 
 import pickle
 from collections.abc import Sequence

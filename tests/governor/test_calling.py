@@ -27,7 +27,7 @@ def test_short_calls_are_queued_until_they_last_five_milliseconds() -> None:
 
 
 def in_hand_after(seconds: float, count: int = 10) -> int:
-    """Of so many tasks: how many their executor has when the first of them has taken so long."""
+    """How many of these tasks their executor has when the first of them has taken this long."""
     world = a_world(cpus=1)
     assign_calls(world, range(100, 100 + count))
     world.ready(1)

@@ -44,7 +44,7 @@ class Lazy:
 def cluster(
     *cpus: int, bandwidth: float = 100.0, latency: float = 0.0, downloads: int = 8
 ) -> Cluster:
-    """Governors with so many cpus, without latency unless said; MiB per second."""
+    """Governors with these numbers of cpus; no latency by default; MiB per second."""
     governors = tuple(Resources(count) for count in cpus)
     return Cluster("test", governors, bandwidth * MIB, latency, downloads)
 
@@ -63,7 +63,7 @@ def run(
 
 
 def run_unchecked(workload: Workload, on: Cluster, scheduler: Scheduler) -> Outcome:
-    """For graphs with so many tasks that recounting them after every turn takes long."""
+    """For large graphs, where a recount after every turn takes long."""
     setup = Setup(workload, on, expect(workload, Estimates.EXACT))
     return Simulation(setup, WatchedScheduler(scheduler)).run()
 

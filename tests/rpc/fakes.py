@@ -70,7 +70,7 @@ class Journal:
         return [entry[1:] for entry in self.entries if entry[0] == name]
 
     async def until(self, name: str, count: int = 1) -> list[tuple[Any, ...]]:
-        """All entries of a name, once there are so many."""
+        """All entries of a name, once there are at least `count`."""
         while len(self.named(name)) < count:
             await self.written.wait()
         return self.named(name)

@@ -78,7 +78,7 @@ class Pair:
         )
 
     def run(self, piece: int = 0) -> None:
-        """Carries all that was said, in pieces of so many bytes if that is wanted."""
+        """Carries all that was said, in pieces of this many bytes if that is wanted."""
         while self.up or self.down:
             for said, hears in ((self.up, self.server), (self.down, self.caller)):
                 while said:

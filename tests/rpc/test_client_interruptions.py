@@ -1,4 +1,4 @@
-"""Whoever is interrupted in a call leaves nothing behind that nobody knows of.
+"""A thread that is interrupted in a call leaves nothing behind that nobody knows of.
 
 What has left counts as submitted, what nobody waits for is given up, and that it was refused is
 told by the next call.

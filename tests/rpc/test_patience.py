@@ -58,7 +58,7 @@ async def enter_as_client(here: Serving) -> tuple[ByHand, Remote]:
 
 
 def waits(client: ByHand, service: Remote, count: int, objects: int) -> bytes:
-    """What a client says that asks for so much."""
+    """The bytes of a client that makes these calls."""
     asked = write_wait(WaitFor(SessionId(1), (), tuple(NAMED[:objects]), "all"))
     for _ in range(count):
         client.peer.call(service, SERVICE.methods["wait"], asked, lambda _: None)

@@ -144,7 +144,7 @@ def test_when_the_first_have_shown_that_they_are_tiny_all_others_follow() -> Non
 
 
 def test_of_many_governors_each_gets_so_many_in_one_run() -> None:
-    # given: so many governors that what a run has would be a few tasks for each
+    # given: many governors, so that a run has only a few tasks for each
     governors = 2 * AT_ONCE // FOR_EACH
     s = scene_with(HorizonScheduler(), *[1] * governors, settings=UNWATCHED)
     tiny(s.draft, 3 * AT_ONCE)

@@ -20,7 +20,7 @@ FITTING = [name for name in SCHEDULERS if name not in {"random", "round-robin"}]
 
 
 def brought(s: Scene, client: FakeClient, cpus: int, hint: float) -> TaskId:
-    """A new session with one task of so many cpus."""
+    """A new session with one task that needs this number of cpus."""
     draft = client.session()
     task, _ = draft.task(cpus=cpus)
     (kind,) = draft.submission.task_kinds

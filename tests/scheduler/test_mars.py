@@ -18,7 +18,7 @@ def homes(s: Scene, tasks: list[TaskId]) -> set[object]:
 
 
 def fans(s: Scene, count: int, leaves: int) -> list[list[TaskId]]:
-    """So many merges, each of so many tasks; the leaves of one are not submitted together."""
+    """Several merges of several tasks each; the leaves of one are not submitted together."""
     made: list[list[ObjectId]] = [[] for _ in range(count)]
     tasks: list[list[TaskId]] = [[] for _ in range(count)]
     for _ in range(leaves):

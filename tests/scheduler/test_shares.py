@@ -13,7 +13,7 @@ from tests.support.submissions import timed
 
 
 def brought(s: Scene, client: FakeClient, tasks: int, hint: float) -> list[TaskId]:
-    """A new session with so many tasks that its user says take so long; 0 is not said."""
+    """A new session with `count` tasks and the duration that its user says; 0 says nothing."""
     draft = client.session()
     made = [(timed(draft, hint) if hint else draft.task())[0] for _ in range(tasks)]
     client.submit(draft)
@@ -21,7 +21,7 @@ def brought(s: Scene, client: FakeClient, tasks: int, hint: float) -> list[TaskI
 
 
 def run_best(s: Scene, count: int, seconds: float) -> list[TaskId]:
-    """The governor runs the best of its tasks, so many, one after the other."""
+    """The governor runs this number of its best tasks, one after the other."""
     (governor,) = s.governors
     run: list[TaskId] = []
     for _ in range(count):

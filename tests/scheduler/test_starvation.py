@@ -13,7 +13,7 @@ from tests.support.scenes import Scene, scene_with
 from tests.support.submissions import Draft, timed
 
 PATIENCE = 100
-"""So many tasks of the other session may start before."""
+"""The number of tasks of the other session that may start before."""
 
 
 class Flood:

@@ -18,7 +18,7 @@ def run_at(now: float, took: float = 0.0, thresholds: Thresholds = THRESHOLDS) -
     return throttle
 
 
-def test_whoever_has_tasks_to_plan_waits_least() -> None:
+def test_new_tasks_wait_less_for_a_plan_than_other_news() -> None:
     with pytest.raises(ValueError, match="must not fall"):
         Thresholds(submits=0.2, updates=0.1)
 

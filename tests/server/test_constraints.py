@@ -1,4 +1,4 @@
-"""Constraints hold for every plan, whoever makes it, and a pin to nobody is told about."""
+"""Constraints hold for the plans of every scheduler, and a pin to no governor is reported."""
 
 from __future__ import annotations
 

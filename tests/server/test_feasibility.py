@@ -144,7 +144,7 @@ def test_a_kind_whose_tasks_are_all_done_is_not_given_up() -> None:
     assert world.state.graph.sessions[draft.session].failure is None
 
 
-def test_whoever_looks_is_told_why_a_session_is_held_up_and_for_how_long_yet() -> None:
+def test_pages_and_status_say_why_a_session_is_held_up_and_for_how_much_longer() -> None:
     # given
     world = new_world()
     world.governor(2)

@@ -1,4 +1,4 @@
-"""The guard interrupts whoever takes too long, wherever that is, and nobody else."""
+"""The guard interrupts a scheduler that takes too long, wherever it is, and nothing else."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def first(*cpus: int) -> tuple[Scene, Line]:
 
 
 def interrupt(s: Scene, after: int, *, tasks: int = 0) -> list[TaskId]:
-    """A turn with new tasks whose scheduler is interrupted after so many steps."""
+    """A turn with new tasks whose scheduler is interrupted after this number of steps."""
     made = [s.draft.task()[0] for _ in range(tasks)]
     s.world.interrupt_after = after
     s.submit()

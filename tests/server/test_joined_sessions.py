@@ -286,7 +286,7 @@ def test_what_nobody_keeps_cannot_be_kept_by_another_handle() -> None:
     assert snapshot(s.world.state.graph) == before
 
 
-def test_results_that_the_owner_keeps_are_delivered_whoever_has_submitted_them() -> None:
+def test_results_that_the_owner_keeps_are_delivered_no_matter_which_client_submitted_them() -> None:
     # given: what another one has submitted is kept by both
     s = scene(1)
     other, draft = joined(s)

@@ -236,7 +236,7 @@ def test_what_a_client_leaves_behind_by_the_thousand_goes_in_parts() -> None:
     # when
     other.leave()
 
-    # then: handles of tasks and objects go, so many in each turn, and what they have held with them
+    # then: a part of the handles goes in each turn, and what they have held with them
     graph, turns = s.world.state.graph, 1
     assert len(s.governors[0].held) == PART * (PARTS - 1)
     while graph.departed:

@@ -194,7 +194,7 @@ def test_a_constant_is_read_again_for_the_sake_of_what_was_made_of_it() -> None:
     # when
     s.governors[0].leave()
 
-    # then: they are sent to whoever makes it again
+    # then: they are sent to the governor that makes it again
     assert s.world.task(first).row is TaskRow.READY
     assert orders_in(s.assign(first, to=1))[GovernorId(2)].objects.sources == [SERVER]
     s.governors[1].locate(large)

@@ -175,7 +175,7 @@ def test_what_rain_could_not_plan_either_the_scheduler_hears_of_again() -> None:
     assert small in s.governors[0].tasks
 
 
-def test_an_error_of_ours_stops_the_server_whoever_called() -> None:
+def test_an_error_of_ours_stops_the_server_also_inside_a_plugin() -> None:
     def find_ours(graph: Graph, news: News, plan: Plan) -> None:
         raise InvariantError("the graph contradicts itself")
 

@@ -32,7 +32,7 @@ def failing() -> tuple[Scene, TaskId]:
     return s, task
 
 
-def test_the_first_failing_task_fails_its_session_and_whoever_waits_is_told() -> None:
+def test_the_first_failing_task_fails_its_session_and_those_who_wait_are_told() -> None:
     # given: a wait for the task, one for its object, and one for the session
     s, task = failing()
     (a,) = (output.id for output in s.world.task(task).outputs)

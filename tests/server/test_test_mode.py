@@ -1,4 +1,4 @@
-"""Test mode: whoever tests a scheduler says where data is and how large it looks."""
+"""Test mode: tests of schedulers say where data is and how large it looks."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_a_task_that_says_how_often_it_may_crash_does_not_ask_the_server(
 
 
 def running(tries: int, *cpus: int) -> tuple[Scene, TaskId]:
-    """A task with so many tries that runs on the first governor."""
+    """A task with this number of tries that runs on the first governor."""
     s = scene(*(cpus or (1, 1)))
     task, _ = s.draft.task(keep=True, tries=tries)
     s.submit()

@@ -113,7 +113,7 @@ def test_a_removed_object_counts_as_done() -> None:
     waiting = s.client.wait(s.draft.session, objects=(a,))
     s.governors[0].finish(first)
 
-    # then: whoever waited for it, and whoever waits later, is answered
+    # then: those who waited for it, and those who wait later, are answered
     assert answer(s, waiting).objects == [a]
     assert answer(s, s.client.wait(s.draft.session, objects=(a,))).objects == [a]
 

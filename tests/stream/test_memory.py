@@ -62,7 +62,7 @@ def test_a_stream_that_is_cut_gives_nothing(length: int) -> None:
     with sending(b"abcd") as connected, pytest.raises(BrokenError, match="was cut"):
         receive_bytes(connected, length)
 
-    assert threading.active_count() <= before, "whoever asks for pages has ended"
+    assert threading.active_count() <= before, "a thread that asks for pages has not ended"
 
 
 def test_there_is_one_copy_of_the_bytes_in_this_program() -> None:

@@ -1,4 +1,4 @@
-"""Objects go over streams as they are; whoever breaks off, stalls or talks nonsense is alone."""
+"""Objects go over streams as they are; a peer that breaks off or stalls harms nobody else."""
 
 import os
 import socket

@@ -7,5 +7,5 @@ USUAL = 100
 
 
 def examples(count: int) -> int:
-    """So many in the suite, and more or fewer as the profile has more or fewer than usual."""
+    """This number in the suite, and more or fewer as the profile has more or fewer than usual."""
     return max(1, count * settings().max_examples // USUAL)

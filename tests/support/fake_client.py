@@ -139,7 +139,7 @@ class FakeClient:
         whole: bool = False,
         always: bool = False,
     ) -> None:
-        """Is interrupted while it waits, or cancels these whoever waits for something."""
+        """Is interrupted while it waits, or cancels these even if somebody waits."""
         self.world.turn(Said(self.id, Cancel(session, tasks, objects, whole, always)))
 
     def cancel_unstarted(self, session: SessionId, *objects: ObjectId) -> Answer:

@@ -53,7 +53,7 @@ class Collected:
 
     data: bytes = b""
     places: list[SharedPlace] = Factory(list)
-    shares: bool = False  # as if it were taken from there
+    shares: bool = False  # as if the reader had taken it from there
 
     def take_shared(self, place: SharedPlace, length: int) -> bool:
         self.places.append(place)

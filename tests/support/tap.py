@@ -32,7 +32,7 @@ class MessageCounter:
     def __init__(self, introduction: int = 0) -> None:
         self.messages = 0
         self.bytes = 0
-        self._introduction = introduction  # so many bytes come before the first message
+        self._introduction = introduction  # bytes that come before the first message
         self._rest = b""
 
     def feed(self, piece: bytes) -> None:

@@ -133,7 +133,7 @@ class WildWorld:
         self.sessions = [session for session in self.sessions if session.id not in ids]
 
     def kept_in(self, session: WildSession) -> list[ObjectId]:
-        """All that can be read there, whoever keeps it."""
+        """All that can be read there, no matter who keeps it."""
         return [kept for other in self.sessions if other.id == session.id for kept in other.kept]
 
     def living(self) -> list[WildSession]:
@@ -142,7 +142,7 @@ class WildWorld:
         return [session for session in self.sessions if sessions[session.id].failure is None]
 
     def settle(self) -> None:
-        """Lets everything run to its end, on a fresh governor and on whoever is left."""
+        """Lets everything run to its end, on a fresh governor and on those that are left."""
         self.world.governor(cpus=16)
         for _ in range(10 + 4 * sum(len(session.tasks) for session in self.sessions)):
             self.deliver_all()

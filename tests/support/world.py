@@ -57,7 +57,7 @@ class World:
     rests: list[GovernorRests] = Factory(list)
     scheduler_failures: list[SchedulerFailed] = Factory(list)
     discarded: list[ObjectId] = Factory(list)  # constants whose files are not wanted
-    interrupt_after: int | None = None  # the scheduler of the next turn, after so many steps
+    interrupt_after: int | None = None  # the scheduler of the next turn, after this number of steps
     last_request: int = 0
     last_governor: int = 0
     last_client: int = 0

@@ -39,7 +39,7 @@ def fill(running: Daemon) -> tuple[list[Client], str]:
             return inside, str(error)
 
 
-def test_whoever_comes_to_a_server_without_descriptors_is_told_so_at_once(tmp_path: Path) -> None:
+def test_a_client_of_a_server_without_descriptors_is_told_so_at_once(tmp_path: Path) -> None:
     with server(tmp_path) as running:
         first = Client("127.0.0.1", running.port)
         leave_none(running.process.pid)

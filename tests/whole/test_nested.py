@@ -89,9 +89,7 @@ def outer(mark: str) -> None:
     get_client().submit(inner, mark).result()
 
 
-def test_whoever_cancels_a_task_cancels_what_it_has_submitted(
-    client: Client, tmp_path: Path
-) -> None:
+def test_a_cancelled_task_takes_what_it_has_submitted_along(client: Client, tmp_path: Path) -> None:
     future = client.submit(outer, str(tmp_path))
     until(tmp_path / "started")
     future.cancel()

@@ -47,7 +47,7 @@ class Unproven:
         return bool(self._watches)
 
     def add(self, tasks: Iterable[Task], seconds: float) -> None:
-        """Tasks of one kind were planned, and each was counted for so many seconds."""
+        """Tasks of one kind were planned, and each was counted for these seconds."""
         first, *others = tasks
         watch = self._watches.get(first.kind.id)
         if watch is None:

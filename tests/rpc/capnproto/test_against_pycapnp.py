@@ -42,7 +42,7 @@ def test_messages_of_several_segments_are_read() -> None:
     builder.datas = [b"data"] * 300
     builder.inners = [{"number": number, "text": "x" * 40} for number in range(100)]
     message = builder.to_bytes()
-    assert int.from_bytes(message[:4], "little") > 1  # so many more segments
+    assert int.from_bytes(message[:4], "little") > 1  # the number of further segments
     read = ours(message)
     assert read == complete(
         {

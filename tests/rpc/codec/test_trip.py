@@ -43,7 +43,7 @@ def test_damaged_bytes_are_the_senders_fault_or_another_value(
     place = draw.draw(st.integers(8, len(encoded) - 1))
     encoded[place] = draw.draw(st.integers(0, 255))
 
-    # when / then: whoever reads it either gets columns that passed their check, or names the peer
+    # when / then: reading it either gives columns that passed their check, or names the peer
     try:
         read = from_bytes(type(value), bytes(encoded))
     except ProtocolError:

@@ -26,7 +26,7 @@ class Work:
 
 
 def work(tasks: int = 1) -> Work:
-    """So many tasks, all of which may run at once."""
+    """This number of tasks, all of which may run at once."""
     world = new_world()
     governor, client = world.governor(cpus=tasks), world.client()
     draft = client.session()
