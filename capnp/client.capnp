@@ -125,6 +125,7 @@ struct WaitAnswer {
   objects @1 :List(Int64);
   failed @2 :List(Int64);       # and those tasks and objects of it that have failed
   delivery @3 :Delivery;
+  cancelled @4 :List(Int64);    # those of the failed ones that were cancelled
 }
 
 # Small kept results that were finished since the last answer: they need not be fetched.
@@ -142,6 +143,7 @@ enum TaskState {
   running @3;
   finished @4;
   failed @5;
+  cancelled @6;                 # a client has cancelled it, or what it needs
 }
 
 enum ObjectState {

@@ -74,7 +74,8 @@ enum RunCause {
   takenBack @6;             # the scheduler has changed its mind
   recalled @7;              # what it was sent ahead of will not be made there
   inputLost @8;             # what it reads has no copy left
-  givenUp @9;               # its task was cancelled, or can never finish
+  givenUp @9;               # its task can never finish
+  cancelled @10;            # a client has cancelled its task
 }
 
 # One attempt of a task.

@@ -48,6 +48,18 @@ struct Orders {
   placed @6 :PlacedObjects;
   lent @7 :LentObjects;
   tasks @8 :AssignedTasks;
+
+  cancelled @9 :CancelledRuns;
+  # Applied after the stops and before the drops. The governor tells of each in `Update.ended`, but
+  # for those that have ended before: of these all was told.
+}
+
+# Runs that nobody wants any more.
+struct CancelledRuns {
+  tasks @0 :List(Int64);
+  runs @1 :List(UInt32);
+  graces @2 :List(Float64);
+  # Seconds to clean up, after which the run is killed; -1 for as many as the governor gives.
 }
 
 # Objects that the governor shall hold, and where each comes from.
@@ -105,6 +117,14 @@ struct Update {
   monitoring @8 :List(Monitoring);
 
   waits @9 :Waits;
+
+  ended @10 :EndedRuns;
+}
+
+# Runs that were cancelled, and on which nobody works any more.
+struct EndedRuns {
+  tasks @0 :List(Int64);
+  runs @1 :List(UInt32);
 }
 
 # Started tasks that wait for tasks of their own, or have waited.

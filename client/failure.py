@@ -5,7 +5,7 @@ from types import TracebackType
 
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId, pack, unpack
-from rain.client.errors import raised_by_session
+from rain.client.errors import CancelledError, raised_by_session
 from rain.client.history import History
 from rain.client.relative_files import advice
 from rain.client.reports import runs_info
@@ -102,11 +102,12 @@ class noting_failure:  # noqa: N801 # it reads as what happens inside
 
 
 def _note(tasks: Sequence[Task], failure: TaskException) -> None:
+    state = TaskState.cancelled if isinstance(failure, CancelledError) else TaskState.failed
     for task in tasks:
         if task.unit is not None:
             _note_in_unit(task, task.unit, failure)
         if task.id == failure.task_id:
-            task.known_state = TaskState.failed
+            task.known_state = state
             task.known_info = TaskInfo(
                 error=failure.error,
                 start_time=failure.start_time,
@@ -118,7 +119,7 @@ def _note(tasks: Sequence[Task], failure: TaskException) -> None:
     if len(tasks) == 1 and tasks[0].session.on_failure is OnFailure.CONTINUE:
         (only,) = tasks
         if only.unit is None or only.known_state is not TaskState.finished:
-            only.known_state = TaskState.failed  # itself, or since it depends on that task
+            only.known_state = state  # itself, or since it depends on that task
 
 
 def _note_in_unit(task: Task, unit: Unit, failure: TaskException) -> None:

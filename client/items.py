@@ -8,7 +8,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import ObjectReport, TaskReport
 from rain.client.data import DataObject, finished_state
 from rain.client.reports import object_info, task_info
-from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.rpc.common import WITHOUT_RESULT, DataObjectState, TaskState
 from rain.client.task import Task
 from rain.common.errors import RainException
 
@@ -67,6 +67,9 @@ def is_among(item: Task | DataObject, ids: Container[int]) -> bool:
     return item.packed_id in ids or (item.unit is not None and item.unit.task_id in ids)
 
 
+_WITHOUT_RESULT = (base_states.TaskState.FAILED, base_states.TaskState.CANCELLED)
+
+
 def has_failed(obj: DataObject) -> bool:
     return obj.state is DataObjectState.failed
 
@@ -114,23 +117,30 @@ def _note_object(obj: DataObject, report: ObjectReport) -> None:
 
 def _note_hidden(obj: DataObject, report: TaskReport) -> None:
     """What the server tells of the unit that an object is inside of."""
-    if report.state is base_states.TaskState.FAILED:
+    if report.state in _WITHOUT_RESULT:
         obj.known_state = DataObjectState.failed
     elif report.state is base_states.TaskState.FINISHED:
         obj.known_state = finished_state(obj)
 
 
-def mark_done(tasks: Iterable[Task], objects: Iterable[DataObject], failed: Container[int]) -> None:
+def mark_done(
+    tasks: Iterable[Task],
+    objects: Iterable[DataObject],
+    failed: Container[int],
+    cancelled: Container[int] = (),
+) -> None:
     """Notes what a wait has told, where some of what is done has failed."""
     tasks = [task for task in tasks if task.known_state is not TaskState.finished]
     for task in tasks:
-        if is_among(task, failed):
+        if is_among(task, cancelled):
+            task.known_state = TaskState.cancelled
+        elif is_among(task, failed):
             task.known_state = TaskState.failed
     for obj in objects:
         if is_among(obj, failed):
             obj.known_state = DataObjectState.failed
     mark_finished(
-        [task for task in tasks if task.known_state is not TaskState.failed],
+        [task for task in tasks if task.known_state not in WITHOUT_RESULT],
         [obj for obj in objects if obj.known_state is not DataObjectState.failed],
     )
 

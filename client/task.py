@@ -14,7 +14,7 @@ from rain.client.active import get_active_session
 from rain.client.data import DataObject, filled, new_handle, output_object, to_dataobj
 from rain.client.guards import is_labeled_list, is_tuple
 from rain.client.output import to_output
-from rain.client.rpc.common import TaskState
+from rain.client.rpc.common import WITHOUT_RESULT, TaskState
 from rain.client.shapes import (
     PLAIN_BLOB,
     ObjectShape,
@@ -201,7 +201,7 @@ class Task(metaclass=TaskMeta):
         'finished'
         """
         state = self.known_state
-        if self.submission == 0 or state is TaskState.failed:
+        if self.submission == 0 or state in WITHOUT_RESULT:
             return state
         if self.submission <= self.session.finished_submissions:
             return TaskState.finished

@@ -37,6 +37,7 @@ class News:
     def __init__(self) -> None:
         self.count = 0  # of tasks that were told of
         self.failed: set[int] = set()
+        self.cancelled: set[int] = set()
         self._done: set[int] = set()
 
     def add(self, known: int, answer: WaitAnswer) -> None:
@@ -44,12 +45,14 @@ class News:
         self._done.update(answer.tasks)
         self._done.update(answer.objects)
         self.failed.update(answer.failed)
+        self.cancelled.update(answer.cancelled)
         self.count = max(self.count, known + len(answer.tasks))
 
     def forget(self, packed_id: int) -> None:
         """Nobody will ask for it."""
         self._done.discard(packed_id)
         self.failed.discard(packed_id)
+        self.cancelled.discard(packed_id)
 
     def done_among(
         self, tasks: Sequence[Task], objects: Sequence[DataObject]
@@ -122,6 +125,7 @@ class Waiting:
         ids: set[int] = {task.packed_id for task in tasks if task.state is TaskState.finished}
         ids.update(obj.packed_id for obj in objects if not is_unfinished(obj))
         failed_ids: set[int] = set()
+        cancelled_ids: set[int] = set()
         if len(ids) < len(tasks) + len(objects):
             # The finished ones are named too: with them the server answers at once, and tells
             # what else is finished by now.
@@ -134,11 +138,12 @@ class Waiting:
                 ids.update(answer.tasks)
                 ids.update(answer.objects)
                 failed_ids.update(answer.failed)
+                cancelled_ids.update(answer.cancelled)
         done = (
             [task for task in tasks if is_among(task, ids)],
             [obj for obj in objects if is_among(obj, ids)],
         )
-        mark_done(*done, failed_ids)
+        mark_done(*done, failed_ids, cancelled_ids)
         return done
 
     def _follow(
@@ -165,7 +170,7 @@ class Waiting:
                 news.add(known, answer)
             done = news.done_among(tasks, objects)
             if over or done != ([], []):
-                mark_done(*done, news.failed)
+                mark_done(*done, news.failed, news.cancelled)
                 return done
 
     def ask(

@@ -33,7 +33,7 @@ TASKS = """\
 Users see the *state*; the graph distinguishes *rows*. What holds in a row:
 
 * **S**: the scheduler has chosen a governor (`task.scheduled`, and the governor lists the task).
-* **R**: no input is missing.
+* **R**: no input is missing; "any" where nobody asks for that any more.
 * **W**: the governor was told to run it (`task.assigned`, the same governor), so that the last run
   of the task is open.
 * **Q**: it is in its governor's scheduled-ready queue.
@@ -57,6 +57,11 @@ is ours:
   the whole graph of the session is emptied. In a session that goes on, the objects of the task
   fail with it, and the tasks that read them are *skipped*. No move leads away from these two
   rows.
+* *cancelling* and *cancelled* did not exist. A task that a client has cancelled is *cancelled* at
+  once if no governor has it, and so is what depends on it. Otherwise it is *cancelling*: its
+  governor was told to end it, it still takes its cpus, and it ends as *cancelled* whatever its
+  governor says next. Its outcome is known from the moment in which it is *cancelling*: its objects
+  have failed, and who waits for it is told ([why](decisions/cancelling.md)).
 * *governor lost*, *input lost* and *output lost* lead back. In the original, the loss of a
   governor ended the server. Here its tasks are planned anew, and lost data that is still needed
   is made again ([why](decisions/attempts-and-lost-governors.md)).
@@ -118,8 +123,9 @@ OBJECT_NOTES = """\
   ([claims](decisions/keeps-waits-and-handles.md)).
 * *lose* and *revive* are ours: when the last copy of a needed object is gone, it is unfinished
   again and its producer runs again; if that needs objects that were removed, they are revived.
-* *fail* is ours, too: the producer has failed or is skipped, or the last copy of a constant is
-  lost; only in sessions that go on after failures. A failed object is nowhere (all copies *none*).
+* *fail* is ours, too: the producer has failed, is skipped or was cancelled, or the last copy of a
+  constant is lost; only in sessions that go on after failures. A failed object is nowhere (all
+  copies *none*).
 
 The twelve rows of the original, with W0 for the governor of the producer and W1 for any other
 one. S0: the producer is planned; W0: its governor knows of the object; T.R: the producer is
@@ -217,7 +223,9 @@ def _seed_table() -> str:
     return _table((*heads, *sets), rows)
 
 
-def _mark(holds: bool) -> str:
+def _mark(holds: bool | None) -> str:
+    if holds is None:
+        return "any"
     return "x" if holds else ""
 
 

@@ -70,13 +70,13 @@ class Builtins:
         self._scopes[effect.run] = trio.CancelScope()
         self._background.start(self._run, effect)
 
-    def stop(self, run: int) -> None:
-        """Stops a run soon; it may have ended already."""
+    def stop(self, run: int, grace: float | None = None) -> None:
+        """Stops a run soon; it may have ended already. A program has some seconds to clean up."""
         scope = self._scopes.get(run)
         if scope is not None:
             scope.cancel()
         elif self._programs is not None:
-            self._programs.stop(run)
+            self._programs.stop(run, grace)
 
     def printed(self, run: int) -> str:
         """What a program has printed so far; "" for any other run."""

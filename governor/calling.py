@@ -82,6 +82,7 @@ class Calls:
         """An executor has not run the task that it was given: it waits here again."""
         if task.row is _CANCELLING:
             task.move(TaskMove.END)
+            self._outbox.ended(task)
         else:
             task.move(TaskMove.TAKE_BACK)
             if not task.missing:

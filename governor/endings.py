@@ -28,6 +28,7 @@ class Endings:
         """The executor or program that worked on the task has finished with it."""
         if task.row is _CANCELLING:
             task.move(TaskMove.END)
+            self._outbox.ended(task)
             self._discard(result)
             return
         if isinstance(result, Failed):

@@ -296,6 +296,7 @@ class StopBuiltin:
     """Nobody wants the result; interrupt it, `BuiltinDone` still follows."""
 
     run: int
+    grace: float | None = None  # seconds to clean up; None for the usual ones
 
 
 @frozen

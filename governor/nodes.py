@@ -199,6 +199,8 @@ class Task:
     run: int = 0  # names the run inside the governor, while it has one
     cost: float = 0.0  # the expected duration when it was called
     told: bool = False  # the server knows that it has started
+    cancelled: bool = False  # the server waits for its end; else it was only stopped
+    grace: float | None = None  # seconds to clean up, as the server said; None for the usual ones
     told_blocked: bool = False  # the server thinks that it waits for other tasks
 
     def __repr__(self) -> str:

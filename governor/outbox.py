@@ -31,12 +31,19 @@ class Outbox:
             or update.started_ids
             or self.waits
             or update.failed
+            or update.ended_ids
             or update.located
             or update.unfetched
             or update.task_notes
             or update.object_notes
             or update.monitoring
         )
+
+    def ended(self, task: Task) -> None:
+        """Nobody works any more on a run that was stopped or cancelled."""
+        if task.cancelled:
+            self.update.ended_ids.append(task.id)
+            self.update.ended_runs.append(task.number)
 
     def blocked(self, task: Task) -> None:
         """A running task waits for other tasks. The server hears first that it has started."""

@@ -259,10 +259,13 @@ class Pool:
 
     def _interrupt(self, executor: Executor) -> None:
         """Ends the only call that an executor has, if need be with the executor."""
-        if executor.one_by_one or self._settings.grace <= 0:
+        grace = executor.calls[0].grace
+        if grace is None:
+            grace = self._settings.grace
+        if executor.one_by_one or grace <= 0:
             self.kill(executor)
         elif not executor.dying and executor.grace_ends == inf:
-            self._outbox.effects.append(interrupt(executor, self.now + self._settings.grace))
+            self._outbox.effects.append(interrupt(executor, self.now + grace))
 
     def left_processes(self, number: int) -> None:
         """What was interrupted has ended, and has left something behind that ends with this."""

@@ -144,7 +144,7 @@ class Programs:
         if run.program.timeout is not None:
             run.timer = self._background.later(run.program.timeout, self._time_out, run)
 
-    def stop(self, number: int) -> None:
+    def stop(self, number: int, grace: float | None = None) -> None:
         """Stops a program whose result is not wanted; `BuiltinDone` still follows."""
         run = self._runs.get(number)
         if run is None or run.stopped:
@@ -155,7 +155,7 @@ class Programs:
         if run.timer is not None:
             run.timer.cancel()
         run.interrupt()
-        run.timer = self._background.later(self._grace, run.kill)
+        run.timer = self._background.later(self._grace if grace is None else grace, run.kill)
 
     def printed(self, number: int) -> str:
         """What a program has printed so far, without a stdout that is its output."""

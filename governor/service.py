@@ -152,8 +152,8 @@ class Service(Parting):
         match effect:
             case RunBuiltin():
                 builtins.start(effect)
-            case StopBuiltin(run):
-                builtins.stop(run)
+            case StopBuiltin(run, grace):
+                builtins.stop(run, grace)
             case Fetch():
                 fetcher.start(effect)
             case StopFetch(fetch):

@@ -14,7 +14,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
-from rain.base.wire import GovernorReport, Orders, TaskNote
+from rain.base.wire import OWN_GRACE, CancelledRuns, GovernorReport, Orders, TaskNote
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls
 from rain.governor.dispatch import Dispatch
@@ -85,6 +85,8 @@ class State:
         if orders.stop_ids:
             for task_id, number in zip(orders.stop_ids, orders.stop_runs, strict=True):
                 self._stop(task_id, number)
+        if orders.cancelled.ids:
+            self._cancel(orders.cancelled)
         if orders.drops:
             self._drop(orders.drops)
         for object_kind in orders.object_kinds:
@@ -175,6 +177,7 @@ class State:
                 self._calls.not_run(task)  # it misses what a call before it has not made
             elif task.row is _CANCELLING:
                 task.move(TaskMove.END)
+                self.outbox.ended(task)
             else:
                 lost = f"Lost connection to the executor: {event.cause}"
                 message = failure_at(task, event.place, lost)
@@ -224,6 +227,22 @@ class State:
             self._halt(task)
             self._endings.abandon(task)
 
+    def _cancel(self, cancelled: CancelledRuns) -> None:
+        """Ends these runs, and tells of each when it has ended. Of what is over all was told."""
+        for task_id, number, grace in zip(
+            cancelled.ids, cancelled.runs, cancelled.graces, strict=True
+        ):
+            session = self.sessions.get(session_of(task_id))
+            task = None if session is None else session.tasks.get(task_id)
+            if task is None or task.number != number:
+                continue
+            task.cancelled = True
+            task.grace = None if grace == OWN_GRACE else grace
+            self._halt(task)
+            if task.row is TaskRow.STOPPED:
+                self.outbox.ended(task)
+            self._endings.abandon(task)
+
     def _halt(self, task: Task) -> None:
         """Ends the work on a task; the caller removes it from the tables."""
         row = task.row
@@ -233,7 +252,7 @@ class State:
         elif task.executor is not None:
             self.pool.recall(task.executor)
         elif task.run:
-            self.outbox.effects.append(StopBuiltin(task.run))
+            self.outbox.effects.append(StopBuiltin(task.run, task.grace))
 
     def _forget_session(self, session_id: SessionId) -> None:
         """Everything of the session goes, and what of it runs is interrupted."""

@@ -19,7 +19,7 @@ from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.states import TaskState as States
 from rain.base.wire import Submission, WaitAnswer
 from rain.client.data import DataObject, constant_object
-from rain.client.errors import raised_by_future
+from rain.client.errors import CancelledError, raised_by_future
 from rain.client.future import Future
 from rain.client.futures.callbacks import Callback, Callbacks
 from rain.client.futures.options import Options
@@ -295,7 +295,8 @@ class Futures:
         future = self._all.get(object_id)
         if future is not None:
             if future.task is not None:
-                future.task.known_state = TaskState.failed
+                cancelled = isinstance(error, CancelledError)
+                future.task.known_state = TaskState.cancelled if cancelled else TaskState.failed
             future.note_failed(error)
 
     def _error(self, failure: SessionFailure) -> BaseException:

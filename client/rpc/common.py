@@ -12,6 +12,11 @@ class TaskState(enum.IntEnum):
     running = 3
     finished = 4
     failed = 5
+    cancelled = 6  # it, or what it needs; of Rain 0.4 no task was
+
+
+WITHOUT_RESULT = (TaskState.failed, TaskState.cancelled)
+"""The states of tasks that will never have a result."""
 
 
 class DataObjectState(enum.IntEnum):

@@ -35,7 +35,8 @@ class RunCause(enum.Enum):
     TAKEN_BACK = "taken back"  # the scheduler has changed its mind
     RECALLED = "recalled"  # what it was sent ahead of will not be made there
     INPUT_LOST = "input lost"  # what it reads has no copy left
-    GIVEN_UP = "given up"  # its task was cancelled, or can never finish
+    GIVEN_UP = "given up"  # its task can never finish
+    CANCELLED = "cancelled"  # a client has cancelled its task
 
 
 CRASHES = frozenset({RunCause.EXECUTOR, RunCause.GOVERNOR})
@@ -64,14 +65,14 @@ class RunFacts:
 RUN_TABLE: tuple[RunFacts, ...] = (
     RunFacts(
         RunState.TOLD,
-        (TaskRow.AHEAD, TaskRow.ASSIGNED),
+        (TaskRow.AHEAD, TaskRow.ASSIGNED, TaskRow.CANCELLING),
         (),
         "",
         "its governor was told to run the task, and has not said that it has started",
     ),
     RunFacts(
         RunState.RUNNING,
-        (TaskRow.RUNNING, TaskRow.BLOCKED),
+        (TaskRow.RUNNING, TaskRow.BLOCKED, TaskRow.CANCELLING),
         (),
         "",
         "its governor has started it",
@@ -100,7 +101,13 @@ RUN_TABLE: tuple[RunFacts, ...] = (
     RunFacts(
         RunState.WITHDRAWN,
         (),
-        (RunCause.TAKEN_BACK, RunCause.RECALLED, RunCause.INPUT_LOST, RunCause.GIVEN_UP),
+        (
+            RunCause.TAKEN_BACK,
+            RunCause.RECALLED,
+            RunCause.INPUT_LOST,
+            RunCause.GIVEN_UP,
+            RunCause.CANCELLED,
+        ),
         "nothing",
         "the server has stopped it",
     ),
@@ -126,6 +133,7 @@ RUN_STEPS: tuple[Step[RunState, TaskMove], ...] = (
             (TaskMove.RUN_FAILED, RunState.FAILED),
             (TaskMove.HAND_BACK, RunState.HANDED_BACK),
             (TaskMove.TAKE_BACK, RunState.WITHDRAWN),
+            (TaskMove.END, RunState.WITHDRAWN),
             (TaskMove.GOVERNOR_LOST, RunState.LOST),
         )
         for state in _OPEN

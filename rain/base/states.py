@@ -5,6 +5,7 @@ of their rows, and docs/states.md is drawn from them. The tables of runs and of 
 rain/base/runs.py and rain/base/copies.py. A row says which facts hold:
 
 * S: the scheduler has chosen a governor; R: all inputs are finished; W: a governor has the task.
+  Of a task that was cancelled nobody asks whether its inputs are finished.
 * W0 is the governor of an object's producer, W1 any other.
 """
 
@@ -30,6 +31,7 @@ class TaskState(Word):
     RUNNING = 3
     FINISHED = 4
     FAILED = 5
+    CANCELLED = 6
 
 
 class ObjectState(Word):
@@ -55,6 +57,8 @@ class TaskRow(Word):
     FINISHED = "finished"
     FAILED = "failed"
     SKIPPED = "skipped"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
 
 
 @frozen
@@ -64,7 +68,7 @@ class TaskFacts:
     row: TaskRow
     state: TaskState
     scheduled: bool  # task.scheduled names a governor, which lists the task as scheduled
-    ready: bool  # no input is missing
+    ready: bool | None  # no input is missing; None where that does not matter any more
     assigned: bool  # task.assigned names the same governor, which lists the task as assigned
     queued: bool  # the task is in its governor's scheduled-ready queue
     meaning: str
@@ -170,6 +174,24 @@ TASK_TABLE: tuple[TaskFacts, ...] = (
         False,
         "it will never run, mostly since an input will never be made; it fails with that cause",
     ),
+    TaskFacts(
+        TaskRow.CANCELLING,
+        TaskState.CANCELLED,
+        True,
+        None,
+        True,
+        False,
+        "its governor was told to end it, and has not said that it has; it still takes its cpus",
+    ),
+    TaskFacts(
+        TaskRow.CANCELLED,
+        TaskState.CANCELLED,
+        False,
+        None,
+        False,
+        False,
+        "a client has cancelled it or what it needs; nobody works on it",
+    ),
 )
 
 
@@ -190,6 +212,8 @@ class TaskMove(Word):
     RUN_FAILED = "run failed"  # whether there is another try is decided next
     FAIL = "fail"  # no other try
     SKIP = "skip"
+    CANCEL = "cancel"  # a client does not want it any more
+    END = "end"  # nobody works any more on what was cancelled, however it has ended
     GOVERNOR_LOST = "governor lost"
     OUTPUT_LOST = "output lost"  # a needed output has no copy left: run again
 
@@ -246,6 +270,14 @@ TASK_STEPS: tuple[Step[TaskRow, TaskMove], ...] = (
     Step(TaskRow.BLOCKED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.BLOCKED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.FINISHED, TaskMove.OUTPUT_LOST, TaskRow.READY),
+    Step(TaskRow.WAITING, TaskMove.CANCEL, TaskRow.CANCELLED),
+    Step(TaskRow.READY, TaskMove.CANCEL, TaskRow.CANCELLED),
+    Step(TaskRow.AHEAD, TaskMove.CANCEL, TaskRow.CANCELLING),
+    Step(TaskRow.ASSIGNED, TaskMove.CANCEL, TaskRow.CANCELLING),
+    Step(TaskRow.RUNNING, TaskMove.CANCEL, TaskRow.CANCELLING),
+    Step(TaskRow.BLOCKED, TaskMove.CANCEL, TaskRow.CANCELLING),
+    Step(TaskRow.CANCELLING, TaskMove.END, TaskRow.CANCELLED),
+    Step(TaskRow.CANCELLING, TaskMove.GOVERNOR_LOST, TaskRow.CANCELLED),
 )
 
 # One dictionary per move, so that a step costs one look-up of a row.

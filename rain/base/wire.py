@@ -19,8 +19,8 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 11
-GOVERNOR_VERSION = 11
+CLIENT_VERSION = 12
+GOVERNOR_VERSION = 12
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -170,6 +170,23 @@ class AssignedTasks:
             raise outputs_of_nobody("assigned tasks")
 
 
+OWN_GRACE = -1.0
+"""Seconds of a cancelled run to clean up: as many as its governor gives."""
+
+
+@define
+class CancelledRuns:
+    """Runs that nobody wants any more. A governor tells of each when it has ended."""
+
+    ids: list[TaskId] = Factory(list)
+    runs: list[int] = Factory(list)
+    graces: list[float] = Factory(list)  # seconds until it is killed, or `OWN_GRACE`
+
+    def check(self) -> None:
+        if not len(self.ids) == len(self.runs) == len(self.graces):
+            raise _uneven("cancelled tasks", self.ids, self.runs, self.graces)
+
+
 @define
 class Orders:
     """All that the server tells one governor at the end of one turn; applied from top to bottom."""
@@ -177,6 +194,7 @@ class Orders:
     forget_sessions: list[SessionId] = Factory(list)  # stop and drop all of theirs, kinds too
     stop_ids: list[TaskId] = Factory(list)
     stop_runs: list[int] = Factory(list)
+    cancelled: CancelledRuns = Factory(CancelledRuns)
     drops: list[ObjectId] = Factory(list)  # these copies are not wanted here any more
     task_kinds: list[TaskKind] = Factory(list)  # told before their first use
     object_kinds: list[ObjectKind] = Factory(list)
@@ -187,6 +205,7 @@ class Orders:
     def check(self) -> None:
         if len(self.stop_ids) != len(self.stop_runs):
             raise _uneven("stopped tasks", self.stop_ids, self.stop_runs)
+        self.cancelled.check()
         self.objects.check()
         self.lent.check()
         self.tasks.check()
@@ -282,6 +301,8 @@ class Update:
     blocked_runs: list[int] = Factory(list)
     resumed_ids: list[TaskId] = Factory(list)  # they were blocked before
     resumed_runs: list[int] = Factory(list)
+    ended_ids: list[TaskId] = Factory(list)  # they were cancelled, and nobody works on them
+    ended_runs: list[int] = Factory(list)
 
     def check(self) -> None:
         if len(self.started_ids) != len(self.started_runs):
@@ -290,6 +311,8 @@ class Update:
             raise _uneven("blocked tasks", self.blocked_ids, self.blocked_runs)
         if len(self.resumed_ids) != len(self.resumed_runs):
             raise _uneven("resumed tasks", self.resumed_ids, self.resumed_runs)
+        if len(self.ended_ids) != len(self.ended_runs):
+            raise _uneven("ended tasks", self.ended_ids, self.ended_runs)
         self.finished.check()
         for sample in self.monitoring:
             sample.check()
@@ -319,6 +342,7 @@ class WaitAnswer:
     delivery: Delivery = Factory(Delivery)
     # Those of the tasks and objects that have failed; of a whole session, the first one that did.
     failed: list[int] = Factory(list)
+    cancelled: list[int] = Factory(list)  # those of the failed ones that were cancelled
 
 
 @frozen

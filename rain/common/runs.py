@@ -20,7 +20,7 @@ class RunInfo:
     * lost: "governor" when it was running and may be the reason, else "governor left";
     * handed back: "not started";
     * withdrawn: "taken back" by the scheduler, "recalled" when the task before it will not run
-      there, "input lost", or "given up" with its task.
+      there, "input lost", "cancelled" by a client, or "given up" with its task.
     """
 
     number: int  # from 1 on; of a task that ran very often some are missing

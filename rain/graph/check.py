@@ -52,7 +52,8 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
     facts = TASK_FACTS[task.row]
     governor = task.scheduled
     expect((governor is not None) == facts.scheduled, "scheduled on {}", governor)
-    expect((task.missing == 0) == facts.ready, "{} inputs missing", task.missing)
+    if facts.ready is not None:
+        expect((task.missing == 0) == facts.ready, "{} inputs missing", task.missing)
     expect((task.assigned is not None) == facts.assigned, "assigned to {}", task.assigned)
     if governor is not None:
         expect(graph.governors.get(governor.id) is governor, "{} has left", governor)
@@ -86,6 +87,9 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         )
         expect(not task.waits, "finished, and somebody still waits for it")
     expect(task.has_failed == (task.failure is not None), "failed because of {}", task.failure)
+    if task.failure is not None:
+        cancelled = task.row is TaskRow.CANCELLING or task.row is TaskRow.CANCELLED
+        expect(cancelled == task.failure.cancelled, "it ended so because of {}", task.failure)
     if task.has_failed:
         expect(task.goes_on or _reads_failed(task), "failed, and its session goes on")
         expect(task.session.first_failed is not None, "failed, and its session does not know")
@@ -205,7 +209,7 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
         expect(task in governor.scheduled, "{} is queued but not scheduled", task)
         expect(task.row is TaskRow.QUEUED, "{} is in the queue", task)
     busy = [task for task in governor.scheduled if task.row is not TaskRow.BLOCKED]
-    active = sum(task.cpus for task in busy if not task.missing)
+    active = sum(task.cpus for task in busy if not task.missing or task.row is TaskRow.CANCELLING)
     expect(
         active == governor.active_cpus, "{} cpus active, counted {}", governor.active_cpus, active
     )

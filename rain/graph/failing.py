@@ -1,9 +1,9 @@
-"""What will never be: a task that has failed for good, and all that depends on it.
+"""What will never be: a task that has failed for good or was cancelled, and what depends on it.
 
 In a session that goes on after failures, the objects of a failed task fail with it, the tasks that
 read them are skipped, their objects fail, and so on; everything that does not depend on it stays as
-it is. Tasks that had been finished stay so, also when they read an object that fails when it is
-made again.
+it is. What depends on a task that was cancelled is cancelled, too. Tasks that had been finished
+stay so, also when they read an object that fails when it is made again.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Fallout:
     failure: SessionFailure
     ending: Ending  # of the runs that are stopped
     tasks: list[Task] = Factory(list)
+    cancelled: list[planning.Stopped] = Factory(list)  # runs that are told to end
     objects: list[DataObject] = Factory(list)
     stopped: list[planning.Stopped] = Factory(list)
     free: list[DataObject] = Factory(list)  # inputs that nobody needs any more
@@ -36,7 +37,7 @@ class Fallout:
 
 def fail(tasks: Iterable[Task], failure: SessionFailure, now: float) -> Fallout:
     """Tasks will not run (again), unless they are done."""
-    fallout = Fallout(failure, Ending(now, RunCause.GIVEN_UP))
+    fallout = _fallout(failure, now)
     for task in tasks:
         if not task.is_done:
             _end(task, fallout)
@@ -45,7 +46,7 @@ def fail(tasks: Iterable[Task], failure: SessionFailure, now: float) -> Fallout:
 
 def spoil(data_object: DataObject, failure: SessionFailure, now: float) -> Fallout:
     """An object that is unfinished, or has failed before, will not be made (again)."""
-    fallout = Fallout(failure, Ending(now, RunCause.GIVEN_UP))
+    fallout = _fallout(failure, now)
     _fail_object(data_object, fallout)
     return _spread(fallout)
 
@@ -58,6 +59,17 @@ def failure_of(data_object: DataObject) -> SessionFailure:
     return producer.failure
 
 
+def was_cancelled(node: Task | DataObject) -> bool:
+    """Whether a task, or the one that makes an object, was cancelled, or what it needs."""
+    task = node if isinstance(node, Task) else node.producer
+    return task is not None and task.failure is not None and task.failure.cancelled
+
+
+def _fallout(failure: SessionFailure, now: float) -> Fallout:
+    cause = RunCause.CANCELLED if failure.cancelled else RunCause.GIVEN_UP
+    return Fallout(failure, Ending(now, cause))
+
+
 def _spread(fallout: Fallout) -> Fallout:
     for data_object in fallout.objects:  # grows while it is walked
         for task in data_object.consumers:
@@ -67,12 +79,15 @@ def _spread(fallout: Fallout) -> Fallout:
 
 
 def _end(task: Task, fallout: Fallout) -> None:
-    if task.scheduled is not None:
-        if task.assigned is not None:
-            fallout.stopped += planning.recall_followers(task, fallout.ending.now)
-            fallout.stopped.append(planning.stopped(task))
-        planning.withdraw(task, fallout.ending)
-    task.move(TaskMove.FAIL if task.row is TaskRow.READY else TaskMove.SKIP)
+    if fallout.failure.cancelled:
+        _cancel(task, fallout)
+    else:
+        if task.scheduled is not None:
+            if task.assigned is not None:
+                fallout.stopped += planning.recall_followers(task, fallout.ending.now)
+                fallout.stopped.append(planning.stopped(task))
+            planning.withdraw(task, fallout.ending)
+        task.move(TaskMove.FAIL if task.row is TaskRow.READY else TaskMove.SKIP)
     task.failure = fallout.failure
     task.session.unfinished -= 1
     fallout.tasks.append(task)
@@ -80,6 +95,17 @@ def _end(task: Task, fallout: Fallout) -> None:
         if output.state is ObjectState.UNFINISHED:
             _fail_object(output, fallout)
     fallout.free += claims.never_reading((task,))
+
+
+def _cancel(task: Task, fallout: Fallout) -> None:
+    """Its followers are among the tasks that depend on it, so they need not be recalled."""
+    if task.assigned is not None:
+        fallout.cancelled.append(planning.stopped(task))
+        planning.cancel(task)
+        return
+    if task.scheduled is not None:
+        planning.withdraw(task, fallout.ending)
+    task.move(TaskMove.CANCEL)
 
 
 def _fail_object(data_object: DataObject, fallout: Fallout) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sys import maxsize
 
-from rain.base.states import ObjectState
+from rain.base.states import ObjectState, TaskRow
 from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
 from rain.graph.handles import NOBODY
@@ -27,6 +27,8 @@ def may_go(node: Task | DataObject) -> bool:
         node = node.producer
     if node.handles is not NOBODY or node.may_run_again or node.row not in DONE:
         return False
+    if node.row is TaskRow.CANCELLING:
+        return False  # its governor has it still
     for output in node.outputs:  # noqa: SIM110 # a generator for each task costs more than this
         if not _is_over(output):
             return False

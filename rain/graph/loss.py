@@ -49,7 +49,8 @@ def lose_governor(
     for task in list(governor.scheduled):
         ending = guilty if task in blamed else innocent
         planning.withdraw(task, ending, TaskMove.GOVERNOR_LOST)
-        losses.unplanned[task] = None
+        if task.row is not TaskRow.CANCELLED:
+            losses.unplanned[task] = None
     touched = list(governor.objects)
     for data_object in touched:
         move_copy(data_object, governor, CopyMove.LOSE)
@@ -64,7 +65,8 @@ def lose_copy(data_object: DataObject, governor: Governor, now: float) -> Losses
     losses = Losses(now)
     move_copy(data_object, governor, CopyMove.LOSE)
     producer = data_object.producer
-    if producer is None or producer.assigned is not governor:  # else it is just being made there
+    if producer is None or producer.is_done or producer.assigned is not governor:
+        # Else it is just being made there.
         losses.dropped.append((data_object, governor))
     _check_holders(data_object, losses)
     return losses

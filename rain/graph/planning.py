@@ -1,7 +1,8 @@
 """Where tasks shall run: choosing, withdrawing, telling. The sets of both sides change together.
 
 A governor's `active_cpus` is the sum over its tasks that are planned and ready (queued, assigned or
-running, but not blocked); it changes here and where tasks go forward (`progress`).
+running, but not blocked) and those that it was told to cancel; it changes here and where tasks go
+forward (`progress`).
 
 **Ahead.** A task whose missing inputs are all being made on its governor can be sent there before
 they are finished: the governor starts it by itself, without a trip to the server in between. What
@@ -149,6 +150,21 @@ def withdraw(task: Task, ending: Ending, why: TaskMove = TaskMove.TAKE_BACK) -> 
     _detach(task, governor)
 
 
+def cancel(task: Task) -> None:
+    """Nobody wants an assigned task any more: its governor is being told to end it.
+
+    It takes its cpus until its run ends. Its followers must be cancelled with it.
+    """
+    governor = task.assigned or _nowhere(task)
+    row = task.row
+    task.move(TaskMove.CANCEL)
+    if row is TaskRow.AHEAD:
+        governor.ahead -= 1
+        governor.active_cpus += task.cpus
+    elif row is TaskRow.BLOCKED:
+        governor.active_cpus += task.cpus
+
+
 def recall_followers(task: Task, now: float) -> list[Stopped]:
     """The task will not make its outputs on its governor now: who counts on that cannot go ahead.
 
@@ -190,7 +206,8 @@ def expect(data_object: DataObject) -> list[Governor]:
     already, to make another output again.
     """
     producer = data_object.producer
-    maker = producer.assigned if producer is not None else None
+    makes = producer is not None and not producer.is_done
+    maker = producer.assigned if producer is not None and makes else None
     return [governor for governor in forget_copies((data_object,)) if governor is not maker]
 
 

@@ -130,7 +130,7 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     taken apart (`take_apart`).
     """
     concerned: dict[Governor, float] = {}
-    if session.unfinished:
+    if session.unfinished or session.first_failed is not None:  # some may still be cancelled
         _take_tasks_out(session, concerned)
     _take_objects_out(graph, session, concerned)
     _forget_kinds(graph, session, concerned)

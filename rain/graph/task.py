@@ -90,13 +90,16 @@ class Task:
 
     @property
     def is_done(self) -> bool:
-        """Whether it will not run any more (unless its outputs are lost)."""
+        """Whether its outcome is known: it will not run any more, unless its outputs are lost.
+
+        Of a task that was cancelled that is so while its governor still ends it.
+        """
         return self.row in DONE
 
     @property
     def has_failed(self) -> bool:
         """Whether it will never make its outputs."""
-        return self.row is TaskRow.FAILED or self.row is TaskRow.SKIPPED
+        return self.row in HOPELESS
 
     @property
     def goes_on(self) -> bool:
@@ -116,4 +119,5 @@ class Task:
         self.row = end
 
 
-DONE = frozenset({TaskRow.FINISHED, TaskRow.FAILED, TaskRow.SKIPPED})
+HOPELESS = frozenset({TaskRow.FAILED, TaskRow.SKIPPED, TaskRow.CANCELLING, TaskRow.CANCELLED})
+DONE = HOPELESS | {TaskRow.FINISHED}

@@ -217,6 +217,8 @@ class Plan:
                 "unplanned task", f"{task!r} cannot be taken back: it is {task.row.value}"
             )
         self._check_known(task)
+        if task.row is TaskRow.CANCELLING:
+            raise PlanError("cancelled task", f"{task!r} cannot be taken back: it will end there")
         limit = getrecursionlimit()
         setrecursionlimit(limit + _ROOM)
         try:
@@ -274,7 +276,7 @@ class Plan:
                 "copy in use", f"{data_object!r} cannot be dropped: a task on {governor!r} reads it"
             )
         producer = data_object.producer
-        if producer is not None and producer.assigned is governor:
+        if producer is not None and producer.assigned is governor and not producer.is_done:
             raise PlanError(
                 "copy in use", f"{data_object!r} cannot be dropped: {governor!r} makes it again"
             )

@@ -13,7 +13,7 @@ from attrs import evolve
 from rain.base.failures import SessionFailure, end_of
 from rain.base.runs import RunCause
 from rain.base.states import TaskMove
-from rain.base.wire import TaskFailure
+from rain.base.wire import OWN_GRACE, TaskFailure
 from rain.graph import DataObject, Governor, Run, Task, failing, planning
 from rain.graph.cancelling import unstarted, unwanted
 from rain.graph.handles import NOBODY
@@ -122,6 +122,14 @@ def _cancel(state: State, tasks: list[Task], why: str) -> None:
         pass_on(state, failing.fail(tasks, failure, state.now))
 
 
+def end_cancelled(state: State, governor: Governor, task: Task) -> None:
+    """Nobody works any more on a task that was cancelled, and its governor has its cpus again."""
+    planning.withdraw(task, Ending(state.now, RunCause.CANCELLED), TaskMove.END)
+    state.touched[governor] = None
+    if task.handles is NOBODY:
+        state.graph.leaving.append(task)
+
+
 def _has_another_try(state: State, task: Task) -> bool:
     return tries.may_try_again(task.kind.attempts, task.runs, state.settings.crash_limit)
 
@@ -140,6 +148,8 @@ def pass_on(state: State, fallout: failing.Fallout) -> None:
     failure = fallout.failure
     for stopped in fallout.stopped:
         state.stop(*stopped)
+    for cancelled in fallout.cancelled:
+        state.cancel(*cancelled, OWN_GRACE)
     gone = set(fallout.objects)
     state.forget_fetches(lambda data_object, _: data_object in gone)
     state.release_soon(fallout.free)
@@ -147,7 +157,9 @@ def pass_on(state: State, fallout: failing.Fallout) -> None:
         state.news.unplanned.pop(task, None)
         task.session.first_failed = task.session.first_failed or failure
     if state.happenings is not None:
-        skipped = [task for task in fallout.tasks if task.id != failure.task or task.run is None]
+        skipped = fallout.tasks
+        if not failure.cancelled:  # else nothing was said of any of them
+            skipped = [task for task in skipped if task.id != failure.task or task.run is None]
         state.happenings.skipped(state.now, failure, skipped)
     following.done(state, fallout.tasks)
     nodes: tuple[Task | DataObject, ...] = (*fallout.tasks, *fallout.objects)

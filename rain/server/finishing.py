@@ -16,11 +16,11 @@ from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.handles import NOBODY
 from rain.graph.task import Task
-from rain.server import following, waiting
+from rain.server import failing, following, waiting
 from rain.server.began import starts
 from rain.server.state import State
 
-_NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.BLOCKED)
+_NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.BLOCKED, TaskRow.CANCELLING)
 
 
 def finish(state: State, governor: Governor, update: Update) -> None:
@@ -60,6 +60,10 @@ def finish(state: State, governor: Governor, update: Update) -> None:
                 state.ignored += 1
                 start = end = end + count
                 continue  # with the stop it was told to drop the outputs
+            if task.row is TaskRow.CANCELLING:  # it was faster, but that does not count
+                failing.end_cancelled(state, governor, task)
+                start = end = end + count
+                continue
             if task.row is TaskRow.BLOCKED:
                 progress.resume(task, governor)  # an old report was repeated
             if task.row is TaskRow.AHEAD or len(task.outputs) != count:

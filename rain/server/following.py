@@ -78,6 +78,8 @@ def _answer(state: State, wait: Wait) -> None:
         task = session.tasks[task_id]
         if task.failure is not None:
             answer.failed.append(task_id)
+            if task.failure.cancelled:
+                answer.cancelled.append(task_id)
         for output in task.outputs:
             if output.state is not ObjectState.UNFINISHED:
                 answer.objects.append(output.id)

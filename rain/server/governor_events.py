@@ -79,6 +79,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         printed = {note.task: note.logs for note in update.task_notes}
         for failure in update.failed:
             _failed(state, governor, failure, printed.get(failure.task, ""))
+    _ended(state, governor, update)
     for object_id in update.unfetched:
         unfetched.apply(state, governor, object_id)
     for sample in update.monitoring:
@@ -112,7 +113,8 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     state.forget_fetches(lambda _, reader: reader is governor)
     state.news.left.append(governor)
     state.note(happenings.GovernorRemoved(state.now, governor.address, cause), len(cause))
-    sent = [task for task in governor.assigned if task.row is not TaskRow.AHEAD]
+    unblamed = (TaskRow.AHEAD, TaskRow.CANCELLING)
+    sent = [task for task in governor.assigned if task.row not in unblamed]
     running = [task for task in sent if task.row is TaskRow.RUNNING]
     if len(sent) == 1:  # the start of a task is told when it has run for a while: perhaps too late
         running = sent
@@ -156,10 +158,24 @@ def _failed(state: State, governor: Governor, failure: TaskFailure, printed: str
         return
     if failure.cause not in TOLD_BY_GOVERNORS:
         raise ProtocolError(f"{spell(task.id)} failed by what only the server can find out")
+    if task.row is TaskRow.CANCELLING:
+        failing.end_cancelled(state, governor, task)
+        return
     if failure.cause is RunCause.NOT_STARTED:
         handing_back.handed_back(state, governor, task, failure)
         return
     failing.run_failed(state, governor, task, failure, printed)
+
+
+def _ended(state: State, governor: Governor, update: Update) -> None:
+    """Runs that were cancelled have ended, as far as nothing was told of their ends before."""
+    for task_id, number in zip(update.ended_ids, update.ended_runs, strict=True):
+        task = nesting.current(state, governor, task_id, number)
+        if task is None:
+            continue
+        if task.row is not TaskRow.CANCELLING:
+            raise ProtocolError(f"{spell(task_id)} has ended as cancelled, but is {task.row.value}")
+        failing.end_cancelled(state, governor, task)
 
 
 def _located(state: State, governor: Governor, object_ids: list[ObjectId]) -> None:
@@ -172,7 +188,7 @@ def _located(state: State, governor: Governor, object_ids: list[ObjectId]) -> No
             state.ignored += 1  # dropped, removed or made anew while the copy was on its way
             continue
         producer = data_object.producer
-        if producer is not None and producer.assigned is governor:
+        if producer is not None and producer.assigned is governor and not producer.is_done:
             state.ignored += 1  # made anew right there: it is the end of that which counts
             continue
         if not copy.is_held:

@@ -32,7 +32,7 @@ def current(state: State, governor: Governor, task_id: TaskId, number: int) -> T
 def running_task(state: State, task_id: TaskId) -> Task:
     """The task that wants to open a session."""
     task = state.graph.tasks.get(task_id)
-    if task is None or task.assigned is None:
+    if task is None or task.assigned is None or task.is_done:
         raise RefusedError(f"the task {spell(task_id)} cannot open a session: it does not run")
     return task
 
@@ -54,7 +54,9 @@ def _runs(session: Session, number: int) -> bool:
     parent = session.parent
     assert parent is not None
     run = parent.run
-    return parent.is_known and run is not None and run.number == number and run.is_open
+    if not parent.is_known or parent.is_done or run is None:
+        return False
+    return run.number == number and run.is_open
 
 
 def block_and_resume(state: State, governor: Governor, update: Update) -> list[Task]:
@@ -77,8 +79,8 @@ def block_and_resume(state: State, governor: Governor, update: Update) -> list[T
 
 def block(state: State, governor: Governor, task: Task) -> None:
     """A started task waits for others, and its governor has room for deeper ones."""
-    if task.row is TaskRow.BLOCKED:
-        return  # an old report was repeated
+    if task.row is TaskRow.BLOCKED or task.row is TaskRow.CANCELLING:
+        return  # an old report was repeated, or it must end anyway
     if task.row is not TaskRow.RUNNING:
         raise ProtocolError(f"{spell(task.id)} waits for other tasks, but is {task.row.value}")
     progress.block(task, governor)

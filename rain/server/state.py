@@ -292,6 +292,15 @@ class State:
         self.touched[governor] = None
         self.forget_outputs(governor, task)
 
+    def cancel(self, governor: Governor, task: Task, run: int, grace: float) -> None:
+        """Tells a governor to end the run of this number, and to say when it has ended."""
+        cancelled = self.orders(governor).cancelled
+        cancelled.ids.append(task.id)
+        cancelled.runs.append(run)
+        cancelled.graces.append(grace)
+        self.touched[governor] = None
+        self.forget_outputs(governor, task)
+
     def forget_outputs(self, governor: Governor, task: Task) -> None:
         """A governor does not make the outputs of a task any more; it shall not keep them."""
         for output in task.outputs:

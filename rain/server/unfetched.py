@@ -74,7 +74,7 @@ def _give_up(state: State, copy: Copy, source: str, how_often: str) -> None:
         " and whether it reaches the other end"
     )
     for task in list(data_object.consumers):
-        if task.is_known and task.assigned is governor:
+        if task.is_known and task.assigned is governor and not task.is_done:
             stopped = planning.stopped(task)
             failure = TaskFailure(task.id, stopped[-1], message)
             failing.run_failed(state, governor, task, failure)

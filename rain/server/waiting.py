@@ -12,7 +12,7 @@ from rain.base.ids import spell
 from rain.base.states import ObjectState
 from rain.base.wire import Delivery, Fetched, ObjectReport, WaitAnswer
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
-from rain.graph.failing import failure_of
+from rain.graph.failing import failure_of, was_cancelled
 from rain.graph.task import DONE
 from rain.server.messages import AnswerFetch, AnswerWait, Refuse
 from rain.server.state import State
@@ -162,6 +162,7 @@ def _answer(state: State, wait: Wait) -> None:
     if session.first_failed is not None:
         nodes: tuple[Task | DataObject, ...] = (*wait.tasks, *wait.objects)
         answer.failed = [node.id for node in nodes if node.has_failed]
+        answer.cancelled = [node.id for node in nodes if was_cancelled(node)]
         if wait.mode is WaitMode.SESSION:  # so that nobody takes all of its tasks for finished
             answer.failed = [session.first_failed.task or 0]
     state.emit(AnswerWait(wait.request, answer))

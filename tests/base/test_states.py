@@ -15,6 +15,7 @@ from rain.base.states import (
     ObjectMove,
     ObjectState,
     Step,
+    TaskFacts,
     TaskMove,
     TaskRow,
     TaskState,
@@ -43,14 +44,27 @@ def test_every_row_has_its_facts_and_every_state_its_rows() -> None:
 
 
 def test_the_rows_of_tasks_show_the_states_that_the_seed_gives_them() -> None:
-    for facts in TASK_TABLE:
+    seeds = [facts for facts in TASK_TABLE if facts.state is not TaskState.CANCELLED]
+    for facts in seeds:
+        assert facts.ready is not None
         assert facts.state in SEED_TASKS[facts.scheduled, facts.ready, facts.assigned]
-    assert {(f.scheduled, f.ready, f.assigned) for f in TASK_TABLE} == set(SEED_TASKS)
+    assert {(f.scheduled, f.ready, f.assigned) for f in seeds} == set(SEED_TASKS)
+
+
+def test_a_task_that_was_cancelled_has_a_governor_only_until_that_one_has_ended_it() -> None:
+    cancelling, cancelled = TASK_FACTS[TaskRow.CANCELLING], TASK_FACTS[TaskRow.CANCELLED]
+    assert (cancelling.scheduled, cancelling.assigned, cancelling.queued) == (True, True, False)
+    assert (cancelled.scheduled, cancelled.assigned, cancelled.queued) == (False, False, False)
+    assert cancelling.ready is cancelled.ready is None
+    assert [facts.row for facts in TASK_TABLE if facts.ready is None] == [
+        TaskRow.CANCELLING,
+        TaskRow.CANCELLED,
+    ]
 
 
 def test_a_task_is_queued_exactly_when_it_is_planned_ready_and_not_sent() -> None:
     for facts in TASK_TABLE:
-        assert facts.queued == (facts.scheduled and facts.ready and not facts.assigned)
+        assert facts.queued == bool(facts.scheduled and facts.ready and not facts.assigned)
 
 
 def test_every_move_of_a_task_is_allowed_somewhere_and_leads_to_one_row() -> None:
@@ -60,8 +74,8 @@ def test_every_move_of_a_task_is_allowed_somewhere_and_leads_to_one_row() -> Non
     assert {step.end for step in TASK_STEPS} == set(TaskRow)  # waiting, too, by a loss
 
 
-def test_a_failed_task_stays_failed() -> None:
-    ends = {TaskRow.FAILED, TaskRow.SKIPPED}
+def test_a_failed_or_cancelled_task_stays_so() -> None:
+    ends = {TaskRow.FAILED, TaskRow.SKIPPED, TaskRow.CANCELLED}
     assert not [step for step in TASK_STEPS if step.start in ends]
 
 
@@ -103,6 +117,14 @@ def test_moves_change_only_the_facts_that_they_speak_of(step: object) -> None:
         case TaskMove.START | TaskMove.BLOCK | TaskMove.RESUME:
             assert before.assigned
             assert after.assigned
+        case _:
+            _ends_change_only_what_they_speak_of(chosen.move, before, after)
+
+
+def _ends_change_only_what_they_speak_of(
+    move: TaskMove, before: TaskFacts, after: TaskFacts
+) -> None:
+    match move:
         case TaskMove.FAIL | TaskMove.SKIP:
             assert (before.scheduled, after.scheduled) == (False, False)
             assert before.ready == after.ready
@@ -110,7 +132,14 @@ def test_moves_change_only_the_facts_that_they_speak_of(step: object) -> None:
             assert before.assigned
             assert not after.scheduled
             assert not after.assigned
-        case TaskMove.OUTPUT_LOST:
+        case TaskMove.CANCEL:
+            assert before.state is not TaskState.FINISHED
+            assert (after.assigned, after.state) == (before.assigned, TaskState.CANCELLED)
+        case TaskMove.END:
+            assert (before.assigned, after.assigned) == (True, False)
+            assert before.state is after.state is TaskState.CANCELLED
+        case _:
+            assert move is TaskMove.OUTPUT_LOST
             assert before.row is TaskRow.FINISHED
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from rain.base.failures import OnFailure
 from rain.client import (
+    CancelledError,
     Client,
     Program,
     RainException,
@@ -17,6 +18,7 @@ from rain.client import (
     TaskException,
     remote,
 )
+from rain.client.rpc.common import TaskState
 from tests.client.fake import World
 from tests.support.pipes import named_pipe
 from tests.support.waiting import until_now
@@ -110,8 +112,16 @@ def test_a_running_function_that_is_cancelled_cleans_up_and_its_process_works_on
         again = session.compute(process()).load()
         assert path.read_text() == str(again)
         for cancelled in (stays, depends):
-            with pytest.raises(TaskException, match="it was cancelled"):
+            with pytest.raises(CancelledError, match="it was cancelled"):
                 cancelled.wait()
+            assert cancelled.state is TaskState.cancelled
+        done, _ = session.wait_some([depends])
+        assert done == [depends]
+        session.update([stays, depends])
+        assert [task.state for task in (stays, depends)] == [TaskState.cancelled] * 2
+        assert stays.info is not None
+        (run,) = stays.info.runs
+        assert (run.state, run.cause) == ("withdrawn", "cancelled")
 
 
 @pytest.mark.whole

@@ -68,6 +68,7 @@ def test_states_have_the_names_and_numbers_of_rain_0_4() -> None:
         ("running", 3),
         ("finished", 4),
         ("failed", 5),
+        ("cancelled", 6),  # ours
     ]
     assert [(state.name, state.value) for state in DataObjectState] == [
         ("unfinished", 0),

@@ -138,7 +138,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes executor to governor": 27.6,
         "bytes governor to executor": 183.0,
         "bytes governor to server": 53.5,
-        "bytes server to client": 0.131,
+        "bytes server to client": 0.139,
         "bytes server to governor": 191.7,
         "messages client to server": 0.00401,
         "messages executor to governor": 0.00401,
@@ -156,8 +156,8 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes client to server": 26.8,
         "bytes executor to governor": 0.028,
         "bytes governor to executor": 26.6,
-        "bytes governor to server": 0.205,  # an update has a place for tasks that wait
-        "bytes server to client": 0.131,
+        "bytes governor to server": 0.213,  # with places for waits and ends
+        "bytes server to client": 0.139,
         "bytes server to governor": 26.8,
         "messages client to server": 0.00401,
         "messages executor to governor": 0.00101,
@@ -176,7 +176,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes executor to governor": 27.6,
         "bytes governor to executor": 195.0,
         "bytes governor to server": 53.6,
-        "bytes server to client": 0.128,
+        "bytes server to client": 0.136,
         "bytes server to governor": 198.6,
         "messages client to server": 0.00392,
         "messages executor to governor": 0.0109,
@@ -194,9 +194,9 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes client to server": 240.0,  # with what is wanted, for which nothing else is sent
         "bytes executor to governor": 27.6,
         "bytes governor to executor": 100.0,
-        "bytes governor to server": 200.0,  # an update has a place for tasks that wait
-        "bytes server to client": 136.0,  # results come with the answer to a wait
-        "bytes server to governor": 264.0,
+        "bytes governor to server": 208.0,  # with places for waits and ends
+        "bytes server to client": 144.0,  # results come with the answer to a wait
+        "bytes server to governor": 272.0,  # orders have a place for tasks that are cancelled
         "messages client to server": 1.03,
         "messages executor to governor": 1.01,
         "messages governor to executor": 1.03,

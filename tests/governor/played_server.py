@@ -9,13 +9,17 @@ from tests.governor.words import PLAIN, kind_id
 
 
 class PlayedServer:
-    """Notices what must never be told: the end of what has ended, or was stopped."""
+    """Notices what must never be told: the end of what has ended, or was stopped.
+
+    The end of what was cancelled is told once, and in no other way.
+    """
 
     def __init__(self) -> None:
         self.told_kinds: set[KindId] = set()
         self.orders: Counter[TaskId] = Counter()
         self.assigned: dict[TaskId, int] = {}
         self.blocked: set[TaskId] = set()
+        self.cancelled: Counter[tuple[TaskId, int]] = Counter()  # runs whose ends are not told yet
         self.updates: list[Update] = []
         self.finished: dict[TaskId, list[bytes]] = {}
         self.failed: dict[TaskId, TaskFailure] = {}
@@ -30,6 +34,11 @@ class PlayedServer:
             if self.assigned.get(stopped) == run:
                 self.blocked.discard(stopped)
                 del self.assigned[stopped]
+        for cancelled, run in zip(orders.cancelled.ids, orders.cancelled.runs, strict=True):
+            if self.assigned.get(cancelled) == run:
+                self.blocked.discard(cancelled)
+                del self.assigned[cancelled]
+                self.cancelled[cancelled, run] += 1
         for assigned, run in zip(orders.tasks.ids, orders.tasks.runs, strict=True):
             self.assigned[assigned] = run
             self.orders[assigned] += 1
@@ -72,3 +81,6 @@ class PlayedServer:
             self.blocked.discard(failure.task)
             assert self.assigned.pop(failure.task) == failure.run
             self.failed[failure.task] = failure
+        for task, run in zip(update.ended_ids, update.ended_runs, strict=True):
+            self.cancelled[task, run] -= 1
+            assert self.cancelled[task, run] == 0, "it was not cancelled, or has ended twice"

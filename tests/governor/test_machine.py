@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of, unpack
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import Orders
+from rain.base.wire import OWN_GRACE, CancelledRuns, Orders
 from rain.governor.messages import Failed, Made, Outputs, PassedOn, ProcessesLeft
 from tests.governor.played_executor import PlayedExecutor
 from tests.governor.words import add_task, builtin_kind, object_id, python_kind, task_id
@@ -194,6 +194,23 @@ class GovernorMachine(RuleBasedStateMachine):
             if all(known[one].row.name == "HELD" and known[one].wanted for one in inputs):
                 add_task(orders.tasks, stopped, kind, inputs, outputs, run + 1)
         self.world.order(orders)
+
+    @precondition(lambda self: self.world.assigned)
+    @rule(
+        pick=st.integers(0, 1000),
+        late=st.booleans(),
+        grace=st.sampled_from((OWN_GRACE, 0.0, 0.1)),
+    )
+    def cancel_a_task(self, pick: int, late: bool, grace: float) -> None:
+        """It goes with all that reads what it would have made."""
+        tasks = self.live_tasks()
+        chosen = tasks[pick % len(tasks)]
+        cancelled = CancelledRuns()
+        for task in [chosen] if late else self.with_followers(chosen):
+            cancelled.ids.append(task)
+            cancelled.runs.append(self.world.assigned[task] + late)
+            cancelled.graces.append(grace)
+        self.world.order(Orders(cancelled=cancelled))
 
     @rule(which=st.sampled_from(SESSIONS), luck=st.integers(0, 3))
     def forget_a_session(self, which: int, luck: int) -> None:

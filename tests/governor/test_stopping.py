@@ -10,6 +10,7 @@ from rain.governor.messages import (
     KillExecutor,
     OrdersReceived,
     ProcessesLeft,
+    StopBuiltin,
     TakeBackCalls,
     Tick,
 )
@@ -257,3 +258,74 @@ def test_what_a_closed_session_has_left_behind_ends_at_once_when_nothing_of_it_r
     world = a_world()
     world.forget(1)
     assert world.ended_sessions == [1]
+
+
+def test_the_end_of_a_cancelled_call_is_told_when_it_has_ended() -> None:
+    world = a_busy_world(calls=3)
+    world.start_next(1)
+    assert InterruptExecutor(1, 2) in world.cancel(101)
+    assert world.ends_told() == []
+    world.answer(1, Failed("KeyboardInterrupt"))
+    world.collect(1)
+    assert world.ends_told() == [task_id(101)]
+    assert not world.failed
+
+
+def test_the_end_of_a_cancelled_call_that_is_killed_is_told_when_its_executor_has_died() -> None:
+    world = a_busy_world(calls=1)
+    assign_calls(world, range(200, 201))
+    world.start_next(1)
+    world.cancel(200)
+    world.tick(GRACE)
+    assert world.ends_told() == []
+    world.die(1, "killed")
+    assert world.ends_told() == [task_id(200)]
+
+
+def test_the_server_may_say_how_long_a_cancelled_call_has_to_clean_up() -> None:
+    for grace, ends_at_once in ((0.0, True), (1.0, False)):
+        world = a_busy_world(calls=1)
+        assign_calls(world, range(200, 201))
+        world.start_next(1)
+        effects = world.cancel(200, grace=grace)
+        assert (KillExecutor(1) in effects) == ends_at_once
+        assert ends_at_once or KillExecutor(1) in world.tick(grace)
+
+
+def test_the_end_of_a_cancelled_call_that_was_not_started_is_told_when_it_is_back() -> None:
+    world = a_busy_world(calls=10)
+    world.start_next(1)
+    assert TakeBackCalls(1) in world.cancel(105)
+    assert world.ends_told() == [task_id(105)]
+    assert KillExecutor(1) not in world.effects
+    assert task_id(105) not in world.starts
+
+
+def test_the_end_of_what_no_executor_has_is_told_at_once() -> None:
+    world = World(Resources(1))
+    world.place(10)
+    world.assign(builtin_kind(), 100, (10,), (200,))
+    world.cancel(100)
+    assert world.ends_told() == [task_id(100)]
+
+
+def test_of_what_is_over_or_was_never_here_no_end_is_told() -> None:
+    world = a_busy_world(calls=1)
+    assign_calls(world, range(200, 201))
+    world.start_next(1)
+    world.answer(1)
+    world.collect(1)
+    world.cancel(200)
+    world.cancel(999)
+    assert world.ends_told() == []
+
+
+def test_a_program_that_is_cancelled_is_given_its_time_and_its_end_is_told() -> None:
+    world = World(Resources(1))
+    world.assign(builtin_kind(), 100, (), (200,))
+    (run,) = world.runs
+    effects = world.cancel(100, grace=2.5)
+    assert StopBuiltin(run, 2.5) in effects
+    assert world.ends_told() == []
+    world.end_run(run, Failed("stopped"))
+    assert world.ends_told() == [task_id(100)]

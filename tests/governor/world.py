@@ -11,7 +11,7 @@ from math import inf
 from rain.base.ids import KindId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
-from rain.base.wire import Orders
+from rain.base.wire import OWN_GRACE, CancelledRuns, Orders
 from rain.governor.cancelling import GRACE
 from rain.governor.messages import (
     BuiltinDone,
@@ -192,6 +192,16 @@ class World(PlayedServer):
 
     def stop(self, number: int, run: int = 1, session: int = 1) -> list[Effect]:
         return self.order(Orders(stop_ids=[task_id(number, session)], stop_runs=[run]))
+
+    def cancel(
+        self, number: int, run: int = 1, session: int = 1, grace: float = OWN_GRACE
+    ) -> list[Effect]:
+        cancelled = CancelledRuns([task_id(number, session)], [run], [grace])
+        return self.order(Orders(cancelled=cancelled))
+
+    def ends_told(self) -> list[TaskId]:
+        """The cancelled runs of which it was told that they have ended."""
+        return [task for update in self.updates for task in update.ended_ids]
 
     def drop(self, *numbers: int, session: int = 1) -> list[Effect]:
         return self.order(Orders(drops=[object_id(number, session) for number in numbers]))

@@ -13,7 +13,8 @@ from tests.support.scenes import scene
 class Subject:
     """A graph with a task in every row, and objects in every state.
 
-    Its session goes on: broken has failed, and skipped reads what it should have made.
+    Its session goes on: broken has failed, and skipped reads what it should have made. Ending was
+    cancelled while it ran, and ended before.
     done -> held (kept, two copies); removed; small (kept, at the server); running; blocked; sent;
     queued; planned reads what queued makes; ahead reads what running makes; waiting reads it, too;
     ready.
@@ -36,7 +37,10 @@ class Subject:
         blocked, _ = s.draft.task()
         broken, (never,) = s.draft.task()
         skipped, _ = s.draft.task(never)
+        ended, _ = s.draft.task()
+        ending, _ = s.draft.task()
         s.submit()
+        s.client.cancel(s.draft.session, ended)
         s.assign(broken)
         s.governors[0].fail(broken)
         s.run(done)
@@ -49,6 +53,8 @@ class Subject:
         s.assign(blocked, to=1)
         s.governors[1].start(blocked)
         s.governors[1].send(s.governors[1].waiting(blocked))
+        s.assign(ending, to=1)
+        s.client.cancel(s.draft.session, ending)
         world = s.world
         self.graph = world.state.graph
         self.done, self.running, self.sent = map(world.task, (done, running, sent))
@@ -56,6 +62,7 @@ class Subject:
         self.queued, self.planned = map(world.task, (queued, planned))
         self.ahead, self.waiting, self.ready = map(world.task, (ahead, waiting, ready))
         self.broken, self.skipped = map(world.task, (broken, skipped))
+        self.ended, self.ending = map(world.task, (ended, ending))
         self.never = world.object(never)
         self.held, self.removed, self.small = map(world.object, (held, removed, small))
         self.coming, self.later = world.object(coming), world.object(later)

@@ -186,6 +186,34 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         _link(of("done"), "waits", lambda s: [s.wait()]),
         "Task .* finished>: finished, and somebody still waits",
     ),
+    "a cancelled task that has failed otherwise": (
+        _link(of("ended"), "failure", lambda s: s.broken.failure),
+        "cancelled>: it ended so because of",
+    ),
+    "a failed task that was cancelled": (
+        _link(of("broken"), "failure", lambda s: s.ended.failure),
+        "failed>: it ended so because of",
+    ),
+    "a cancelled task without a cause": (
+        _set(of("ended"), "failure", None),
+        "cancelled>: failed because of None",
+    ),
+    "a cancelled task that still has a governor": (
+        _set(of("ending"), "row", TaskRow.CANCELLED),
+        "cancelled>: scheduled on <Governor 2",
+    ),
+    "a task that is being cancelled and has no governor": (
+        _set(of("ended"), "row", TaskRow.CANCELLING),
+        "cancelling>: scheduled on None",
+    ),
+    "a task that is being cancelled and takes no cpus": (
+        _set(of("second"), "active_cpus", 0),
+        "Governor 2 .*>: 0 cpus active, counted 1",
+    ),
+    "a task that is being cancelled and that somebody waits for": (
+        _link(of("ending"), "waits", lambda s: [s.wait()]),
+        "cancelling>: failed, and somebody still waits",
+    ),
     "a failed task without a cause": (
         _set(of("broken"), "failure", None),
         "failed>: failed because of None",

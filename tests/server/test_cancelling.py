@@ -29,8 +29,12 @@ def test_what_was_waited_for_ends_with_what_only_it_needs() -> None:
     s.client.cancel(s.draft.session, second)
 
     # then
-    assert rows(s, first, second, apart) == [TaskRow.FAILED, TaskRow.SKIPPED, TaskRow.ASSIGNED]
-    assert first in s.governors[0].told[-1].stop_ids
+    assert rows(s, first, second, apart) == [
+        TaskRow.CANCELLING,
+        TaskRow.CANCELLED,
+        TaskRow.ASSIGNED,
+    ]
+    assert first in s.governors[0].told[-1].cancelled.ids
     refused = s.world.answers[s.client.wait(s.draft.session, second)]
     assert isinstance(refused, Refuse)
     assert "cancelled" in str(refused.reason)
@@ -129,10 +133,10 @@ def test_of_what_shall_not_start_that_which_runs_is_left_alone() -> None:
 
     assert cancelled(s, a, b, c, d, e) == (b, c, d)
 
-    assert rows(s, running, told, ready) == [TaskRow.RUNNING, TaskRow.FAILED, TaskRow.FAILED]
-    assert rows(s, waiting, done) == [TaskRow.SKIPPED, TaskRow.FINISHED]
-    assert told in s.governors[0].told[-1].stop_ids
-    assert running not in s.governors[0].told[-1].stop_ids
+    assert rows(s, running, told) == [TaskRow.RUNNING, TaskRow.CANCELLING]
+    assert rows(s, ready, waiting) == [TaskRow.CANCELLED, TaskRow.CANCELLED]
+    assert rows(s, done) == [TaskRow.FINISHED]
+    assert s.governors[0].told[-1].cancelled.ids == [told]
 
 
 def test_what_was_cancelled_before_it_started_is_cancelled_once() -> None:

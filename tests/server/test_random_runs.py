@@ -7,9 +7,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from rain.base.ids import ObjectId, RequestId
+from rain.base.ids import ObjectId, RequestId, TaskId
 from rain.base.requests import Fetch, WaitFor
 from rain.base.runs import RunCause
+from rain.base.states import TaskState
 from rain.base.wire import Update
 from rain.graph import check
 from rain.server.messages import AnswerTaken, Asked, GovernorUpdated, RequestAbandoned
@@ -35,6 +36,10 @@ CAUSES = [None, RunCause.TASK, RunCause.EXECUTOR]
 
 class RandomRuns(ComingAndGoing):
     """Everybody does anything at any time, within what the protocol allows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cancelled: set[TaskId] = set()  # those that anybody has ever cancelled
 
     # What clients ask.
 
@@ -187,6 +192,33 @@ class RandomRuns(ComingAndGoing):
             update, started = governor.waiting(task), governor.started(task)
             update.started_ids, update.started_runs = started.started_ids, started.started_runs
             self.report(governor, update, now)
+
+    @precondition(ComingAndGoing.has_sessions)
+    @rule(number=which, tasks=some, objects=some, always=st.booleans(), whole=seldom)
+    def cancel(
+        self, number: int, tasks: list[int], objects: list[int], always: bool, whole: bool
+    ) -> None:
+        session = self.session(number)
+        ids = [session.tasks[i % len(session.tasks)] for i in tasks if session.tasks]
+        data = [session.objects[i % len(session.objects)] for i in objects if session.objects]
+        session.client.cancel(session.id, *ids, objects=tuple(data), whole=whole, always=always)
+
+    @precondition(ComingAndGoing.has_governors)
+    @rule(number=which, now=st.booleans())
+    def what_was_cancelled_ends(self, number: int, now: bool) -> None:
+        governor = self.governor(number)
+        if governor.cancelled:
+            self.report(governor, governor.ended(*governor.cancelled), now)
+
+    @invariant()
+    def what_was_cancelled_stays_so(self) -> None:
+        if not hasattr(self, "wild"):
+            return
+        tasks = self.world.state.graph.tasks
+        cancelled = {task.id for task in tasks.values() if task.state is TaskState.CANCELLED}
+        living = {task_id for task_id in self.cancelled if task_id in tasks}
+        assert living <= cancelled
+        self.cancelled |= cancelled
 
     @precondition(ComingAndGoing.has_governors)
     @rule(number=which, objects=some, now=st.booleans())

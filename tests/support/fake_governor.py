@@ -45,6 +45,7 @@ class FakeGovernor:
     lent: dict[ObjectId, None] = Factory(dict)  # those that came with tasks, and go with them
     told: list[Orders] = Factory(list)
     blocked: set[TaskId] = Factory(set)  # those of its tasks that wait for others
+    cancelled: dict[TaskId, None] = Factory(dict)  # those that it was told to end
     kinds: dict[int, int] = Factory(dict)  # task kinds that it was told: number of outputs
 
     @property
@@ -61,9 +62,7 @@ class FakeGovernor:
         self.told.append(orders)
         for session in orders.forget_sessions:
             self._forget(session)
-        for task_id, run in zip(orders.stop_ids, orders.stop_runs, strict=True):
-            if self.tasks.get(task_id) == run:  # else it has ended, and the news is under way
-                self._end(task_id)
+        self._stop(orders)
         making = {object_id for outputs in self.outputs.values() for object_id in outputs}
         for object_id in orders.drops:
             assert object_id not in making, "what is being made is not dropped before"
@@ -89,6 +88,16 @@ class FakeGovernor:
         for task_id, inputs in self.inputs.items():
             assert all(object_id in known for object_id in inputs), f"{task_id} lost an input"
 
+    def _stop(self, orders: Orders) -> None:
+        """What is not here has ended, and the news is under way."""
+        for task_id, run in zip(orders.stop_ids, orders.stop_runs, strict=True):
+            if self.tasks.get(task_id) == run:
+                self._end(task_id)
+        for task_id, run in zip(orders.cancelled.ids, orders.cancelled.runs, strict=True):
+            if self.tasks.get(task_id) == run:
+                self._abandon(task_id)
+                self.cancelled[task_id] = None
+
     @property
     def copies(self) -> set[ObjectId]:
         """What it holds or fetches, without what its own tasks are making."""
@@ -98,6 +107,7 @@ class FakeGovernor:
         for by_task in (self.tasks, self.inputs, self.outputs):
             _forget_session(by_task, session)
         self.blocked = {task for task in self.blocked if session_of(task) != session}
+        _forget_session(self.cancelled, session)
         for by_object in (self.held, self.coming, self.lent):
             _forget_session(by_object, session)
         _forget_session(self.kinds, session)
@@ -120,9 +130,13 @@ class FakeGovernor:
 
     def _end(self, task_id: TaskId) -> list[ObjectId]:
         """The task is over, well or not; what it has not made will not come by itself."""
+        del self.tasks[task_id]
+        return self._abandon(task_id)
+
+    def _abandon(self, task_id: TaskId) -> list[ObjectId]:
+        """What it makes is not wanted here, and what it reads not for its sake."""
         inputs = self.inputs.pop(task_id)
         self.blocked.discard(task_id)
-        del self.tasks[task_id]
         for object_id in inputs:
             if all(object_id not in others for others in self.inputs.values()):
                 self.lent.pop(object_id, None)
@@ -177,6 +191,18 @@ class FakeGovernor:
         self, *tasks: TaskId, size: int = 100_000, data: bytes | None = None
     ) -> list[Effect]:
         return self.send(self.finished(*tasks, size=size, data=data))
+
+    def ended(self, *tasks: TaskId) -> Update:
+        """The update that these tasks, which were cancelled, have ended."""
+        update = Update()
+        for task in tasks:
+            update.ended_ids.append(task)
+            update.ended_runs.append(self.tasks.pop(task))
+            del self.cancelled[task]
+        return update
+
+    def end(self, *tasks: TaskId) -> list[Effect]:
+        return self.send(self.ended(*tasks))
 
     def fail(
         self,

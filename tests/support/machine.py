@@ -118,7 +118,7 @@ class ComingAndGoing(RuleBasedStateMachine):
     @rule(number=which)
     def governor_breaks_the_protocol(self, number: int) -> None:
         governor = self.governor(number)
-        running = [task for task in governor.tasks if governor.outputs[task]]
+        running = [task for task, outputs in governor.outputs.items() if outputs]
         if running:
             run = governor.tasks[running[0]]
             nonsense = Update(finished=FinishedTasks([running[0]], [run], [0.1], [0], [], []))

@@ -69,9 +69,11 @@ class WildWorld:
             self.deliver(governor_id, len(self.outboxes[governor_id]))
 
     def work(self, governor: FakeGovernor, size: int = 50_000) -> None:
-        """A governor fetches what it can, and finishes what it can."""
+        """A governor fetches what it can, finishes what it can, and ends what was cancelled."""
         self.post(governor, self.arrived(governor, governor.fetching()))
         self.post(governor, governor.finished(*governor.runnable(), size=size))
+        if governor.cancelled:
+            self.post(governor, governor.ended(*governor.cancelled))
 
     def mischief(self, random: Random) -> None:
         """One governor does or says something, or the wire plays tricks."""
@@ -80,7 +82,7 @@ class WildWorld:
             return
         governor = random.choice(world.governors)
         runnable, fetching = governor.runnable(), governor.fetching()
-        match random.randrange(7):
+        match random.randrange(8):
             case 0 | 1 if runnable:
                 some = random.sample(runnable, random.randint(1, len(runnable)))
                 self.post(governor, governor.finished(*some, size=random.choice((7, 50_000))))
@@ -90,6 +92,8 @@ class WildWorld:
                 self.post(governor, self.arrived(governor, fetching[:2]))
             case 4 if fetching:
                 self.post(governor, Update(unfetched=[random.choice(fetching)]))
+            case 7 if governor.cancelled:
+                self.post(governor, governor.ended(random.choice(list(governor.cancelled))))
             case 5 if self.sent:
                 world.turn(GovernorUpdated(*random.choice(self.sent)))
             case _:
@@ -156,5 +160,6 @@ class WildWorld:
         assert not self.unfinished(), "the world does not come to rest"
 
     def unfinished(self) -> list[object]:
-        """Tasks that still have to run."""
-        return [task for task in self.world.state.graph.tasks.values() if not task.is_done]
+        """Tasks that still have to run, or to end."""
+        tasks = self.world.state.graph.tasks.values()
+        return [task for task in tasks if not task.is_done or task.assigned is not None]

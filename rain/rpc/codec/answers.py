@@ -24,6 +24,7 @@ _TASK_STATES = {
     TaskState.RUNNING: "running",
     TaskState.FINISHED: "finished",
     TaskState.FAILED: "failed",
+    TaskState.CANCELLED: "cancelled",
 }
 _OBJECT_STATES = {
     ObjectState.UNFINISHED: "unfinished",

@@ -1,6 +1,14 @@
 """What the server tells a governor."""
 
-from rain.base.wire import AssignedTasks, LentObjects, Orders, PlacedObjects
+from rain.base.errors import ProtocolError
+from rain.base.wire import (
+    OWN_GRACE,
+    AssignedTasks,
+    CancelledRuns,
+    LentObjects,
+    Orders,
+    PlacedObjects,
+)
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import read_kinds, write_kinds
 
@@ -13,6 +21,8 @@ def write_orders(orders: Orders) -> Fields:
     if orders.stop_ids:
         fields["stopTasks"] = orders.stop_ids
         fields["stopRuns"] = orders.stop_runs
+    if orders.cancelled.ids:
+        fields["cancelled"] = _write_cancelled(orders.cancelled)
     if orders.drops:
         fields["drops"] = orders.drops
     if orders.objects.ids:
@@ -30,6 +40,7 @@ def read_orders(fields: Fields) -> Orders:
         fields["forgetSessions"],
         fields["stopTasks"],
         fields["stopRuns"],
+        _read_cancelled(fields["cancelled"]),
         fields["drops"],
         task_kinds,
         object_kinds,
@@ -39,6 +50,18 @@ def read_orders(fields: Fields) -> Orders:
     )
     orders.check()
     return orders
+
+
+def _write_cancelled(cancelled: CancelledRuns) -> Fields:
+    return {"tasks": cancelled.ids, "runs": cancelled.runs, "graces": cancelled.graces}
+
+
+def _read_cancelled(fields: Fields) -> CancelledRuns:
+    graces: list[float] = fields["graces"]
+    for grace in graces:
+        if not (grace >= 0 or grace == OWN_GRACE):
+            raise ProtocolError(f"cancelled tasks: {grace} is no number of seconds to clean up")
+    return CancelledRuns(fields["tasks"], fields["runs"], graces)
 
 
 def _write_placed(objects: PlacedObjects) -> Fields:

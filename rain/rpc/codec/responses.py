@@ -32,6 +32,8 @@ def write_wait_answer(answer: WaitAnswer) -> Fields:
         fields["objects"] = answer.objects
     if answer.failed:
         fields["failed"] = answer.failed
+    if answer.cancelled:
+        fields["cancelled"] = answer.cancelled
     check_ours(answer.delivery)
     if answer.delivery.ids:
         fields["delivery"] = _write_delivery(answer.delivery)
@@ -42,7 +44,9 @@ def read_wait_answer(results: Fields) -> WaitAnswer:
     fields = results["answer"]
     delivery = _read_delivery(fields["delivery"])
     delivery.check()
-    return WaitAnswer(fields["tasks"], fields["objects"], delivery, fields["failed"])
+    return WaitAnswer(
+        fields["tasks"], fields["objects"], delivery, fields["failed"], fields["cancelled"]
+    )
 
 
 def _write_delivery(delivery: Delivery) -> Fields:

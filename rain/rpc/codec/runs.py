@@ -27,6 +27,7 @@ _CAUSES: dict[RunCause | None, str] = {
     RunCause.RECALLED: "recalled",
     RunCause.INPUT_LOST: "inputLost",
     RunCause.GIVEN_UP: "givenUp",
+    RunCause.CANCELLED: "cancelled",
 }
 _CAUSES_BY_NAME = {name: cause for cause, name in _CAUSES.items()}
 

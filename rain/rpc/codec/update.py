@@ -36,11 +36,14 @@ def write_update(update: Update) -> Fields:
             "resumedTasks": update.resumed_ids,
             "resumedRuns": update.resumed_runs,
         }
+    if update.ended_ids:
+        fields["ended"] = {"tasks": update.ended_ids, "runs": update.ended_runs}
     return fields
 
 
 def read_update(fields: Fields) -> Update:
     waits: Fields = fields["waits"]
+    ended: Fields = fields["ended"]
     update = Update(
         fields["startedTasks"],
         fields["startedRuns"],
@@ -55,6 +58,8 @@ def read_update(fields: Fields) -> Update:
         waits["blockedRuns"],
         waits["resumedTasks"],
         waits["resumedRuns"],
+        ended["tasks"],
+        ended["runs"],
     )
     update.check()
     return update

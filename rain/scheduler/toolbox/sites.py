@@ -27,6 +27,10 @@ OVERDUE = 0.1
 """An overdue task is assumed to run on for this fraction of its time so far."""
 
 
+CANCELLED = 0.1
+"""The assumed seconds until a cancelled task has ended, which seldom cleans up for long."""
+
+
 @define(eq=False)
 class Site:
     """A governor and its times, which are sorted: the k-th says when k cpus are free."""
@@ -72,7 +76,9 @@ class Site:
         self.last = now
         waiting: list[Task] = []
         for task in governor.scheduled:
-            if task.row is TaskRow.RUNNING:
+            if task.row is TaskRow.CANCELLING:
+                self.book(min(task.cpus, count), now, CANCELLED)
+            elif task.row is TaskRow.RUNNING:
                 self.book(min(task.cpus, count), now, _left(task, now))
             elif task.row is not TaskRow.BLOCKED:  # it takes no cpus
                 waiting.append(task)

@@ -68,7 +68,7 @@ def why(state: State, task: Task) -> str:
         case TaskRow.QUEUED:
             return f"It waits for room on {where}."
         case _:
-            return _ending(task) if task.is_done else _in_hand(state, task, where)
+            return _in_hand(state, task, where) if task.assigned else _ending(task)
 
 
 def _in_hand(state: State, task: Task, where: str) -> str:
@@ -78,6 +78,8 @@ def _in_hand(state: State, task: Task, where: str) -> str:
             return f"It was sent ahead to {where}, which makes what it reads, and starts it then."
         case TaskRow.ASSIGNED:
             return f"{where} was told to run it and has not said yet that it has started."
+        case TaskRow.CANCELLING:
+            return f"It was cancelled, and {where} ends it."
         case TaskRow.BLOCKED:
             return f"It waits on {where} for other tasks, which may have its cpus."
         case _:
@@ -87,7 +89,9 @@ def _in_hand(state: State, task: Task, where: str) -> str:
 def _ending(task: Task) -> str:
     """How a finished task has ended."""
     if task.row is TaskRow.SKIPPED:
-        return "It will never run: it was cancelled, or what it needs has failed."
+        return "It will never run: what it needs has failed."
+    if task.row is TaskRow.CANCELLED:
+        return f"{'It' if task.run is None else 'Its run on ' + task.run.governor} was cancelled."
     ending = "finished" if task.row is TaskRow.FINISHED else "failed"
     on = f" on {task.run.governor}" if task.run is not None else ""
     return f"It has {ending}{on}."
