@@ -41,6 +41,7 @@ struct TaskKind {
   tries @11 :UInt32 = 1;    # how often it may be tried before it has failed
   depth @12 :UInt32;        # how many tasks it is inside of; the server says it to governors
   crashTries @13 :UInt32;   # how often it may end by a crash around it; 0: as the server says
+  priority @14 :Int32;      # from -1000 to 1000; larger ones go first within their session
 }
 
 # What many data objects have in common.

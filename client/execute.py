@@ -59,6 +59,7 @@ class Execute(Task):
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        priority: int = 0,
     ) -> None:
         args = args if isinstance(args, str) else list(args)
         refuse_formatted("Execute", args)
@@ -104,6 +105,7 @@ class Execute(Task):
             constraints=constraints,
             tries=tries,
             crash_tries=crash_tries,
+            priority=priority,
         )
 
 

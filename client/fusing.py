@@ -78,7 +78,8 @@ def _links(batch: Batch) -> Links:
     for task in batch.tasks:
         shape, inputs = task.wire_shape, task.input_objects
         if shape is not last:
-            last, key = shape, (shape.resources, shape.constraints, shape.attempts)
+            key = (shape.resources, shape.constraints, shape.attempts, shape.priority)
+            last = shape
         if _calls_function(task):
             alike.append(key)
             inputs = inputs[1:]

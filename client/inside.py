@@ -53,6 +53,7 @@ class _Form:
                 self._duration,
                 first.constraints,
                 first.attempts,
+                first.priority,
             )
         return found
 

@@ -13,7 +13,7 @@ from rain.client.commands import (
 from rain.client.execute import Execute, to_stdout
 from rain.client.input import Input, InputBase
 from rain.client.output import Output, OutputBase, to_output
-from rain.client.shapes import checked_attempts
+from rain.client.shapes import checked_attempts, checked_priority
 from rain.client.task import Task
 from rain.common.errors import RainException
 
@@ -44,6 +44,7 @@ class Program:
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        priority: int = 0,
         timeout: float | None = None,
         env: Mapping[str, str | None] | None = None,
     ) -> None:
@@ -72,6 +73,7 @@ class Program:
         checked_attempts("Program", tries, crash_tries)
         self.tries = tries
         self.crash_tries = crash_tries
+        self.priority = checked_priority("Program", priority)
         self.timeout = checked_timeout("Program", timeout)
         self.env = checked_env("Program", env)
 
@@ -103,6 +105,7 @@ class Program:
             constraints=self.constraints,
             tries=self.tries,
             crash_tries=self.crash_tries,
+            priority=self.priority,
             timeout=self.timeout,
             env=self.env,
         )

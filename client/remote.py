@@ -21,6 +21,7 @@ from rain.client.shapes import (
     checked_attempts,
     checked_constraints,
     checked_duration,
+    checked_priority,
     checked_resources,
 )
 from rain.client.stack import here
@@ -72,6 +73,7 @@ class Remote(Wrapper):
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        priority: int = 0,
     ) -> None:
         if not isinstance(fn, FunctionType):
             raise RainException(f"remote: a plain function is expected, not {fn!r}")
@@ -91,6 +93,7 @@ class Remote(Wrapper):
             "constraints": constraints,
             "tries": tries,
             "crash_tries": crash_tries,
+            "priority": priority,
         }
         annotations = _annotations(fn)
         self._outputs = OutputSpec(_chosen_outputs(fn, outputs, annotations), auto_encode)
@@ -98,6 +101,7 @@ class Remote(Wrapper):
         self._duration = checked_duration(self.name, duration)
         self._constraints = checked_constraints(self.name, constraints)
         self._attempts = checked_attempts(self.name, tries, crash_tries)
+        self._priority = checked_priority(self.name, priority)
         self._shapes: dict[ShapeKey, TaskShape] = {}
         binding = self._binding = Binding(self.name, fn)
         given = _chosen_inputs(fn, inputs, annotations)
@@ -195,6 +199,7 @@ class Remote(Wrapper):
             self._duration,
             self._constraints,
             attempts=self._attempts,
+            priority=self._priority,
         )
         return shape
 
@@ -219,6 +224,7 @@ def remote(
     constraints: Mapping[str, object] | None = None,
     tries: int = 1,
     crash_tries: int | None = None,
+    priority: int = 0,
 ) -> Callable[[Function], Remote]:
     """A decorator: calls of the function become tasks. Write `@remote()` before the definition.
 
@@ -241,6 +247,7 @@ def remote(
         tries: how often a call may be run until it has failed.
         crash_tries: how often its process or its governor may end under it until it has failed;
             3, if the server was started without another number.
+        priority: from -1000 to 1000; of the waiting tasks of a session larger ones go first.
     """
     if misplaced:
         raise RainException("remote needs parentheses: write @remote() before the function")
@@ -259,6 +266,7 @@ def remote(
             constraints=constraints,
             tries=tries,
             crash_tries=crash_tries,
+            priority=priority,
         )
 
     return decorate

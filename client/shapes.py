@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from rain.base import constraints as base_constraints
 from rain.base.attempts import MOST_TRIES, ONE_TRY, Attempts
 from rain.base.constraints import Constraints
+from rain.base.kinds import MOST_PRIORITY
 from rain.base.resources import CPUS, Resources, checked_amount
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
@@ -30,6 +31,8 @@ class ObjectShape(NamedTuple):
 class TaskShape(NamedTuple):
     """Type, name, resources, labels, outputs, notes, hint, constraints, attempts of a task."""
 
+    """What a task is and needs, but for its inputs and its config."""
+
     task_type: str
     name: str | None = None
     resources: tuple[tuple[str, int], ...] = ((CPUS, 1),)
@@ -39,6 +42,7 @@ class TaskShape(NamedTuple):
     duration: float = 0.0  # expected seconds, 0 for unknown
     constraints: Constraints | None = None
     attempts: Attempts = ONE_TRY
+    priority: int = 0
 
 
 PLAIN_BLOB = ObjectShape()
@@ -108,3 +112,13 @@ def checked_tries(what: str, tries: Any, named: str = "tries") -> int:
             f"{what}: {named} is {tries!r}; it must be a whole number from 1 to {MOST_TRIES}"
         )
     return tries
+
+
+def checked_priority(what: str, priority: Any) -> int:
+    """A priority; RainException when it is no whole number, or too large."""
+    if type(priority) is not int or abs(priority) > MOST_PRIORITY:
+        raise RainException(
+            f"{what}: priority is {priority!r}; it must be a whole number from {-MOST_PRIORITY}"
+            f" to {MOST_PRIORITY}, and larger ones go first"
+        )
+    return priority

@@ -56,6 +56,7 @@ class KindTable:
             shape.duration,
             shape.constraints,
             shape.attempts,
+            shape.priority,
         )
         self._tasks[shape] = kind.id
         self._new_tasks.append((shape, kind))

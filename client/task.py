@@ -22,6 +22,7 @@ from rain.client.shapes import (
     checked_attempts,
     checked_constraints,
     checked_duration,
+    checked_priority,
     checked_resources,
     checked_tries,
     notes_as_json,
@@ -112,6 +113,7 @@ class Task(metaclass=TaskMeta):
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        priority: int = 0,
     ) -> None:
         task_type = task_type or self.TASK_TYPE
         if task_type is None:
@@ -132,6 +134,7 @@ class Task(metaclass=TaskMeta):
             checked_duration(task_type, duration),
             checked_constraints(task_type, constraints),
             checked_attempts(task_type, tries, crash_tries),
+            checked_priority(task_type, priority),
         )
         _fill(self, session, shape, _encoded(task_type, config), objects, made, here())
         session.add_task(self)
@@ -180,6 +183,21 @@ class Task(metaclass=TaskMeta):
     @tries.setter
     def tries(self, tries: int) -> None:
         self.spec.tries = checked_tries(repr(self), tries)
+
+    @property
+    def priority(self) -> int:
+        """Of the waiting tasks of a session, those with larger priorities run first.
+
+        It can be changed until `submit()`, and is a whole number from -1000 to 1000.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> text.priority = 10
+        """
+        return self.wire_shape.priority if self.given_spec is None else self.given_spec.priority
+
+    @priority.setter
+    def priority(self, priority: int) -> None:
+        self.spec.priority = checked_priority(repr(self), priority)
 
     @property
     def task_type(self) -> str:
@@ -232,6 +250,7 @@ class Task(metaclass=TaskMeta):
                 shape.name,
                 json.loads(shape.user) if shape.user else {},
                 shape.attempts.tries,
+                shape.priority,
             )
         return self.given_spec
 
@@ -388,6 +407,7 @@ class Task(metaclass=TaskMeta):
                 shape.duration,
                 shape.constraints,
                 evolve(shape.attempts, tries=checked_tries(repr(self), spec.tries)),
+                checked_priority(repr(self), spec.priority),
             )
         self.wire_shape = shape
         return shape

@@ -63,6 +63,9 @@ class Arrivals:
         session = self._session(session_of(kind.id))
         if kind.id in session.task_kinds:
             return
+        if kind.priority and not session.has_priorities:
+            session.has_priorities = session.unordered = True
+            self._dispatch.with_priorities[session.id] = session
         runner, slash, _ = kind.task_type.partition("/")
         refusal = ""
         if not slash or (runner != BUILTIN and runner not in self._runners):

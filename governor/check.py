@@ -38,6 +38,7 @@ def _contradictions(state: State) -> Iterator[str]:
     called = Counter(task for one in state.pool.executors.values() for task in one.calls)
     for session in state.sessions.values():
         yield from _session(state, session)
+        yield from _order(session)
         for task in session.tasks.values():
             if queued[task] != (task.row is TaskRow.READY):
                 yield f"{task!r} is {queued[task]} times in the ready queues"
@@ -231,6 +232,16 @@ def _follower(executor: Executor, task: Task) -> Iterator[str]:
             before = executor.calls
             if target.producer in before and before.index(target.producer) > before.index(task):
                 yield f"{executor!r} comes to {task!r} before {target.producer!r}"
+
+
+def _order(session: Session) -> Iterator[str]:
+    ready = [task for task in session.tasks.values() if task.row is TaskRow.READY]
+    ready.sort(key=lambda task: task.rank)
+    priorities = [task.kind.kind.priority for task in ready]
+    if not session.unordered and priorities != sorted(priorities, reverse=True):
+        yield f"the ready tasks of session {session.id} have the priorities {priorities}"
+    if session.has_priorities != any(known.kind.priority for known in session.task_kinds.values()):
+        yield f"session {session.id} does not know whether its tasks have priorities"
 
 
 def _group(state: State, group: Group) -> Iterator[str]:

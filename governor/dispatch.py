@@ -1,6 +1,7 @@
 """Decides what runs next and where: free resources go to the ready tasks in the order of rank.
 
-Rank is priority, then arrival. If the next task of a group does not fit, groups of lower rank may
+Rank is priority, then arrival; within a session it follows the priorities that the user has given
+(`precedence`). If the next task of a group does not fit, groups of lower rank may
 run first, but their executors get no further calls queued: their calls end soon (see `pool`), and
 the freed resources go to the group of the highest rank that fits.
 """
@@ -8,14 +9,16 @@ the freed resources go to the group of the highest rank that fits.
 from __future__ import annotations
 
 from rain.base.errors import InvariantError
+from rain.base.ids import SessionId
 from rain.base.resources import Resources
 from rain.governor.calling import Calls, accepts
 from rain.governor.following import can_follow
 from rain.governor.gpus import Lent
 from rain.governor.messages import RunBuiltin
-from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Task
+from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Session, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
+from rain.governor.precedence import put_in_order
 from rain.governor.progress import takes_more
 from rain.governor.rows import builtin_input
 from rain.governor.tables import TaskMove
@@ -33,6 +36,7 @@ class Dispatch:
         self.runs: dict[int, Task] = {}  # tasks inside the governor, including stopped ones
         self.gpus_of_runs: dict[int, Lent] = {}  # only for runs that have gpus
         self._run_count = 0
+        self.with_priorities: dict[SessionId, Session] = {}  # those whose tasks have priorities
 
     def group(self, runner: str, resources: Resources) -> Group:
         """Returns the group of tasks with these needs, for one more kind."""
@@ -56,6 +60,8 @@ class Dispatch:
         """Starts all tasks that can run now, at the end of a turn."""
         pool = self._pool
         pool.turn += 1
+        for session in self.with_priorities.values():
+            put_in_order(session)
         active: list[Group] = []
         unknown: list[Group] = []
         for group in self.groups.values():

@@ -73,10 +73,18 @@ class Group:
     def push(self, task: Task) -> None:
         """The task has become ready."""
         self.count += 1
+        if task.session.has_priorities:
+            task.session.unordered = True
         if self.line and task.rank < self.line[-1].rank:
             heappush(self.heap, (task.rank, task))
         else:
             self.line.append(task)
+
+    def sort(self) -> None:
+        """Ranks of ready tasks have changed."""
+        ready = [task for task in self.entries() if task.row is _READY]
+        self.line = deque(sorted(ready, key=lambda task: task.rank))
+        self.heap.clear()
 
     def first(self) -> Task:
         """The next task to run; there must be one."""
@@ -144,6 +152,8 @@ class Session:
     objects: dict[ObjectId, DataObject] = Factory(dict)
     # Outputs of failed tasks: the server may name them before it hears of the failure.
     unmade: dict[ObjectId, ObjectKind] = Factory(dict)
+    has_priorities: bool = False  # whether tasks of it have other priorities than 0
+    unordered: bool = False  # in such a session: a task has become ready
 
 
 @define(eq=False, repr=False)

@@ -265,6 +265,7 @@ class State:
         self.objects.forget_all(session)
         for kind in session.task_kinds.values():
             self.dispatch.leave_group(kind.group)
+        self.dispatch.with_priorities.pop(session_id, None)
         self.pool.forget_session(session_id)
         self.leaving[session_id] = None
 

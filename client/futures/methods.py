@@ -95,6 +95,7 @@ class Submitting:
             constraints: where it may run: `pin`, `spread`, `apart`.
             tries: how often it may be run until it has failed.
             crash_tries: how often its process or its governor may end under it until it has failed.
+            priority: from -1000 to 1000; of the waiting calls of this client larger ones go first.
         """
         return WithOptions(self, Options.of(**options))
 

@@ -1,4 +1,4 @@
-"""What a call needs besides its arguments: cpus, other resources, tries, a name."""
+"""What a call needs besides its arguments: cpus, other resources, tries, a priority, a name."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rain.client.shapes import (
     checked_attempts,
     checked_constraints,
     checked_duration,
+    checked_priority,
     checked_resources,
 )
 
@@ -38,6 +39,7 @@ class OptionWords(TypedDict, total=False):
     constraints: Mapping[str, object] | None
     tries: int
     crash_tries: int | None
+    priority: int
 
 
 @frozen
@@ -49,6 +51,7 @@ class Options:
     duration: float = 0.0
     constraints: Constraints | None = None
     attempts: Attempts = ONE_TRY
+    priority: int = 0
     surrounding: Surrounding | None = None  # None: the function is called itself
 
     @staticmethod
@@ -62,6 +65,7 @@ class Options:
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        priority: int = 0,
     ) -> Options:
         """Options as users say them."""
         amounts: dict[str, int | str] = {CPUS: cpus, **(resources or {})}
@@ -74,6 +78,7 @@ class Options:
             checked_duration(what, duration),
             checked_constraints(what, constraints),
             checked_attempts(what, tries, crash_tries),
+            checked_priority(what, priority),
         )
 
 

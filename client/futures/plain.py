@@ -233,6 +233,7 @@ class _Function:
             options.duration,
             options.constraints,
             options.attempts,
+            options.priority,
         )
 
 

@@ -14,6 +14,9 @@ from rain.base.constraints import Constraints
 from rain.base.ids import KindId
 from rain.base.resources import ONE_CPU, Resources
 
+MOST_PRIORITY = 1000
+"""The largest priority of a task; the smallest is -1000."""
+
 
 class DataType(enum.StrEnum):
     """Whether a data object is a string of bytes or a directory."""
@@ -54,4 +57,5 @@ class TaskKind:
     duration_hint: float = 0.0  # expected seconds, 0 for unknown
     constraints: Constraints | None = None
     attempts: Attempts = ONE_TRY  # how often it may be run until it has failed
+    priority: int = 0  # larger goes first among the tasks of its session that wait
     depth: int = 0  # how many tasks it is inside of: set by the server, and not by clients

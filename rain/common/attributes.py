@@ -97,6 +97,7 @@ class TaskSpec(Attributes):
     name: str | None = None
     user: dict[str, Any] = field(factory=_no_notes)
     tries: int = 1
+    priority: int = 0
 
     @classmethod
     def _read(cls, name: str, value: Any) -> Any:

@@ -205,7 +205,13 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
     for task in governor.assigned:
         expect(task in governor.scheduled, "{} is assigned but not scheduled", task)
         expect(task.assigned is governor, "{} is assigned to {}", task, task.assigned)
-    for task in governor.queue:
+    queued = [*governor.queue]
+    expect(len({*queued}) == len(governor.queue), "{} places in its queue", len(governor.queue))
+    turns: dict[Session, int] = {}
+    for task in queued:
+        last = turns.get(task.session, task.kind.priority)
+        expect(task.kind.priority <= last, "{} is not in the order of its priority", task)
+        turns[task.session] = task.kind.priority
         expect(task in governor.scheduled, "{} is queued but not scheduled", task)
         expect(task.row is TaskRow.QUEUED, "{} is in the queue", task)
     busy = [task for task in governor.scheduled if task.row is not TaskRow.BLOCKED]

@@ -229,6 +229,7 @@ class Draft:
             session.object_kinds |= self.object_kinds
             for kind in self.task_kinds.values():
                 session.learned[kind.id] = graph.learned_of(kind)
+                session.has_priorities = session.has_priorities or kind.priority != 0
         if session.objects:
             session.objects |= self.objects
         else:  # the first submission of a session is all of it: its tables are taken as they are

@@ -73,6 +73,7 @@ class Session:
     parent: Task | None = None  # the task that has opened it, and with whose run it ends
     depth: int = 0  # how many tasks its tasks are inside of
     learned: dict[KindId, Learned] = Factory(dict)
+    has_priorities: bool = False  # whether tasks of it have other priorities than 0
     unfinished: int = 0  # tasks that are not done
     gone_tasks: int = 0  # were done, and nobody had a handle of them any more
     gone_objects: int = 0

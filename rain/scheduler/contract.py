@@ -38,6 +38,15 @@ LIFE = 40
 RARELY = 10
 """The graph is checked after this many steps."""
 
+WAITING = 300
+"""Tasks that wait when more urgent ones come."""
+
+URGENT = 5
+"""Tasks that come then with a higher priority."""
+
+HINTS = (0.0, 0.001, 0.05, 10.0)
+"""The durations that both are said to have; 0 says nothing."""
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -54,11 +63,15 @@ def check_scheduler(make: Callable[[], Scheduler], seeds: Iterable[int] = range(
     * It is deterministic: the same news lead to the same plans.
     * It is incremental: it never iterates over all tasks or all objects of the graph.
     * It can be created again at any time and continues where the previous one ended.
+    * Priorities hold within a session: a task that comes later, but with a higher priority, starts
+      before those that wait.
     """
     for seed in seeds:
         first = _run(make, seed)
         if _run(make, seed) != first:
             _fail(seed, "it is not deterministic: two runs with the same news differ")
+    for hint in HINTS:
+        _check_priorities(make, hint)
 
 
 def _run(make: Callable[[], Scheduler], seed: int) -> list[tuple[int, int]]:
@@ -90,7 +103,35 @@ def _run(make: Callable[[], Scheduler], seed: int) -> list[tuple[int, int]]:
     return table.assigned
 
 
+def _check_priorities(make: Callable[[], Scheduler], hint: float) -> None:
+    """Tasks of two priorities on one governor, which runs them one after the other."""
+    scheduler, table, guard = make(), Tabletop(Random(0)), _Guard()
+    while len(table.graph.governors) > 1:
+        table.leave(next(iter(table.graph.governors.values())))
+    table.submit_alike(WAITING, 0, hint)
+    _plan(scheduler, table, guard, 0)
+    urgent = dict.fromkeys(table.submit_alike(URGENT, 7, hint))
+    before = 0
+    for _ in range(PATIENCE):
+        _plan(scheduler, table, guard, 0)
+        table.now += max(hint, 0.001)
+        task = table.start_one()
+        if task in urgent:
+            del urgent[task]
+        elif task is not None:
+            before += 1
+        if not urgent:
+            break
+    cpus = sum(governor.cpus for governor in table.graph.governors.values())
+    if urgent or before > cpus:
+        _fail(0, f"it does not heed priorities: {before} of lower priority have started before")
+
+
 def _schedule(scheduler: Scheduler, table: Tabletop, guard: _Guard, seed: int) -> None:
+    table.obey(_plan(scheduler, table, guard, seed))
+
+
+def _plan(scheduler: Scheduler, table: Tabletop, guard: _Guard, seed: int) -> Plan:
     plan = Plan(table.graph, table.estimates, table.now)
     news = table.take_news()
     guard.closed = True
@@ -102,7 +143,7 @@ def _schedule(scheduler: Scheduler, table: Tabletop, guard: _Guard, seed: int) -
         _fail(seed, f"it is not incremental: it walks over graph.{error}")
     finally:
         guard.closed = False
-    table.obey(plan)
+    return plan
 
 
 def _fail(seed: int, why: str) -> NoReturn:

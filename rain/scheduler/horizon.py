@@ -25,6 +25,7 @@ from rain.scheduler.toolbox.fit import Fit, fit
 from rain.scheduler.toolbox.levels import enter_levels
 from rain.scheduler.toolbox.loads import done_in_no_time
 from rain.scheduler.toolbox.places import LOOKED_AT
+from rain.scheduler.toolbox.precedence import overtakes
 from rain.scheduler.toolbox.shares import Shares
 from rain.scheduler.toolbox.sites import Site, Sites
 from rain.scheduler.toolbox.transfers import (
@@ -221,7 +222,11 @@ class HorizonScheduler:
             place = self._choose(task, ready, plan)
             if place is None:
                 held.append(task)
-            elif place.start - place.moving <= soon or self._shares.passes(task.session):
+            elif (
+                place.start - place.moving <= soon
+                or self._shares.passes(task.session)
+                or overtakes(task, place.site.governor)
+            ):
                 self._assign(task, note, place, plan)
             elif ready - place.moving > soon:
                 self._accounts.later(task, ready - place.moving - self._horizon)

@@ -102,6 +102,27 @@ class Tabletop:
         del session.client.sessions[session.id]
         self.news.cleared.append(session)
 
+    def submit_alike(self, count: int, priority: int, hint: float) -> list[Task]:
+        """Submits tasks of one kind without inputs to the first session."""
+        session = self._sessions[0]
+        submission = Submission(session.id)
+        kind, blob = KindId(self._next_id(session)), self._kind(session, submission)
+        submission.task_kinds.append(
+            TaskKind(
+                kind, "py/", f"p{priority}", outputs=(blob,), duration_hint=hint, priority=priority
+            )
+        )
+        columns = submission.tasks
+        for _ in range(count):
+            columns.ids.append(TaskId(self._next_id(session)))
+            columns.outputs.append(ObjectId(self._next_id(session)))
+        columns.kinds += [kind] * count
+        columns.configs += [b""] * count
+        columns.input_counts += [0] * count
+        submitted = grow(self.graph, session, session.owner, submission)
+        self.news.submitted += submitted
+        return submitted
+
     def submit(self) -> None:
         """Submits tasks that read each other's outputs and kept outputs of earlier submissions."""
         session = self.random.choice(self._sessions)
@@ -164,6 +185,16 @@ class Tabletop:
                 self.assigned.append((task.id, governor.number))
                 for data_object in task.inputs:
                     self._bring(data_object, governor)
+
+    def start_one(self) -> Task | None:
+        """The first governor with a task in its queue runs the best of them to its end."""
+        for governor in self.graph.governors.values():
+            if len(governor.queue):
+                task = governor.queue.pop()
+                planning.assign(task, self.now)
+                self._finish(task)
+                return task
+        return None
 
     def _bring(self, data_object: DataObject, governor: Governor) -> None:
         copy = governor.objects.get(data_object)

@@ -13,7 +13,7 @@ from collections.abc import Collection
 
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import Orders
-from rain.graph import DataObject, Governor, Task, planning
+from rain.graph import DataObject, Governor, Session, Task, planning
 from rain.scheduler.api import Plan
 from rain.server.placing import bring, lend, place_again, tell_object_kind
 from rain.server.state import State
@@ -62,6 +62,8 @@ def distribute(state: State) -> None:
         limit = min(most, max(ENOUGH, PACES * governor.pace))
         if governor.queue.depth():
             _assign_nested(state, governor, limit)
+        for session in governor.queue.with_priorities():
+            _assign_preferred(state, governor, session, limit)
         room = limit - len(governor.assigned) + governor.ahead
         tasks = governor.queue.take(room)
         if tasks:
@@ -83,6 +85,28 @@ def _assign_nested(state: State, governor: Governor, limit: int) -> None:
     while (depth := governor.queue.depth()) and depths[depth] < limit:
         depths[depth] += 1
         taken.append(governor.queue.pop())
+    if taken:
+        _assign(state, governor, taken)
+
+
+def _assign_preferred(state: State, governor: Governor, session: Session, limit: int) -> None:
+    """Assigns tasks of a session that go before some that were sent, and have not started.
+
+    For each priority there is as much room as if the lower ones of the session were not here.
+    """
+    told = [
+        task.kind.priority
+        for task in governor.assigned
+        if task.session is session and task.row is TaskRow.ASSIGNED
+    ]
+    taken: list[Task] = []
+    for preferred in iter(lambda: governor.queue.first_of(session), None):
+        priority = preferred.kind.priority
+        before = sum(other >= priority for other in told)
+        if before == len(told) or before >= limit:
+            break
+        told.append(priority)
+        taken.append(governor.queue.take_first_of(session))
     if taken:
         _assign(state, governor, taken)
 

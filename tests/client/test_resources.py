@@ -8,6 +8,7 @@ import pytest
 
 from rain.client import Program, RainException, Session, Task, remote, tasks
 from rain.client.execute import Execute
+from rain.client.futures.options import Options
 from tests.client.fake import World
 
 NEEDS: dict[str, int | str] = {"gpus": 2, "memory": "2GiB", "licence": 1}
@@ -102,3 +103,37 @@ def test_tries_may_be_changed_until_the_submit_and_travel_with_the_kind(here: Wo
 def test_a_number_of_tries_that_makes_no_sense_is_refused(session: Session, tries: Any) -> None:
     with pytest.raises(RainException, match="it must be a whole number from 1 to 100"):
         Execute("true", tries=tries)
+
+
+def test_every_way_to_make_a_task_takes_a_priority(session: Session) -> None:
+    made: list[Task] = [
+        Task((), 1, task_type="own/method", priority=3),
+        Execute("true", priority=3),
+        Program("true", priority=3)(),
+        remote(priority=3)(_nothing)(),
+    ]
+    assert [task.priority for task in made] == [3] * 4
+    assert train().priority == 0
+
+
+def test_a_priority_may_be_changed_until_the_submit_and_travels_with_the_kind(here: World) -> None:
+    with here.session:
+        plain, urgent = train(), train()
+        urgent.priority = -5
+        here.session.submit()
+    (submission,) = here.server.submissions
+    kinds = {kind.id: kind.priority for kind in submission.task_kinds}
+    assert [kinds[kind] for kind in submission.tasks.kinds] == [0, -5]
+    assert "priority" not in plain.spec.to_json()
+    assert urgent.spec.to_json()["priority"] == -5
+
+
+@pytest.mark.parametrize("priority", [1001, -1001, "high", 1.5, True, None, 10**30])
+def test_a_priority_that_makes_no_sense_is_refused_by_name(session: Session, priority: Any) -> None:
+    said = r"priority is .*; it must be a whole number from -1000 to 1000"
+    with pytest.raises(RainException, match=f"^buildin/run: {said}"):
+        Execute("true", priority=priority)
+    with pytest.raises(RainException, match=f"^_nothing: {said}"):
+        remote(priority=priority)(_nothing)
+    with pytest.raises(RainException, match=f"^urgent: {said}"):
+        Options.of(name="urgent", priority=priority)

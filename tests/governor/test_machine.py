@@ -39,6 +39,8 @@ def kinds_of(session: int) -> list[TaskKind]:
         kinds.append(builtin_kind(20 + position, session=session, resources=needs))
     kinds.append(python_kind(40, session=session, outputs=2))
     kinds.append(python_kind(42, session=session, depth=1))
+    kinds.append(python_kind(44, session=session, priority=5))
+    kinds.append(python_kind(45, session=session, priority=-5, resources=Resources(2)))
     kinds.append(python_kind(43, session=session, depth=2, resources=Resources(2)))
     kinds.append(python_kind(41, session=session, task_type="unknown/method"))
     return kinds

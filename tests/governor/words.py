@@ -47,9 +47,18 @@ def python_kind(
     resources: Resources = ONE_CPU,
     task_type: str = "py/",
     depth: int = 0,
+    priority: int = 0,
 ) -> TaskKind:
     made = (kind_id(PLAIN, session),) * outputs
-    return TaskKind(kind_id(number, session), task_type, "f", resources, outputs=made, depth=depth)
+    return TaskKind(
+        kind_id(number, session),
+        task_type,
+        "f",
+        resources,
+        outputs=made,
+        depth=depth,
+        priority=priority,
+    )
 
 
 def builtin_kind(

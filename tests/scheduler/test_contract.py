@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rain.graph import Graph
+from rain.graph import Graph, Task
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.contract import BrokenContract, check_scheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
@@ -59,6 +59,21 @@ class Attached(RoundRobinScheduler):
         super().schedule(graph, news, plan)
 
 
+class Stubborn(RoundRobinScheduler):
+    """Plans what is urgent when nothing else is left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._urgent: list[Task] = []
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        self._urgent = [task for task in (*self._urgent, *news.submitted) if task.kind.priority]
+        news.submitted = [task for task in news.submitted if not task.kind.priority]
+        if not any(governor.scheduled for governor in graph.governors.values()):
+            news.submitted += self._urgent
+        super().schedule(graph, news, plan)
+
+
 def test_who_needs_a_past_is_found_because_it_is_made_anew() -> None:
     with pytest.raises(AssertionError):
         check_scheduler(Attached, range(5))
@@ -70,6 +85,7 @@ def test_who_needs_a_past_is_found_because_it_is_made_anew() -> None:
         (Lazy, "lets tasks starve"),
         (Careless, "breaks the rule 'resources'|breaks the rule 'pin'|breaks the rule 'apart'"),
         (Moody, "it is not deterministic"),
+        (Stubborn, "it does not heed priorities: 300 of lower priority have started before"),
         (Scanning, "it is not incremental: it walks over graph.tasks"),
     ],
 )

@@ -7,31 +7,8 @@ import pytest
 from rain.base.ids import TaskId
 from rain.scheduler.horizon import HorizonScheduler
 from rain.server.messages import GovernorUpdated
-from tests.support.fake_client import FakeClient
-from tests.support.scenes import Scene, scene_with
-from tests.support.submissions import timed
-
-
-def brought(s: Scene, client: FakeClient, tasks: int, hint: float) -> list[TaskId]:
-    """A new session with `count` tasks and the duration that its user says; 0 says nothing."""
-    draft = client.session()
-    made = [(timed(draft, hint) if hint else draft.task())[0] for _ in range(tasks)]
-    client.submit(draft)
-    return made
-
-
-def run_best(s: Scene, count: int, seconds: float) -> list[TaskId]:
-    """The governor runs this number of its best tasks, one after the other."""
-    (governor,) = s.governors
-    run: list[TaskId] = []
-    for _ in range(count):
-        ready = [s.world.task(task) for task in governor.runnable()]
-        best = min(ready, key=lambda task: (-task.priority, task.order))
-        update = governor.finished(best.id, size=10)
-        update.finished.durations = [seconds]
-        s.world.turn(GovernorUpdated(governor.id, update), after=seconds / 2)
-        run.append(best.id)
-    return run
+from tests.scheduler.sharing import brought, run_best
+from tests.support.scenes import scene_with
 
 
 @pytest.mark.parametrize("hint", [0.0, 0.5])

@@ -65,7 +65,9 @@ class RandomRuns(ComingAndGoing):
                 session.kept.append(usable[-1])
         for inputs, outputs, cpus, kept, tries in shapes:
             chosen = [usable[i % len(usable)] for i in inputs] if usable else []
-            task, made = draft.task(*chosen, outputs=outputs, cpus=cpus, tries=tries)
+            task, made = draft.task(
+                *chosen, outputs=outputs, cpus=cpus, tries=tries, priority=kept % 3 - 1
+            )
             keep_these = [o for bit, o in enumerate(made) if kept >> bit & 1]
             draft.submission.kept += keep_these
             session.tasks.append(task)

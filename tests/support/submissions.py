@@ -20,7 +20,7 @@ class Draft:
     number: int = FIRST_NUMBER
     submission: Submission = Factory(lambda self: Submission(self.session), takes_self=True)
     object_kind: KindId | None = None
-    task_kinds: dict[tuple[int, int, int, Constraints | None, int], KindId] = Factory(dict)
+    task_kinds: dict[tuple[int, int, int, Constraints | None, int, int], KindId] = Factory(dict)
     uploaded: dict[ObjectId, int] = Factory(dict)  # constants that went ahead, and their lengths
 
     def next_id(self) -> int:
@@ -40,8 +40,9 @@ class Draft:
         gpus: int = 0,
         constraints: Constraints | None = None,
         tries: int = 1,
+        priority: int = 0,
     ) -> KindId:
-        key = (outputs, cpus, gpus, constraints, tries)
+        key = (outputs, cpus, gpus, constraints, tries, priority)
         kind = self.task_kinds.get(key)
         if kind is None:
             blob = self.blob_kind()
@@ -57,6 +58,7 @@ class Draft:
                     (blob,) * outputs,
                     constraints=constraints,
                     attempts=Attempts(tries),
+                    priority=priority,
                 )
             )
         return kind
@@ -83,8 +85,9 @@ class Draft:
         tries: int = 1,
         config: bytes = b"",
         constraints: Constraints | None = None,
+        priority: int = 0,
     ) -> tuple[TaskId, list[ObjectId]]:
-        kind = self.task_kind(outputs, cpus, gpus, constraints, tries)
+        kind = self.task_kind(outputs, cpus, gpus, constraints, tries, priority)
         task_id = TaskId(self.next_id())
         made = [ObjectId(self.next_id()) for _ in range(outputs)]
         columns = self.submission.tasks
@@ -113,13 +116,20 @@ class Draft:
         return taken
 
 
-def timed(draft: Draft, seconds: float, *inputs: ObjectId) -> tuple[TaskId, ObjectId]:
+def timed(
+    draft: Draft, seconds: float, *inputs: ObjectId, priority: int = 0
+) -> tuple[TaskId, ObjectId]:
     """A task whose duration is known."""
     task, (made,) = draft.task(*inputs)
     kind = KindId(draft.next_id())
     draft.submission.task_kinds.append(
         TaskKind(
-            kind, "py/", f"takes {seconds}", outputs=(draft.blob_kind(),), duration_hint=seconds
+            kind,
+            "py/",
+            f"takes {seconds}",
+            outputs=(draft.blob_kind(),),
+            duration_hint=seconds,
+            priority=priority,
         )
     )
     draft.submission.tasks.kinds[-1] = kind

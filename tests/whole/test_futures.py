@@ -371,3 +371,26 @@ def test_ctrl_c_ends_a_script_and_what_it_waits_for(tmp_path: Path) -> None:
         ran.send_signal(signal.SIGINT)
         assert ran.stdout.read() == "cancelled 1\n"
     assert ran.returncode == 0
+
+
+def test_urgent_calls_start_before_those_that_wait(tmp_path: Path) -> None:
+    # given: one cpu that is taken until all have been submitted, and more long calls than it needs
+    gate, order = tmp_path / "gate", tmp_path / "order"
+
+    def wait() -> None:
+        while not gate.exists():
+            threading.Event().wait(0.01)
+
+    def note(name: str) -> None:
+        with order.open("a") as file:
+            file.write(name)
+        threading.Event().wait(0.05)
+
+    with Client(cpus=1) as own:
+        first = own.submit(wait)
+        low = own.options(priority=-1).map(note, "l" * 3)
+        plain = own.map(note, "p" * 3)
+        urgent = own.options(priority=2).map(note, "u" * 3)
+        gate.touch()
+        own.gather([first, *low, *plain, *urgent])
+    assert order.read_text() == "uuuppplll"

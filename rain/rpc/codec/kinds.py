@@ -11,7 +11,7 @@ from typing import Final
 from rain.base.attempts import Attempts
 from rain.base.constraints import Constraints
 from rain.base.errors import RefusedError
-from rain.base.kinds import DataType, ObjectKind, TaskKind
+from rain.base.kinds import MOST_PRIORITY, DataType, ObjectKind, TaskKind
 from rain.base.resources import LARGEST, Resources
 from rain.rpc.codec.amounts import read_amounts, write_amounts
 from rain.rpc.codec.border import Fields
@@ -64,6 +64,7 @@ def write_task_kind(kind: TaskKind) -> Fields:
         "tries": kind.attempts.tries,
         "crashTries": kind.attempts.crash_tries,
         "depth": kind.depth,
+        "priority": kind.priority,
     }
 
 
@@ -82,6 +83,7 @@ def read_task_kind(place: int, fields: Fields) -> TaskKind:
             fields["durationHint"],
             Constraints(pin, spread, apart) if pin or spread or apart else None,
             Attempts(fields["tries"], fields["crashTries"]),
+            fields["priority"],
             fields["depth"],
         )
         _check_task_numbers(kind)
@@ -160,6 +162,7 @@ def _check_task_numbers(kind: TaskKind) -> None:
     _check_number("tries", kind.attempts.tries, _MOST_TRIES)
     _check_number("crash tries", kind.attempts.crash_tries, _MOST_TRIES)
     _check_seconds("duration hint", kind.duration_hint)
+    _check_number("priority", kind.priority, MOST_PRIORITY, -MOST_PRIORITY)
     for output in kind.outputs:
         _check_number("outputs", output)
 
@@ -195,9 +198,9 @@ def _check_texts(name: str, *texts: object) -> None:
             text.encode()
 
 
-def _check_number(name: str, number: object, largest: int = LARGEST) -> None:
-    if not isinstance(number, int) or not 0 <= number <= largest:
-        raise ValueError(f"its {name}: {number} is not from 0 to {largest}")
+def _check_number(name: str, number: object, largest: int = LARGEST, least: int = 0) -> None:
+    if not isinstance(number, int) or not least <= number <= largest:
+        raise ValueError(f"its {name}: {number} is not from {least} to {largest}")
 
 
 def _check_seconds(name: str, seconds: object) -> None:

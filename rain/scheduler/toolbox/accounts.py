@@ -18,6 +18,9 @@ from rain.scheduler.toolbox.levels import mark_of
 from rain.scheduler.toolbox.shares import Share
 
 Entry = tuple[float, int, Task]
+Listed = tuple[int, float, int, Task]
+"""A task by its priority, and then by its urgency."""
+
 
 RELAXED = 1.5
 """Roots wait for others while the remaining work takes longer than this many longest chains,"""
@@ -34,8 +37,8 @@ class Account:
     """The account of a session: its listed tasks, and sums of seconds times cpus."""
 
     number: int
-    roots: list[Entry] = Factory(list)
-    others: list[Entry] = Factory(list)
+    roots: list[Listed] = Factory(list)
+    others: list[Listed] = Factory(list)
     left: float = 0.0  # of its unfinished tasks
     longest: float = 0.0  # the largest level so far
     had: float = 0.0  # of its planned tasks
@@ -53,9 +56,15 @@ class Account:
     def pop(self, cpus: int) -> Task:
         """Takes the most urgent task; roots come after the others while there is time."""
         roots, others = self.roots, self.others
-        if roots and (not others or -roots[0][0] > self.lead(cpus) - others[0][0]):
-            return heappop(roots)[2]
-        return heappop(others)[2]
+        if roots and (not others or self._root_is_first(cpus)):
+            return heappop(roots)[3]
+        return heappop(others)[3]
+
+    def _root_is_first(self, cpus: int) -> bool:
+        root, other = self.roots[0], self.others[0]
+        if root[0] != other[0]:
+            return root[0] < other[0]
+        return -root[1] > self.lead(cpus) - other[1]
 
 
 def is_root(task: Task) -> bool:
@@ -124,7 +133,8 @@ class Accounts:
             if not account.listed:  # an idle session collects no credit
                 account.had = max(account.had, self._least)
             heappush(
-                account.roots if is_root(task) else account.others, (-urgency, task.order, task)
+                account.roots if is_root(task) else account.others,
+                (-task.kind.priority, -urgency, task.order, task),
             )
 
     def later(self, task: Task, time: float) -> None:

@@ -19,12 +19,14 @@ from typing import NamedTuple
 from attrs import Factory, define
 
 from rain.base.ids import KindId
+from rain.base.kinds import TaskKind
 from rain.graph import Governor, Session, Task
 from rain.graph.data_object import expected_bytes
 from rain.graph.task import DONE
 from rain.scheduler.api import Plan
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.toolbox.loads import Loads
+from rain.scheduler.toolbox.precedence import overtaken
 from rain.scheduler.toolbox.shares import Share, Shares
 from rain.scheduler.toolbox.transfers import Note
 from rain.scheduler.toolbox.waiting_list import needs_plan
@@ -105,7 +107,7 @@ class Sights:
 
 @define
 class Line:
-    """The tasks of one session in one run, and the session's place on the scale."""
+    """Tasks of one session and priority in one run, and the session's place on the scale."""
 
     tasks: deque[Task]
     share: Share
@@ -119,19 +121,25 @@ class Express:
     """The tasks in the lane that have no governor yet, by session."""
 
     def __init__(self, shares: Shares, watch: Watch) -> None:
-        self.lines: dict[Session, deque[Task]] = {}  # without empty entries
+        # By priority; without empty entries.
+        self.lines: dict[Session, dict[int, deque[Task]]] = {}
         self._shares = shares
         self._watch = watch
 
     def add(self, tasks: Iterable[Task]) -> None:
         """Adds tasks, producers before consumers. Sets `listed`: only the lane plans them."""
-        session: Session | None = None
+        kind: TaskKind | None = None
         line: deque[Task] = deque()
         for task in tasks:
-            if task.session is not session:
-                session = task.session
-                line = self.lines.setdefault(session, deque())
+            if task.kind is not kind:
+                kind = task.kind
+                line = self._line(task)
             line.append(task)
+
+    def _line(self, task: Task) -> deque[Task]:
+        """Where tasks of this kind wait; one must be added at once."""
+        lines = self.lines.setdefault(task.session, {})
+        return lines.setdefault(task.kind.priority, deque())
 
     def enter(self, tasks: Iterable[Task], sights: Sights, now: float) -> list[Task]:
         """Adds new tasks that may use the lane, producers before consumers; returns the others.
@@ -140,19 +148,18 @@ class Express:
         """
         others: list[Task] = []
         line: deque[Task] = deque()
-        session, kind, note = None, None, None
+        kind, note = None, None
         for task in tasks:
             if task.kind is not kind:
                 kind = task.kind
                 passes, _, seconds = sights.of(task)
                 note = Note(seconds, seconds, now, now, None, True) if passes else None
+                if note is not None:
+                    line = self._line(task)
             if note is None:
                 others.append(task)
                 continue
             task.sched = note
-            if task.session is not session:
-                session = task.session
-                line = self.lines.setdefault(session, deque())
             line.append(task)
         return others
 
@@ -173,11 +180,16 @@ class Express:
         at_once = min(max(AT_ONCE, FOR_EACH * len(governors)), AT_MOST)
         shares = self._shares
         shares.look(governors, plan.now)
-        for session, tasks in list(self.lines.items()):
+        for session, lines in list(self.lines.items()):
             share = shares.of(session)
-            run.go_along(Line(tasks, share), max(at_once // len(self.lines), 1))
+            count = max(at_once // len(self.lines), 1)
+            for priority in sorted(lines, reverse=True):
+                count = run.go_along(Line(lines[priority], share), count)
+                if lines[priority]:
+                    break  # those of lower priority wait for these
+                del lines[priority]
             shares.last = min(shares.last, share.ready)
-            if not tasks:
+            if not lines:
                 del self.lines[session]
         return run.planned, run.refused
 
@@ -193,9 +205,13 @@ class _Run:
     watch: Watch
     planned: list[Task] = Factory(list)
     refused: list[Task] = Factory(list)
+    # Cpus of the waiting tasks before which those of a priority go.
+    overtaken: dict[tuple[Session, Governor, int], int] = Factory(dict)
 
-    def go_along(self, line: Line, count: int) -> None:
+    def go_along(self, line: Line, count: int) -> int:
         """Plans `count` tasks of a line, or up to the first task that is kept back.
+
+        Returns how many may still be planned in this run.
 
         Later tasks have lower priorities, by the work planned before them, so that a session with
         very many tasks does not make all others wait. Tasks that wait for inputs are counted
@@ -214,9 +230,10 @@ class _Run:
                 self.watch(tasks[: len(tasks) - len(kept_back)], sight.seconds)
             if kept_back:
                 waiting.extendleft(reversed(kept_back))
-                return
+                return 0
         if waiting:
             self.plan.run_again()
+        return count
 
     def _plan_kind(self, line: Line, tasks: list[Task]) -> list[Task]:
         """Plans tasks of one kind; returns the rest from the first one that is kept back."""
@@ -258,7 +275,7 @@ class _Run:
                 self.plan.assign(task, governor, int(share.missing))
                 self.planned.append(task)
                 share.missing -= step
-            elif known or not cpus or self._room(governor):
+            elif known or not cpus or self._room(governor, task):
                 self.plan.assign(task, governor, int(share.ready))
                 self.planned.append(task)
                 share.ready -= step
@@ -276,7 +293,7 @@ class _Run:
             count = len(tasks)
         else:
             fitting = [governor for governor in self.loads.governors if governor.cpus >= cpus]
-            rooms = sum([-(-self._room(governor) // cpus) for governor in fitting])
+            rooms = sum([-(-self._room(governor, tasks[0]) // cpus) for governor in fitting])
             count = min(rooms, len(tasks)) if fitting else len(tasks)
         if not count:
             return tasks
@@ -299,9 +316,15 @@ class _Run:
         self.planned += tasks[:count]
         return tasks[count:]
 
-    def _room(self, governor: Governor) -> int:
+    def _room(self, governor: Governor, task: Task) -> int:
         """The cpus for which more tasks of unknown duration may be planned."""
-        return max(FIRST * governor.cpus - governor.active_cpus, 0)
+        active = governor.active_cpus
+        if task.session.has_priorities:
+            key = task.session, governor, task.kind.priority
+            if key not in self.overtaken:
+                self.overtaken[key] = sum(found.cpus for found in overtaken(task, governor))
+            active -= self.overtaken[key]
+        return max(FIRST * governor.cpus - active, 0)
 
 
 def _priorities(ready: float, step: float, places: range) -> list[int]:

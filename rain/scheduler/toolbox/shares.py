@@ -75,6 +75,5 @@ def _best_waiting(governor: Governor) -> float:
     for task in governor.assigned:  # in the order of assignment
         if task.row is TaskRow.ASSIGNED:
             return task.priority
-    for task in governor.queue:
-        return task.priority
-    return -inf
+    waiting = governor.queue.best_priority()
+    return -inf if waiting is None else waiting

@@ -1,12 +1,16 @@
-"""A list of unplanned tasks, in the order of their urgency."""
+"""A list of unplanned tasks, in the order of their urgency.
+
+Urgency compares the tasks of all sessions; priorities decide within each (`rain.graph.turns`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
-from rain.graph import Task
+from rain.graph import Session, Task
 from rain.graph.task import DONE
+from rain.graph.turns import Turns
 from rain.scheduler.api import News
 
 Urgency = Callable[[Task], float]
@@ -37,6 +41,7 @@ class WaitingList:
         self._urgency = urgency
         self._heap: list[tuple[float, int, Task]] = []
         self._members: dict[Task, None] = {}
+        self._turns: dict[Session, Turns] = {}  # only of sessions whose tasks have priorities
 
     def __len__(self) -> int:
         return len(self._members)
@@ -46,12 +51,31 @@ class WaitingList:
         for task in tasks:
             if task not in self._members:
                 self._members[task] = None
-                heappush(self._heap, (-self._urgency(task), task.order, task))
+                place = (-self._urgency(task), task.order, task)
+                if task.session.has_priorities:
+                    self._turns_of(task.session).add(place)
+                heappush(self._heap, place)
+
+    def _turns_of(self, session: Session) -> Turns:
+        """Those of a session; those who came before it had priorities take part, too."""
+        turns = self._turns.get(session)
+        if turns is None:
+            turns = self._turns[session] = Turns()
+            for place in self._heap:
+                if place[2].session is session:
+                    turns.add(place)
+        return turns
 
     def take(self) -> Iterator[Task]:
         """Takes the tasks one after the other; skips those that no longer need a plan."""
         while self._heap:
-            task = heappop(self._heap)[2]
+            place = heappop(self._heap)
+            task = place[2]
+            turns = self._turns.get(task.session)
+            if turns is not None:
+                task = turns.take(place)
+                if not turns.members:
+                    del self._turns[task.session]
             del self._members[task]
             if needs_plan(task):
                 yield task

@@ -132,6 +132,8 @@ class _TaskForm:
             tail += f',"user":{embedded(kind.user)}'
         if kind.attempts.tries != 1:
             tail += f',"tries":{kind.attempts.tries}'
+        if kind.priority:
+            tail += f',"priority":{kind.priority}'
         return _TaskForm(
             f',"task_type":{quoted(kind.task_type)}',
             tail + "}",

@@ -26,6 +26,7 @@ function about({ session, task, spec, story, now }) {
     now ? h("p", { class: "why" }, now.why) : null,
     facts([
       ["Task", `${session}/${task}`], ["Type", spec.task_type], ["Resources", Object.entries(spec.resources ?? {}).map(([name, amount]) => `${name} ${amount}`).join(", ")],
+      ["Priority", spec.priority],
       ["Governor", now?.governor || last.governor], ["Planned on", now?.planned_on],
       ["Started", clock(seconds(last.start_time))], ["Duration", duration(last.duration)],
     ]),

@@ -1,0 +1,63 @@
+"""Whose turn it is among the tasks of one session, some of which have priorities.
+
+A heap or a queue orders places: each was brought by one task, and is better or worse than those of
+all other sessions. The priority that a user gives says only which task of the user's session takes
+the best of the session's places. So nobody gets more than a share by larger numbers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sortedcontainers import SortedList
+
+if TYPE_CHECKING:
+    from rain.graph.task import Task
+
+Place = tuple[Any, ...]
+"""The best first; the last part is the task that has brought it, before which no two are equal."""
+
+
+class Turns:
+    """The members of a session, and the places that they may take: as many as there are members."""
+
+    __slots__ = ("members", "places")
+
+    def __init__(self) -> None:
+        self.places: SortedList[Place] = SortedList()
+        self.members: SortedList[tuple[int, Place]] = SortedList()  # the next to go first
+
+    def __contains__(self, place: Place) -> bool:
+        """Whether the task that has brought the place is a member."""
+        return _member(place) in self.members
+
+    def add(self, place: Place) -> None:
+        """A task comes, and brings a place."""
+        self.places.add(place)
+        self.members.add(_member(place))
+
+    def leave(self, place: Place) -> Place:
+        """The task that has brought a place leaves without its turn; gives the place that it frees.
+
+        That is its own, unless another one has taken it.
+        """
+        self.members.remove(_member(place))
+        free = place if place in self.places else self.places[-1]
+        self.places.remove(free)
+        return free
+
+    def first(self) -> Task:
+        """The member that goes next."""
+        task: Task = self.members[0][1][-1]
+        return task
+
+    def take(self, place: Place) -> Task:
+        """The next member goes, and takes this place with it."""
+        task = self.first()
+        del self.members[0]
+        self.places.remove(place)
+        return task
+
+
+def _member(place: Place) -> tuple[int, Place]:
+    return -place[-1].kind.priority, place
