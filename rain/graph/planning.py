@@ -36,6 +36,8 @@ Stopped = tuple[Governor, Task, int]
 
 def plan(task: Task, governor: Governor, priority: int = 0) -> None:
     """Chooses a governor for a task that has none."""
+    if task.scheduled is not None:
+        raise InvariantError(f"{task!r} is planned on {task.scheduled!r}")
     task.move(TaskMove.PLAN)
     task.scheduled = governor
     task.priority = priority

@@ -134,7 +134,7 @@ class ReadyQueue:
             del self._line[place]
             return
         others = self._others
-        if others is None:
+        if others is None or entry not in others:
             raise InvariantError(f"{entry[3]!r} is not in the queue")
         others.remove(entry)
         if not others:

@@ -5,9 +5,10 @@ the server says so, in its log, in the event log and in its status, and lives: `
 place. The steps of its plan that were right stay.
 
 One that has raised gets another chance in the next turn. One that took too long is interrupted: the
-border does that, because nobody here knows the time, and the recording of a run says after how many
-steps. It is thrown away, `rain` plans while it rests, and then a new one is made, which hears of
-all that has no plan.
+border does that, because nothing here knows the time, and the recording of a run says after how
+many steps. It is thrown away, `rain` plans while it rests, and then a new one is made, which hears
+of all tasks without a plan. The same happens to one that has changed nodes itself; then the plans
+of the graph are restored first.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Protocol
 from attrs import Factory, define
 
 from rain.base.errors import InvariantError, PlanError, StartError
-from rain.graph import Graph, Task
+from rain.graph import Graph, Task, check
+from rain.graph.repair import plan_anew
 from rain.scheduler.api import News, Plan, Scheduler, SchedulerInterrupted
 from rain.scheduler.nested import NestedTasks
 from rain.scheduler.renewal import first_news, forget, without_plan
@@ -27,6 +29,7 @@ from rain.server import distribution, finishing, happenings
 from rain.server.messages import SchedulerFailed
 from rain.server.resting import Rest
 from rain.server.state import State
+from rain.server.tampering import Watch, is_ours
 
 QUIET = 60.0
 """Seconds for which the same complaint is not told again."""
@@ -80,6 +83,8 @@ class Scheduling:
     stand_in: Scheduler | None = None  # while the scheduler rests
     nested: NestedTasks = Factory(NestedTasks)
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
+    watch: Watch = Factory(Watch)  # of a scheduler that is not ours
+    damage: str = ""  # what it has changed by itself, in the run that has just ended
 
     def run(self, state: State, interrupted_after: int | None) -> int | None:
         """Lets the scheduler plan, and passes its plan on.
@@ -114,13 +119,19 @@ class Scheduling:
         if self.scheduler is None or self.unheard:
             news = self._own_news(state.graph, news)
         plan = Plan(state.graph, state.estimates, state.now)
-        plans = self._plans(state, news, plan, interrupted_after)
+        plans = self._watched(state, news, plan, interrupted_after)
+        if self.damage:
+            self._repair(state)
         _apply(state, plan)
-        if plans:
-            return None
+        rest = self.rest
+        if self.damage:
+            self._replace(state, f"it has changed nodes itself, and not by its plan: {self.damage}")
+        elif plan.over:
+            self._replace(state, f"it was interrupted after {rest.limit:g} seconds")
         if plan.over:
-            self._replace(state)
             return plan.steps
+        if plans or self.damage:
+            return None
         self._plan_once(state)
         return None
 
@@ -131,6 +142,33 @@ class Scheduling:
         news.unplanned.update(dict.fromkeys(without_plan(self.unheard)))
         self.unheard = {}
         return news
+
+    def _watched(self, state: State, news: News, plan: Plan, interrupted_after: int | None) -> bool:
+        """Whether the scheduler has planned; notes what it has damaged if it is not ours."""
+        self.damage = ""
+        if is_ours(self.scheduler):
+            return self._plans(state, news, plan, interrupted_after)
+        self.watch.before(state.graph, news)
+        try:
+            plans = self._plans(state, news, plan, interrupted_after)
+        except InvariantError as error:  # a step has met what the scheduler has changed before
+            self.damage = _readable(str(error).partition("\n")[0][:LONGEST])
+            return False
+        self.damage = self.watch.after(state.graph, plan)
+        return plans
+
+    def _repair(self, state: State) -> None:
+        """Only plans can be restored. Other damage would end the server later, without a name."""
+        graph = state.graph
+        try:
+            plan_anew(graph)
+            check(graph)
+        except (InvariantError, LookupError, TypeError, AttributeError) as error:
+            raise InvariantError(
+                f"the scheduler {state.status.name!r} has changed nodes of the graph itself, and"
+                f" not only their plans: {error}"
+            ) from error
+        state.touched.update(dict.fromkeys(graph.governors.values()))
 
     def _plans(self, state: State, news: News, plan: Plan, interrupted_after: int | None) -> bool:
         if interrupted_after is not None:
@@ -160,19 +198,16 @@ class Scheduling:
         self.unheard = dict.fromkeys(told.submitted)
         _let_plan(self.instead(), state, told)
 
-    def _replace(self, state: State) -> None:
-        """The scheduler was interrupted: somebody else plans until it has rested."""
+    def _replace(self, state: State, why: str) -> None:
+        """The scheduler is thrown away: another one plans until it has rested."""
         graph, rest = state.graph, self.rest
         self.scheduler = None
         self.unheard = {}
         forget(graph)
         rest.begin(state.now)
         state.status.rests_until = rest.until
-        _complain(
-            state,
-            f"it was interrupted after {rest.limit:g} seconds; rain plans in its place for the next"
-            f" {rest.length:g} seconds",
-        )
+        self.watch = Watch()
+        _complain(state, f"{why}; rain plans in its place for the next {rest.length:g} seconds")
         self.stand_in = self.instead()
         _let_plan(self.stand_in, state, first_news(graph))
 
