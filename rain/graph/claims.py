@@ -6,8 +6,8 @@
 * **Lineage**, a finished task that may have to run again, claims what it reads (`remade_by`): the
   data as far as the server has it, since the rest can be made again, too.
 
-Readers and lineage are counters. Besides here they change only where a submission is linked
-(`draft`). A claim that ends says which objects nobody claims any more; `release` lets them go.
+Readers and lineage are counters, and change only here. A claim that ends says which objects nobody
+claims any more; `release` lets them go.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sys import maxsize
 from attrs import frozen
 
 from rain.base.ids import ClientId
+from rain.base.states import ObjectState
 from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
 from rain.graph.handles import NOBODY, Handles, Member
@@ -129,6 +130,24 @@ def _change(
 
 
 # Readers and lineage.
+
+
+def start_reading(data_object: DataObject, alone: tuple[Task]) -> bool:
+    """One more task reads an object; whether the task has to wait for it.
+
+    It lends the tuple of itself alone. If it names the object again, nothing changes.
+    """
+    consumers = data_object.consumers
+    if not consumers:
+        data_object.consumers = alone
+    elif consumers[-1] is alone[0]:
+        return False
+    elif isinstance(consumers, list):  # of a function that many call
+        consumers.append(alone[0])
+    else:
+        data_object.consumers = [*consumers, *alone]
+    data_object.needed_by += 1
+    return data_object.state is not ObjectState.FINISHED
 
 
 def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:

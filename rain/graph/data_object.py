@@ -39,7 +39,7 @@ class DataObject:
     state: ObjectState = ObjectState.UNFINISHED
     needed_by: int = 0  # consumers that are not done
     remade_by: int = 0  # and those that are finished, but may have to run again
-    consumers: Sequence[Task] = ()  # every task that reads it, once; changed by `read_by` only
+    consumers: Sequence[Task] = ()  # every task that reads it, once; in their order
 
     copies: tuple[Copy, ...] = ()  # on governors; none while it is unfinished
 
@@ -115,16 +115,6 @@ class DataObject:
         if end is None:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")
         self.state = end
-
-    def read_by(self, alone: tuple[Task]) -> None:
-        """One more task reads it, which lends the tuple of itself alone."""
-        consumers = self.consumers
-        if not consumers:
-            self.consumers = alone
-        elif isinstance(consumers, list):
-            consumers.append(alone[0])
-        else:
-            self.consumers = [*consumers, *alone]
 
 
 def move_objects(objects: Collection[DataObject], what: ObjectMove) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+from collections.abc import Container, Generator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -13,6 +13,7 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectMove, ObjectState, TaskMove
 from rain.base.wire import Submission
 from rain.graph import claims
+from rain.graph.claims import start_reading
 from rain.graph.data_object import DataObject, move_objects
 from rain.graph.graph import Graph
 from rain.graph.handles import Member
@@ -143,8 +144,7 @@ class Draft:
         self.objects |= {new.id: new for new in made}
         return tuple(made)
 
-    # One loop, since a call for each task or input would cost as much as what it does.
-    def read_inputs(self, size: int) -> Generator[None]:  # noqa: C901
+    def read_inputs(self, size: int) -> Generator[None]:
         """Gives tasks what they read, with a pause after `size` tasks and inputs."""
         columns, mine = self.submission.tasks, self.objects
         inputs, start, left = columns.inputs, 0, size
@@ -173,16 +173,7 @@ class Draft:
                         producer = data_object.producer
                         if producer is not None and producer.order >= order:
                             self.creation_order = False
-                        consumers = data_object.consumers
-                        if not consumers or consumers[-1] is not task:  # else it is named again
-                            if not consumers:
-                                data_object.consumers = alone
-                            elif isinstance(consumers, list):  # of a function that many call
-                                consumers.append(task)
-                            else:
-                                data_object.read_by(alone)
-                            data_object.needed_by += 1
-                            missing += data_object.state is not _FINISHED
+                        missing += start_reading(data_object, alone)
                     found.append(data_object)
                 left -= stop - start
                 start = stop
@@ -240,7 +231,8 @@ class Draft:
         if not self.member.is_owner:
             claims.note_submitted(self.member, (*tasks, *self.objects.values()))
         for task, earlier in self._unconnected.items():
-            task.missing += _connect(task, earlier)
+            alone = (task,)
+            task.missing += sum([start_reading(data_object, alone) for data_object in earlier])
             if not task.missing:
                 task.move(TaskMove.INPUTS_FINISHED)
         if not self.creation_order:
@@ -315,19 +307,3 @@ class Draft:
         raise RefusedError(
             f"{where} is from an earlier submit and was not kept; keep it before that submit"
         )
-
-
-def _connect(task: Task, earlier: Iterable[DataObject]) -> int:
-    """Hangs a new task on inputs of earlier submits; how many of these it misses.
-
-    `read_inputs` does the same to new ones, without a call for each task.
-    """
-    missing, alone = 0, (task,)
-    for data_object in earlier:
-        consumers = data_object.consumers
-        if not consumers or consumers[-1] is not task:  # else it is named again
-            data_object.read_by(alone)
-            data_object.needed_by += 1
-            if data_object.state is not _FINISHED:
-                missing += 1
-    return missing

@@ -12,7 +12,6 @@ governor. So the followers of an assigned task are recalled before it is taken f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from rain.base.copies import CopyMove
@@ -51,17 +50,6 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
         governor.followers.append(task)
 
 
-def plan_alike(tasks: Sequence[Task], governor: Governor, priorities: Iterable[int]) -> None:
-    """The same for many: ready tasks of one kind without constraints."""
-    governor.scheduled.update(dict.fromkeys(tasks))
-    for task, priority in zip(tasks, priorities, strict=True):
-        task.move(TaskMove.PLAN)
-        task.scheduled = governor
-        task.priority = priority
-    governor.queue.add_all(tasks)
-    governor.active_cpus += tasks[0].cpus * len(tasks)
-
-
 def can_go_ahead(task: Task, governor: Governor) -> bool:
     """Whether the governor makes all that the task misses, or was told to."""
     if len(task.inputs) > LOOKED_AT:
@@ -96,8 +84,8 @@ def input_lost(task: Task) -> None:
     task.missing += 1
 
 
-def assign(task: Task, now: float) -> Governor:
-    """Its governor is being told to run it, at once or ahead.
+def assign(task: Task, now: float) -> None:
+    """Its governor is told to run it, at once or ahead: one more run.
 
     The caller has taken it out of the queue, or has seen that it can go ahead.
     """
@@ -105,23 +93,8 @@ def assign(task: Task, now: float) -> Governor:
     task.move(TaskMove.ASSIGN)
     if task.row is TaskRow.AHEAD:
         governor.ahead += 1
-    _begin_run(task, governor, now)
-    governor.assigned[task] = None
-    return governor
-
-
-def assign_queued(tasks: Sequence[Task], governor: Governor, now: float) -> None:
-    """The governor is being told to run tasks that were taken out of its queue."""
-    assigned = governor.assigned
-    for task in tasks:
-        task.move(TaskMove.ASSIGN)
-        _begin_run(task, governor, now)
-        assigned[task] = None
-
-
-def _begin_run(task: Task, governor: Governor, now: float) -> None:
-    """One more run: the tasks that wait for what it makes may follow."""
     task.assigned = governor
+    governor.assigned[task] = None
     last = task.run
     if last is None:  # as nearly always
         task.run = Run(1, governor.place, now)
@@ -131,7 +104,7 @@ def _begin_run(task: Task, governor: Governor, now: float) -> None:
     for output in task.outputs:
         for consumer in output.consumers:
             if consumer.row is TaskRow.PLANNED and consumer.scheduled is governor:
-                followers = governor.followers
+                followers = governor.followers  # it may be able to go ahead now
                 if not followers or followers[-1] is not consumer:  # as told with its last input
                     followers.append(consumer)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from heapq import merge
 from typing import TYPE_CHECKING, cast
 
@@ -86,24 +86,13 @@ class ReadyQueue:
             self._turns_of(task.session).add(entry)
         if not line or entry > line[-1]:
             line.append(entry)
-        else:
-            self._add_other(entry)
-
-    def add_all(self, tasks: Iterable[Task]) -> None:
-        """Puts tasks in."""
-        line = self._line
-        for task in tasks:
-            session = task.session
-            entry = (-session.depth, -task.priority, task.order, task)
-            if session.has_priorities:
-                self._turns_of(session).add(entry)
-            if not line or entry > line[-1]:
-                line.append(entry)
-            else:
-                self._add_other(entry)
+            return
+        if self._others is None:
+            self._others = SortedList()
+        self._others.add(entry)
 
     def _turns_of(self, session: Session) -> Turns:
-        """Those of a session; those who came before it had priorities take part, too."""
+        """The turns of a session; tasks that came before it had priorities take part, too."""
         turns = self._turns.get(session)
         if turns is None:
             turns = self._turns[session] = Turns()
@@ -111,11 +100,6 @@ class ReadyQueue:
                 if entry[3].session is session:
                     turns.add(entry)
         return turns
-
-    def _add_other(self, entry: Entry) -> None:
-        if self._others is None:
-            self._others = SortedList()
-        self._others.add(entry)
 
     def remove(self, task: Task) -> None:
         """Takes a member out, wherever it is."""

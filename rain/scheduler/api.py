@@ -160,7 +160,8 @@ class Plan:
         limit = getrecursionlimit()
         setrecursionlimit(limit + _ROOM)
         try:
-            planning.plan_alike(tasks, governor, priorities)
+            for task, priority in zip(tasks, priorities, strict=True):
+                planning.plan(task, governor, priority)
         finally:
             setrecursionlimit(limit)
         self.touched[governor] = None

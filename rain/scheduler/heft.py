@@ -16,6 +16,7 @@ from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.fit import fit
 from rain.scheduler.toolbox.levels import Mark, enter_news, mark_of, urgency
 from rain.scheduler.toolbox.places import LOOKED_AT, has_place, travels_along
+from rain.scheduler.toolbox.slots import kept, surely_kept
 from rain.scheduler.toolbox.waiting_list import WaitingList, needs_plan
 
 REMEMBERED = 256
@@ -102,9 +103,7 @@ class HeftScheduler:
         start = start_on(governor)
         plan.assign(task, governor, mark_of(task).priority)
         self._calendars[governor].book(task.cpus, start, start + seconds)
-        rank = task.sched
-        assert isinstance(rank, Rank)
-        rank.end = start + seconds
+        surely_kept(task, Rank).end = start + seconds
         return True
 
 
@@ -115,12 +114,9 @@ def _arrival(task: Task, plan: Plan) -> Callable[[Governor], float]:
     for data_object in task.inputs[:LOOKED_AT]:
         producer = data_object.producer
         made = plan.now
-        if (
-            producer is not None
-            and not data_object.is_finished
-            and isinstance(producer.sched, Rank)
-        ):
-            made = max(made, producer.sched.end)
+        if producer is not None and not data_object.is_finished:
+            rank = kept(producer, Rank)
+            made = made if rank is None else max(made, rank.end)
         travels = travels_along(data_object)
         wanted.append(
             (data_object, made, 0.0 if travels else estimates.transfer(estimates.size(data_object)))

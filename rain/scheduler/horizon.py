@@ -28,6 +28,7 @@ from rain.scheduler.toolbox.places import LOOKED_AT
 from rain.scheduler.toolbox.precedence import overtakes
 from rain.scheduler.toolbox.shares import Shares
 from rain.scheduler.toolbox.sites import Site, Sites
+from rain.scheduler.toolbox.slots import kept
 from rain.scheduler.toolbox.transfers import (
     Note,
     Place,
@@ -108,8 +109,8 @@ class HorizonScheduler:
         freed: dict[Site, None] = {}
         early = False
         for task in finished:
-            note = task.sched
-            if isinstance(note, Note) and not note.listed:  # there is none in an ended session
+            note = kept(task, Note)
+            if note is not None and not note.listed:  # there is none in an ended session
                 if note.site is not None:
                     freed[note.site] = None
                     early = early or note.end - plan.now > note.seconds / 2

@@ -23,6 +23,7 @@ from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.balance import feed_hungry
 from rain.scheduler.toolbox.loads import Loads
 from rain.scheduler.toolbox.places import bytes_by_governor
+from rain.scheduler.toolbox.slots import kept, surely_kept
 from rain.scheduler.toolbox.waiting_list import needs_plan, strangers
 
 FEW = 64
@@ -75,17 +76,16 @@ def _enter(tasks: list[Task], now: float) -> None:
     together = frozenset(tasks)
     for task in tasks:
         depths = [
-            producer.sched.depth
+            before.depth
             for producer in _producers(task)
-            if producer in together and isinstance(producer.sched, Operand)
+            if producer in together and (before := kept(producer, Operand))
         ]
         task.sched = Operand(1 + max(depths, default=-1), int(now))
     for task in reversed(tasks):
-        operand = task.sched
-        assert isinstance(operand, Operand)
+        operand = surely_kept(task, Operand)
         for consumer in _consumers(task):
-            if isinstance(consumer.sched, Operand):
-                operand.descendants += consumer.sched.descendants
+            if after := kept(consumer, Operand):
+                operand.descendants += after.descendants
 
 
 def _producers(task: Task) -> Iterable[Task]:
@@ -100,20 +100,14 @@ def _is_initial(task: Task) -> bool:
     return all(data_object.producer is None for data_object in task.inputs)
 
 
-def _operand(task: Task) -> Operand:
-    operand = task.sched
-    assert isinstance(operand, Operand), f"{task!r} was never submitted to this scheduler"
-    return operand
-
-
 def _priority(task: Task) -> int:
     """Combines depth, depth of the deepest partly supplied consumer, and few consumers."""
-    consumers, operand = list(_consumers(task)), _operand(task)
+    consumers, operand = list(_consumers(task)), surely_kept(task, Operand)
     half_fed = [
-        consumer.sched.depth
+        after.depth
         for consumer in consumers[:FEW]
-        if isinstance(consumer.sched, Operand)
-        and consumer.missing < len(consumer.unique_inputs()[:FEW])
+        if consumer.missing < len(consumer.unique_inputs()[:FEW])
+        and (after := kept(consumer, Operand))
     ]
     return (
         (operand.depth - operand.came << 40)
@@ -128,7 +122,9 @@ def place_initial(tasks: list[Task], governors: list[Governor]) -> dict[Task, Go
     quotas = _quotas(len(tasks), governors)
     wanted = dict.fromkeys(tasks)
     spread = max(sum(1 + len(task.outputs) for task in tasks), len(governors)) // len(governors)
-    candidates = sorted(tasks, key=lambda task: (_operand(task).descendants, -task.order))
+    candidates = sorted(
+        tasks, key=lambda task: (surely_kept(task, Operand).descendants, -task.order)
+    )
     while candidates:
         start = candidates.pop()
         if start in homes:

@@ -118,7 +118,8 @@ def _assign(state: State, governor: Governor, tasks: list[Task]) -> None:
             tasks = _assign_carefully(state, governor, tasks)
             break
     else:
-        planning.assign_queued(tasks, governor, state.now)
+        for task in tasks:
+            planning.assign(task, state.now)
     if tasks:
         _tell(state, governor, tasks)
 
@@ -134,7 +135,8 @@ def _assign_carefully(state: State, governor: Governor, tasks: list[Task]) -> li
         else:
             planning.assign(task, state.now)
             told.append(task)
-    governor.queue.add_all(held_back)
+    for task in held_back:
+        governor.queue.add(task)
     return told
 
 

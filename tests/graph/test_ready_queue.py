@@ -50,7 +50,8 @@ def test_whatever_comes_and_goes_the_best_are_taken_first(
     for what, _ in steps:
         coming = [next(tasks) for _ in range(3)]
         if what < 3:
-            queue.add_all(coming)
+            for task in coming:
+                queue.add(task)
             left += coming
         elif left:
             gone = left.pop(len(left) // 2)
@@ -146,7 +147,8 @@ def test_a_session_takes_all_of_its_tasks_with_it() -> None:
     other = Session(SessionId(2), Client(ClientId(1)))
     tasks[0].session = tasks[2].session = other
     queue = ReadyQueue()
-    queue.add_all(tasks)
+    for task in tasks:
+        queue.add(task)
     # when
     queue.forget(other)
     # then

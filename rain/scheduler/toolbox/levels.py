@@ -16,6 +16,7 @@ from attrs import define
 
 from rain.graph import DataObject, Task
 from rain.scheduler.api import News, Plan
+from rain.scheduler.toolbox.slots import kept, surely_kept
 from rain.scheduler.toolbox.waiting_list import strangers
 
 
@@ -45,9 +46,7 @@ def no_transfer(data_object: DataObject) -> float:
 
 def mark_of(task: Task) -> Mark:
     """The mark of an entered task."""
-    mark = task.sched
-    assert isinstance(mark, Mark), f"{task!r} was never submitted to this scheduler"
-    return mark
+    return surely_kept(task, Mark)
 
 
 def urgency(task: Task) -> float:
@@ -93,8 +92,8 @@ def _largest(data_object: DataObject) -> float:
     """The largest level of the marked consumers."""
     largest = 0.0
     for consumer in data_object.consumers:
-        mark = consumer.sched
-        if isinstance(mark, Mark) and mark.level > largest:
+        mark = kept(consumer, Mark)
+        if mark is not None and mark.level > largest:
             largest = mark.level
     return largest
 
@@ -109,8 +108,8 @@ def _raise_producers(task: Task, transfer: Callable[[DataObject], float]) -> Non
             producer = data_object.producer
             if producer is None or producer.is_done:
                 continue
-            mark = producer.sched
-            if not isinstance(mark, Mark):
+            mark = kept(producer, Mark)
+            if mark is None:
                 continue  # it arrived while another scheduler planned
             least = mark.seconds + transfer(data_object) + level
             if mark.level < least:

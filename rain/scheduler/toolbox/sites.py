@@ -16,6 +16,7 @@ from attrs import define
 from rain.base.states import TaskRow
 from rain.graph import Governor, Task
 from rain.scheduler.toolbox.levels import Mark
+from rain.scheduler.toolbox.slots import kept
 
 MANY = 64
 """With more tasks than this on a governor only their sum is used, not the end of each."""
@@ -89,8 +90,8 @@ class Site:
 
 
 def _seconds(task: Task) -> float:
-    mark = task.sched
-    return mark.seconds if isinstance(mark, Mark) else 0.0
+    mark = kept(task, Mark)
+    return 0.0 if mark is None else mark.seconds
 
 
 def _left(task: Task, now: float) -> float:

@@ -16,6 +16,7 @@ from rain.scheduler.api import Plan
 from rain.scheduler.toolbox.levels import Mark
 from rain.scheduler.toolbox.places import LOOKED_AT
 from rain.scheduler.toolbox.sites import EXPRESS, Site, Sites
+from rain.scheduler.toolbox.slots import kept
 
 LATENCY = 0.001
 """Seconds of latency to get an input from another governor, regardless of its size."""
@@ -42,8 +43,8 @@ def note_of(task: Task) -> Note:
 
     If it needs a plan again, the express lane sends it on to where it belongs.
     """
-    note = task.sched
-    if not isinstance(note, Note):
+    note = kept(task, Note)
+    if note is None:
         note = task.sched = Note(EXPRESS, EXPRESS, 0.0, listed=True)
     return note
 

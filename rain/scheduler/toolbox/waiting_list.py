@@ -12,6 +12,7 @@ from rain.graph import Session, Task
 from rain.graph.task import DONE
 from rain.graph.turns import Turns
 from rain.scheduler.api import News
+from rain.scheduler.toolbox.slots import kept
 
 Urgency = Callable[[Task], float]
 
@@ -23,13 +24,13 @@ def needs_plan(task: Task) -> bool:
     return task.session.tasks.get(task.id) is task  # `is_known` without its call
 
 
-def strangers(news: News, mark: type) -> list[Task]:
+def strangers(news: News, mark: type[object]) -> list[Task]:
     """Tasks in the news that need a plan, but have no mark: they came while another one planned."""
     found = {
         task: None
         for tasks in (news.unplanned, news.ready)
         for task in tasks
-        if not isinstance(task.sched, mark) and needs_plan(task)
+        if kept(task, mark) is None and needs_plan(task)
     }
     return sorted(found, key=lambda task: task.order)
 
