@@ -1,7 +1,7 @@
 """All tasks, or all data objects, of all sessions, by id.
 
-Each session has tables of its own: they are taken over from its first submission as they are, and
-go as a whole at its end. This looks into them.
+Each session has its own tables, which come from its first submission and go with the session. These
+mappings look into all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ D = TypeVar("D")
 
 
 class ById(Mapping[K, N]):
-    """The nodes of one sort, session by session, in each in the order in which they came."""
+    """The nodes of one sort: session by session, and within a session in the order of arrival."""
 
     def __init__(
         self, sessions: Mapping[SessionId, Session], table: Callable[[Session], Mapping[K, N]]
@@ -35,7 +35,7 @@ class ById(Mapping[K, N]):
     @overload
     def get(self, packed: K, /, default: N | D) -> N | D: ...
 
-    # Not by the exception of the base class, which is a step for each node that somebody mentions.
+    # The base class would catch an exception here for each unknown id.
     def get(self, packed: K, /, default: object = None) -> object:
         """The node with this id, if there is one."""
         session = self._sessions.get(SessionId(packed >> NUMBER_BITS))

@@ -1,4 +1,4 @@
-"""What goes when somebody does not want some results any more."""
+"""Which tasks are cancelled when a client does not want some results any more."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rain.graph.task import Task
 
 
 def unstarted(tasks: Iterable[Task]) -> list[Task]:
-    """Those that no governor has said to have started, and that are not done."""
+    """The tasks that are not done and that no governor has reported as started."""
     running = TaskState.RUNNING
     return [task for task in tasks if TASK_STATES[task.row] is not running and not task.is_done]
 
 
 def unwanted(targets: Iterable[Task]) -> list[Task]:
-    """Unfinished tasks that serve nothing but these: they themselves, and what only they need.
+    """Unfinished tasks that only these need, and these themselves.
 
     A task goes with them when each object that it makes is kept by nobody, and read only by tasks
     that go as well, or that cannot run without these.
@@ -35,7 +35,7 @@ def unwanted(targets: Iterable[Task]) -> list[Task]:
 
 
 def _readers(tasks: Iterable[Task]) -> dict[Task, None]:
-    """These, and all that cannot run without them."""
+    """These tasks and all tasks that depend on them."""
     found = dict.fromkeys(tasks)
     pending = list(found)
     while pending:

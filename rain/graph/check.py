@@ -1,7 +1,8 @@
 """The consistency checker: every row of the state tables, and every relation seen from both sides.
 
-It mirrors rain/base/states.py and trusts nothing that the graph maintains step by step: whatever
-can be counted again is counted again. Runs after every turn in tests and with RAIN_DEBUG_MODE=1.
+It mirrors the tables in rain/base and trusts nothing that the graph maintains step by step:
+everything that can be counted is counted again. It runs after every turn in tests and with
+RAIN_DEBUG_MODE=1.
 """
 
 from __future__ import annotations

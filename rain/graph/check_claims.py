@@ -1,4 +1,4 @@
-"""The part of the checker about claims: whatever lives has a reason, and every reason is alive."""
+"""Checks claims: every node in the graph has a reason to be there, and every reason is valid."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_task(
     leaving: AbstractSet[Task | DataObject],
     expect: Expect,
 ) -> None:
-    """Its handles, whether it leaves without any, and what it claims of its lineage."""
+    """Checks its handles, that it leaves without any, and what it claims of its lineage."""
     _check_handles(graph, task, expect)
     stays = not may_go(task) or not leaving.isdisjoint((task, *task.outputs))
     expect(stays, "nobody needs it or has a handle of it, and it does not leave")
@@ -41,7 +41,7 @@ def check_object(
     leaving: AbstractSet[Task | DataObject],
     expect: Expect,
 ) -> None:
-    """Who claims it is there, and it goes if nobody does."""
+    """Checks that its claims are valid, and that it is let go without any."""
     _check_handles(graph, data_object, expect)
     needed_by = sum(not task.is_done for task in data_object.consumers)
     expect(needed_by == data_object.needed_by, "{} consumers, {}", needed_by, data_object.needed_by)
@@ -61,7 +61,7 @@ def check_object(
 
 
 def check_members(graph: Graph, session: Session, expect: Expect) -> None:
-    """Those who take part are there, and know what they have handles of."""
+    """Checks that the members of a session are known, and list the nodes of their handles."""
     owner = session.owner
     expect(session.members.get(session.client.id) is owner, "its client does not take part in it")
     for client_id, member in session.members.items():
@@ -93,7 +93,7 @@ def _check_handles(graph: Graph, node: Task | DataObject, expect: Expect) -> Non
 
 
 def _departed(graph: Graph, session: Session, client: ClientId) -> Member | None:
-    """One that takes part no more, and whose handles are still being taken away."""
+    """A member that has left, and whose handles are still being removed."""
     for left, member in reversed(graph.departed):
         if left is session and member.client == client:
             return member

@@ -64,7 +64,7 @@ def claims_on(data_object: DataObject) -> list[Claim]:
 
 
 def note_submitted(member: Member, nodes: Iterable[Task | DataObject]) -> None:
-    """New nodes have the handles of the client that has submitted them: it remembers them."""
+    """The client that has submitted new nodes remembers that it has handles of them."""
     if not member.is_owner:
         member.nodes.update(dict.fromkeys(nodes))
 
@@ -76,12 +76,12 @@ def take_handle(member: Member, data_object: DataObject, *, wants_data: bool) ->
 
 
 def drop_handle(graph: Graph, member: Member, node: Task | DataObject) -> bool:
-    """A client has one handle less; whether with it went the last wish to have the data."""
+    """A client has one handle less; returns whether no client wants the data any more."""
     return _change(graph, member, node, node.handles.one_less(member)) is not None
 
 
 def unkeep(graph: Graph, member: Member, data_object: DataObject) -> bool:
-    """A client does not want the data any more; whether nobody else does."""
+    """A client does not want the data any more; returns whether no other client does."""
     return _change(graph, member, data_object, data_object.handles.without_data(member)) is not None
 
 
@@ -93,7 +93,7 @@ def leave(graph: Graph, session: Session, member: Member) -> None:
 
 
 def drop_departed(graph: Graph, most: int = maxsize) -> list[DataObject]:
-    """Some of the handles go whose clients have left; returns what nobody wants to have then."""
+    """Removes some handles of clients that have left; returns what no client wants any more."""
     unwanted: list[DataObject] = []
     while graph.departed and most > 0:
         _, member = graph.departed[0]
@@ -111,7 +111,7 @@ def drop_departed(graph: Graph, most: int = maxsize) -> list[DataObject]:
 def _change(
     graph: Graph, member: Member, node: Task | DataObject, handles: Handles
 ) -> DataObject | None:
-    """Gives the node if it is an object whose data somebody wanted, and now nobody does."""
+    """Returns the node if it is an object whose data no client wants any more."""
     before = node.handles
     if handles is before:
         return None
@@ -133,9 +133,10 @@ def _change(
 
 
 def start_reading(data_object: DataObject, alone: tuple[Task]) -> bool:
-    """One more task reads an object; whether the task has to wait for it.
+    """One more task reads an object; returns whether the task has to wait for it.
 
-    It lends the tuple of itself alone. If it names the object again, nothing changes.
+    `alone` is a tuple of the task alone, which all its inputs share. If the task names the object
+    again, nothing changes.
     """
     consumers = data_object.consumers
     if not consumers:

@@ -1,8 +1,8 @@
 """A copy: one finished object on one governor.
 
 An object has a tuple of its copies, and a governor has each of its copies under the object. While
-an object is unfinished it has none: where it will be follows from its producer, and `row_of` says
-it. Every copy is whole, so that its bytes are those of the object.
+an object is unfinished it has none: `row_of` derives where it will be from its producer. Every copy
+is whole, so that its bytes are those of the object.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NONE, _ORDERED, _HELD = CopyRow.NONE, CopyRow.ORDERED, CopyRow.HELD
 
 @define(eq=False, repr=False, weakref_slot=False)
 class Copy:
-    """Its row changes by `move_copy` and by the functions for many below."""
+    """Only `move_copy` and the functions below it change its row."""
 
     object: DataObject
     governor: Governor
@@ -87,9 +87,9 @@ def move_copy(data_object: DataObject, governor: Governor, what: CopyMove) -> No
 
 
 def tell_of_copies(objects: Collection[DataObject], governor: Governor) -> None:
-    """A governor, which was told of none of these, is told to get them.
+    """A governor is told to get objects; it must not have been told of any of them before.
 
-    What the server has in memory goes along with that, so that it arrives at once.
+    Objects that the server has in memory travel with the order, so that they arrive at once.
     """
     there, ends, arrived = governor.objects, COPY_MOVES[CopyMove.TELL], COPY_MOVES[CopyMove.ARRIVE]
     for data_object in objects:

@@ -26,25 +26,26 @@ if TYPE_CHECKING:
 class DataObject:
     """A node of the graph.
 
-    A task lends the tuple of itself alone to the `consumers` of all that only it reads, and a
-    client its `handles`. `data` holds the bytes when the server has them in memory: small constants
-    and results. Large constants are `spooled`: the server has them in a file.
+    Objects that only one task reads share the tuple of that task as `consumers`, and nodes of
+    which only one client has a handle share its value as `handles`. `data` holds the bytes when the
+    server has them in memory: small constants and results. Large constants are `spooled`: the
+    server has them in a file.
     """
 
     id: ObjectId
     session: Session
     kind: ObjectKind
     producer: Task | None = None  # None for a constant
-    handles: Handles = NOBODY  # those that clients have of it
+    handles: Handles = NOBODY  # of clients
     state: ObjectState = ObjectState.UNFINISHED
     needed_by: int = 0  # consumers that are not done
     remade_by: int = 0  # and those that are finished, but may have to run again
-    consumers: Sequence[Task] = ()  # every task that reads it, once; in their order
+    consumers: Sequence[Task] = ()  # each task that reads it, once
 
     copies: tuple[Copy, ...] = ()  # on governors; none while it is unfinished
 
     size: int = 0
-    pretended_size: int = 0  # what schedulers take it for, when a test has said so
+    pretended_size: int = 0  # the size that schedulers see, if a test has set one
     data: bytes | None = None
     spooled: bool = False
     content_type: str = ""  # as found when it was made
@@ -57,7 +58,7 @@ class DataObject:
 
     @property
     def is_known(self) -> bool:
-        """Whether the graph has it: else it has gone, alone or with its session."""
+        """Whether it is still in the graph."""
         return self.session.objects.get(self.id) is self
 
     @property
@@ -72,7 +73,7 @@ class DataObject:
 
     @property
     def is_at_server(self) -> bool:
-        """Whether it is never lost, whatever becomes of governors."""
+        """Whether the server has its bytes, so that no loss of a governor can lose it."""
         return self.data is not None or self.spooled
 
     @property
@@ -93,7 +94,7 @@ class DataObject:
 
     @property
     def scheduled(self) -> tuple[Governor, ...]:
-        """The governors where it shall be: those with copies, or that of its producer."""
+        """The governors where it is or will be: those with copies, or that of its producer."""
         if self.state is not ObjectState.UNFINISHED:
             return tuple([copy.governor for copy in self.copies])
         maker = None if self.producer is None else self.producer.scheduled
@@ -118,7 +119,7 @@ class DataObject:
 
 
 def move_objects(objects: Collection[DataObject], what: ObjectMove) -> None:
-    """All of them go the same way along the table; raises at the first that cannot."""
+    """Moves all of them along the table; raises at the first that cannot move."""
     for data_object in objects:
         data_object.move(what)
 

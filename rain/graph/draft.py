@@ -31,7 +31,7 @@ class Draft:
         self, graph: Graph, session: Session, member: Member, submission: Submission
     ) -> None:
         self.graph = graph
-        self.member = member  # who submits it, and has a handle of all that is in it
+        self.member = member  # submits it, and has a handle of each node in it
         self.session = session
         self.submission = submission
         self.task_kinds: dict[KindId, TaskKind] = {}
@@ -43,11 +43,11 @@ class Draft:
         self._by_id: dict[TaskId, Task] = {}
         self._first_order = graph.last_order + 1
         self._first_id = session.id << NUMBER_BITS
-        self._all_ours = True  # whether every id belongs to the session; else one is looked for
+        self._all_ours = True  # whether every id belongs to the session
         self._kinds: dict[KindId, tuple[TaskKind, list[ObjectKind]]] = {}  # those of the tasks
         self._outputs_read = 0
         self._earlier: dict[ObjectId, Task] = {}  # what is read of earlier submits, and by whom
-        # Who reads such, and what of it: it must not know of them yet.
+        # The tasks that read such inputs. The inputs do not list these as consumers yet.
         self._unconnected: dict[Task, list[DataObject]] = {}
         if submission.task_kinds or submission.object_kinds:
             self._read_kinds()
@@ -93,7 +93,7 @@ class Draft:
             self._all_ours = False
 
     def read_tasks(self, first: int, last: int) -> None:
-        """Makes nodes of tasks. Inputs come later: a task may read what one after it makes."""
+        """Makes nodes of tasks. Inputs are read later: a later task may make them."""
         columns, outputs = self.submission.tasks, self.submission.tasks.outputs
         session, objects, tasks, kinds = self.session, self.objects, self.tasks, self._kinds
         ids, by_id = list(columns.ids[first:last]), self._by_id
@@ -145,7 +145,7 @@ class Draft:
         return tuple(made)
 
     def read_inputs(self, size: int) -> Generator[None]:
-        """Gives tasks what they read, with a pause after `size` tasks and inputs."""
+        """Connects tasks to their inputs, with a pause after `size` tasks and inputs."""
         columns, mine = self.submission.tasks, self.objects
         inputs, start, left = columns.inputs, 0, size
         for task, count in zip(self.tasks, columns.input_counts, strict=True):
@@ -182,13 +182,13 @@ class Draft:
                 task.move(TaskMove.INPUTS_FINISHED)
 
     def verify(self) -> None:
-        """Nothing of it may be in the graph already, and all that it rests on must be there."""
+        """Checks that nothing of it is in the graph yet, and that everything it refers to is."""
         objects, session = self.objects, self.session
         submission, columns = self.submission, self.submission.tasks
         outputs, constants = len(columns.outputs), len(submission.constants.ids)
         if self._outputs_read != outputs:
             raise RefusedError("the submission names more outputs than its tasks have")
-        # Only when something is wrong it is looked for. All ids of a session are of its own nodes.
+        # The node that is wrong is searched only if there is one.
         if (
             not self._all_ours
             or len(self._by_id) != len(columns.ids)
@@ -213,7 +213,7 @@ class Draft:
             self._earlier_input(task, object_id)
 
     def link(self, tasks: list[Task]) -> list[Task]:
-        """Applies the verified draft; nothing below may fail."""
+        """Applies the verified draft. From here on nothing may fail."""
         graph, session = self.graph, self.session
         if self.task_kinds or self.object_kinds:
             session.task_kinds |= self.task_kinds
@@ -223,7 +223,7 @@ class Draft:
                 session.has_priorities = session.has_priorities or kind.priority != 0
         if session.objects:
             session.objects |= self.objects
-        else:  # the first submission of a session is all of it: its tables are taken as they are
+        else:  # the first submission of a session brings its tables
             session.objects = self.objects
         keeping = self.member.keeping
         for data_object in self.kept:

@@ -1,9 +1,9 @@
-"""What will never be: a task that has failed for good or was cancelled, and what depends on it.
+"""Tasks that have failed for good or were cancelled, and everything that depends on them.
 
 In a session that goes on after failures, the objects of a failed task fail with it, the tasks that
-read them are skipped, their objects fail, and so on; everything that does not depend on it stays as
-it is. What depends on a task that was cancelled is cancelled, too. Tasks that had been finished
-stay so, also when they read an object that fails when it is made again.
+read them are skipped, the objects of these fail, and so on. Everything else stays as it is. What
+depends on a cancelled task is cancelled, too. A finished task stays finished even if an object that
+it has read cannot be made again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rain.graph.task import Task
 
 @define
 class Fallout:
-    """All that has failed, and what follows, for the reactor to pass on."""
+    """Everything that has failed, and the consequences for governors."""
 
     failure: SessionFailure
     ending: Ending  # of the runs that are stopped

@@ -30,21 +30,23 @@ class Governor:
     heard: float = 0.0  # when it last said something
 
     scheduled: dict[Task, None] = Factory(dict)  # every task that is planned here
-    queue: ReadyQueue = Factory(ReadyQueue)  # those of them that are ready and not assigned
-    assigned: dict[Task, None] = Factory(dict)  # those of them that it was told to run
+    queue: ReadyQueue = Factory(ReadyQueue)  # those that are ready and not assigned
+    assigned: dict[Task, None] = Factory(dict)  # those that it was told to run
     ahead: int = 0  # how many of those it was told before their inputs exist
-    pace: int = 0  # how many tasks it finishes between two messages, the most of the last ones
-    # Planned here, and perhaps next to be told ahead: the code that takes one out looks again.
+    pace: int = 0  # the most tasks that it has finished between two of its last messages
+    # Tasks that are planned here and may be able to go ahead; this is checked when one is taken.
     followers: deque[Task] = Factory(deque)
     active_cpus: int = 0  # cpus of the tasks that are planned here and ready
     objects: dict[DataObject, Copy] = Factory(dict)  # every finished object with a copy here
     groups: dict[tuple[Session, str, str], int] = Factory(dict)  # planned tasks, by constraint
     kinds_told: set[KindId] = Factory(set)
     offered: Resources = field(init=False)  # what it has come with
-    rests: bool = False  # it could not start tasks, and gets none for a while
-    cpus: int = field(init=False, default=0)  # those of its resources, which are asked for often
+    rests: bool = False  # it could not start tasks and gets none for a while
+    cpus: int = field(
+        init=False, default=0
+    )  # of its resources; a copy, because they are read often
     place: Source = field(init=False)  # which its runs share
-    source: str = field(init=False, default="")  # the same, as others are told to read from it
+    source: str = field(init=False, default="")  # the same as text, for governors that read from it
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:
@@ -54,12 +56,12 @@ class Governor:
         self.source = self.place.spell()
 
     def rest(self) -> None:
-        """Nothing is to be planned on it."""
+        """Stops planning on it."""
         self.rests = True
         self.resources, self.cpus = Resources(0), 0
 
     def go_on(self) -> None:
-        """It may be planned on again."""
+        """Allows planning on it again."""
         self.rests = False
         self.resources, self.cpus = self.offered, self.offered.cpus
 

@@ -26,7 +26,7 @@ NAMES_REMEMBERED = 10_000
 
 @define(eq=False, repr=False)
 class Graph:
-    """Nodes by id, in the order in which they came. Tasks and objects are in their sessions."""
+    """Nodes by id, in the order of arrival. Sessions own their tasks and objects."""
 
     clients: dict[ClientId, Client] = Factory(dict)
     sessions: dict[SessionId, Session] = Factory(dict)
@@ -38,12 +38,14 @@ class Graph:
     last_session: int = 0
     last_governor: int = 0
     last_order: int = 0  # of tasks
-    unspooled: list[ObjectId] = Factory(list)  # constants whose files nobody needs any more
-    unneeded: deque[DataObject] = Factory(deque)  # nobody needs these, and they are let go in parts
-    leaving: deque[Task | DataObject] = Factory(deque)  # perhaps nobody will ask for these
-    former_readers: dict[DataObject, int] = Factory(dict)  # among its consumers: they have gone
-    departed: deque[tuple[Session, Member]] = Factory(deque)  # have left, and their handles go
-    remains: list[Task | DataObject] = Factory(list)  # have gone, and are to be taken apart
+    unspooled: list[ObjectId] = Factory(list)  # constants whose files can be deleted
+    unneeded: deque[DataObject] = Factory(deque)  # to be released in parts
+    leaving: deque[Task | DataObject] = Factory(deque)  # candidates to leave the graph
+    former_readers: dict[DataObject, int] = Factory(dict)  # how many of its consumers have gone
+    departed: deque[tuple[Session, Member]] = Factory(
+        deque
+    )  # members that have left; their handles are removed in parts
+    remains: list[Task | DataObject] = Factory(list)  # gone, to be taken apart
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:
@@ -58,7 +60,7 @@ class Graph:
 
     @property
     def nodes(self) -> int:
-        """How many tasks and data objects there are, with those that are to be taken apart."""
+        """How many tasks and data objects there are, including those to be taken apart."""
         return self.linked + len(self.remains)
 
     def add_client(self, client_id: ClientId) -> Client:
@@ -96,7 +98,7 @@ class Graph:
         return governor
 
     def learned_of(self, kind: TaskKind) -> Learned:
-        """What tasks of this name have shown, in whichever session; the name is used again."""
+        """What is known of tasks of this name from all sessions. Marks the name as used."""
         name = (kind.task_type, kind.name)
         learned = self.learned.pop(name, Learned())
         self.learned[name] = learned  # at the end again

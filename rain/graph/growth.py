@@ -1,4 +1,4 @@
-"""Growing the graph by a submission: all of it is verified before anything of it is linked."""
+"""Adds submissions to the graph. Each is verified as a whole before any of it is linked."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def grow(graph: Graph, session: Session, member: Member, submission: Submission)
 def grow_in_parts(
     graph: Graph, session: Session, member: Member, submission: Submission, size: int
 ) -> Generator[None, None, list[Task]]:
-    """The same, with pauses after `size` nodes or inputs in which others may change the graph.
+    """The same, with a pause after `size` nodes or inputs, in which the graph may change.
 
-    Until the end nothing is linked; then all is verified against the graph of that moment. A
-    caller that gives up before that closes the generator.
+    Nothing is linked until the end, when the submission is verified against the graph as it is
+    then. To give up earlier, close the generator.
     """
     draft = Draft(graph, session, member, submission)
     try:
@@ -55,12 +55,12 @@ def grow_in_parts(
             yield
         return _end(draft)
     except (RefusedError, GeneratorExit):
-        graph.remains += draft.tasks  # which refer to each other in circles, with what they make
+        graph.remains += draft.tasks  # tasks and outputs refer to each other in circles
         raise
 
 
 def _end(draft: Draft) -> list[Task]:
-    """All was read: it is verified as a whole, and linked."""
+    """Verifies and links what was read."""
     draft.verify()
     tasks = draft.tasks if draft.creation_order else _inputs_first(draft)
     return draft.link(tasks)

@@ -1,8 +1,7 @@
 """Handles that clients have of tasks and data objects, client by client.
 
-A node does not own a list of handles: nodes whose handles are the same share one value, which the
-client lends. So the usual node, of which the client that has submitted it has one handle, costs no
-memory for this.
+Nodes with the same handles share one value. Of most nodes only the client that has submitted them
+has a handle; they share a value of this client, and need no memory of their own.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Handles:
     """All handles of a node, one entry for each client that has any."""
 
     each: tuple[Handle, ...] = ()
-    wants_data: bool = False  # whether one of them does
+    wants_data: bool = False  # whether one of these clients does
 
     def of(self, client: ClientId) -> Handle | None:
         """What this client has."""
@@ -61,7 +60,7 @@ class Handles:
         return self._with(member, handle.times - 1, handle.wants_data)
 
     def without_data(self, member: Member) -> Handles:
-        """This client has its handles still, and does not want the data any more."""
+        """This client keeps its handles and does not want the data any more."""
         handle = self.of(member.client)
         if handle is None or not handle.wants_data:
             return self
@@ -92,7 +91,7 @@ class Member:
 
     client: ClientId
     is_owner: bool = False
-    # Of which it has handles. Those of the owner end with the session, and nobody lists them.
+    # Those of which it has handles; not for the owner, whose handles end with the session.
     nodes: dict[Task | DataObject, None] = field(factory=dict, repr=False)
     # A single handle of its own, without and with the wish for data, for nodes to share.
     holding: Handles = field(init=False, default=NOBODY, repr=False)

@@ -1,9 +1,8 @@
-"""Nodes that go while their session goes on: nobody has a handle of them, and nothing needs them.
+"""Removes nodes from open sessions when no client has a handle of them and no task needs them.
 
-A task goes together with all that it has made,
-when it is done, need not be able to run again, and nobody claims any of it; a constant goes alone.
-Whatever may be the last step to that puts the node among those that are `leaving`, and here they
-are looked at, some of them at a time.
+A task goes together with its outputs when it is done, will not run again, and nothing claims any of
+them. A constant goes alone. Each step that may be the last one before that puts the node among
+`leaving`; they are examined here, a part at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ OVER = frozenset({ObjectState.REMOVED, ObjectState.FAILED})
 
 
 def may_go(node: Task | DataObject) -> bool:
-    """Whether nobody will ever ask for it: for a task and its outputs together, or a constant."""
+    """Whether the node can go: a constant, or a task with its outputs."""
     if isinstance(node, DataObject):
         if node.producer is None:
             return _is_over(node)
@@ -36,7 +35,7 @@ def may_go(node: Task | DataObject) -> bool:
 
 
 def _is_over(data_object: DataObject) -> bool:
-    """Whether nobody reads it, or makes it, ever again."""
+    """Whether the object will neither be read nor made again."""
     return (
         data_object.handles is NOBODY
         and data_object.state in OVER
@@ -46,16 +45,16 @@ def _is_over(data_object: DataObject) -> bool:
 
 
 def take_leave(graph: Graph, most: int = maxsize) -> list[Task | DataObject]:
-    """Takes those out of the graph that may go, of the first ones that are leaving.
+    """Takes nodes that may go out of the graph; examines at most this many.
 
-    Returns them whole: they are taken apart when all have heard that they have gone.
+    Returns them. They are taken apart later, after the scheduler has heard of them.
     """
     gone: list[Task | DataObject] = []
     leaving = graph.leaving
     for _ in range(min(most, len(leaving))):
         node = leaving.popleft()
         if not may_go(node) or not node.is_known:
-            continue  # somebody has it still, or it was taken out together with another one
+            continue  # it is still needed, or has gone with another node
         task = node if isinstance(node, Task) else node.producer
         if task is not None:
             _take_task(graph, task, gone)
@@ -86,9 +85,9 @@ def _take_object(graph: Graph, data_object: DataObject, gone: list[Task | DataOb
 
 
 def _stop_reading(graph: Graph, data_object: DataObject) -> None:
-    """One reader has gone. When half of them have, the others are written down anew.
+    """One reader has gone. When half of them have, the list is made again without them.
 
-    A function may have a hundred thousand readers: to look for one among them would take too long.
+    A function may have a hundred thousand readers: searching for one of them would take too long.
     """
     if not data_object.is_known:
         return

@@ -1,8 +1,8 @@
-"""Going back: copies and governors that are lost, and making again what is still needed.
+"""Lost copies and governors, and making lost objects again.
 
-When the last copy of a needed object is gone, its producer runs again, and so, as far as needed,
-do the producers of that one's inputs: the smallest part of the lineage. It ends at what the server
-has, the constants above all: these stay as long as a task that may run again reads them.
+When the last copy of a needed object is gone, its producer runs again. Producers of inputs run
+again only where the inputs are gone, too. This ends at objects that the server has, above all at
+constants: they stay as long as a task that may run again reads them.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from rain.graph.task import Task
 
 @define
 class Losses:
-    """What a loss has led to, for the reactor to pass on."""
+    """The consequences of a loss."""
 
     now: float
     stopped: list[planning.Stopped] = Factory(list)  # assignments that were taken back
     unplanned: dict[Task, None] = Factory(dict)  # tasks that need a plan again
     unmakeable: dict[DataObject, SessionFailure] = Factory(dict)  # since their tasks have failed
-    dropped: list[tuple[DataObject, Governor]] = Factory(list)  # copies that nobody counts on
+    dropped: list[tuple[DataObject, Governor]] = Factory(list)  # copies that are not needed
 
 
 def lose_governor(
     governor: Governor, now: float, why: str = "", blamed: Collection[Task] = ()
 ) -> Losses:
-    """Everything that was on a governor is gone; the caller has taken it out of the graph.
+    """Everything on a governor is gone; the caller has removed the governor from the graph.
 
-    The runs of some tasks there may have been the reason.
+    The runs of the `blamed` tasks may have been the reason.
     """
     losses = Losses(now)
     innocent = Ending(now, RunCause.GOVERNOR_LEFT, why)
@@ -55,7 +55,7 @@ def lose_governor(
     for data_object in touched:
         move_copy(data_object, governor, CopyMove.LOSE)
     for data_object in touched:
-        if data_object.is_finished:  # else another one has led to its producer
+        if data_object.is_finished:  # else it is being made again already, because of another one
             _check_holders(data_object, losses)
     return losses
 
@@ -66,7 +66,7 @@ def lose_copy(data_object: DataObject, governor: Governor, now: float) -> Losses
     move_copy(data_object, governor, CopyMove.LOSE)
     producer = data_object.producer
     if producer is None or producer.is_done or producer.assigned is not governor:
-        # Else it is just being made there.
+        # Else it is being made there.
         losses.dropped.append((data_object, governor))
     _check_holders(data_object, losses)
     return losses
@@ -89,7 +89,7 @@ def _make_again(lost: DataObject, losses: Losses) -> None:
     while pending:
         data_object, why = pending.pop()
         if data_object.state is ObjectState.UNFINISHED:
-            continue  # reached on another way before
+            continue  # reached before
         producer = data_object.producer
         if producer is None:
             raise InvariantError(f"{data_object!r} is a constant, and the server has let it go")
@@ -103,7 +103,7 @@ def _make_again(lost: DataObject, losses: Losses) -> None:
 def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:
     data_object.move(why)
     data_object.size = 0
-    # A governor that was told to fetch it must not go on asking for what is gone.
+    # Governors that were told to fetch it must stop.
     losses.dropped += [(data_object, governor) for governor in planning.expect(data_object)]
     for task in data_object.consumers:
         if task.is_done:
@@ -122,7 +122,7 @@ def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectM
     producer.session.unfinished += 1
     losses.unplanned[producer] = None
     for output in producer.outputs:
-        if output.state is ObjectState.REMOVED:  # comes along, and goes again when it is made
+        if output.state is ObjectState.REMOVED:  # is made as well, and removed again
             _unfinish(output, ObjectMove.REVIVE, losses)
     revived: list[tuple[DataObject, ObjectMove]] = []
     for data_object in claims.reading_again(producer):

@@ -1,13 +1,13 @@
-"""Where tasks shall run: choosing, withdrawing, telling. The sets of both sides change together.
+"""Plans and assignments of tasks. Tasks and governors always list the same.
 
 A governor's `active_cpus` is the sum over its tasks that are planned and ready (queued, assigned or
 running, but not blocked) and those that it was told to cancel; it changes here and where tasks go
 forward (`progress`).
 
 **Ahead.** A task whose missing inputs are all being made on its governor can be sent there before
-they are finished: the governor starts it by itself, without a trip to the server in between. What
-must stay true: every missing input of such a task has a producer that is assigned to the same
-governor. So the followers of an assigned task are recalled before it is taken from its governor.
+they are finished: the governor starts it without asking the server. Every missing input of such a
+task must have a producer that is assigned to the same governor. So before an assigned task is taken
+from its governor, its followers are recalled.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
 
 
 def can_go_ahead(task: Task, governor: Governor) -> bool:
-    """Whether the governor makes all that the task misses, or was told to."""
+    """Whether the governor was told to make all missing inputs of the task."""
     if len(task.inputs) > LOOKED_AT:
         return False
     for data_object in task.inputs:
@@ -76,7 +76,7 @@ def inputs_finished(task: Task) -> None:
 
 
 def input_lost(task: Task) -> None:
-    """A finished input is being made anew: the task waits again. It must not be assigned."""
+    """A finished input is made again, and the task waits again. It must not be assigned."""
     if task.row is TaskRow.QUEUED:
         _leave_queue(task, task.scheduled or _nowhere(task))
     if task.row is not TaskRow.WAITING and task.row is not TaskRow.PLANNED:
@@ -96,7 +96,7 @@ def assign(task: Task, now: float) -> None:
     task.assigned = governor
     governor.assigned[task] = None
     last = task.run
-    if last is None:  # as nearly always
+    if last is None:  # the usual case
         task.run = Run(1, governor.place, now)
     else:
         task.former = remembered((*task.former, last))
@@ -104,13 +104,15 @@ def assign(task: Task, now: float) -> None:
     for output in task.outputs:
         for consumer in output.consumers:
             if consumer.row is TaskRow.PLANNED and consumer.scheduled is governor:
-                followers = governor.followers  # it may be able to go ahead now
-                if not followers or followers[-1] is not consumer:  # as told with its last input
+                followers = governor.followers  # it may go ahead now
+                if (
+                    not followers or followers[-1] is not consumer
+                ):  # another input was assigned just before
                     followers.append(consumer)
 
 
 def withdraw(task: Task, ending: Ending, why: TaskMove = TaskMove.TAKE_BACK) -> None:
-    """Undoes the choice of a governor, and the assignment too if there is one: its run ends so.
+    """Takes a task from its governor. If it was assigned, its run ends as `ending` says.
 
     The followers of an assigned task must be recalled before.
     """
@@ -141,10 +143,9 @@ def cancel(task: Task) -> None:
 
 
 def recall_followers(task: Task, now: float) -> list[Stopped]:
-    """The task will not make its outputs on its governor now: who counts on that cannot go ahead.
+    """Takes back all tasks that were sent ahead of the outputs of this one, and their followers.
 
-    The followers stay planned. Returns the assignments that were undone, those of the followers of
-    followers too.
+    They stay planned. Returns the assignments that were undone.
     """
     recalled: list[Stopped] = []
     ending = Ending(now, RunCause.RECALLED)
@@ -193,7 +194,7 @@ def order_copy(data_object: DataObject, governor: Governor) -> None:
 
 
 def vacate(task: Task, governor: Governor, row: TaskRow) -> None:
-    """The task has left this row, and the governor's sums with it."""
+    """Subtracts a task that has left this row from the sums of its governor."""
     if row is TaskRow.AHEAD:
         governor.ahead -= 1
     elif row is not TaskRow.PLANNED and row is not TaskRow.BLOCKED:

@@ -15,7 +15,7 @@ from rain.graph.task import DONE, Task
 
 
 def start(task: Task, now: float) -> None:
-    """Its governor has started it."""
+    """The governor has started the task."""
     task.move(TaskMove.START)
     run = task.last_run()
     run.move(TaskMove.START)
@@ -23,21 +23,21 @@ def start(task: Task, now: float) -> None:
 
 
 def block(task: Task, governor: Governor) -> None:
-    """It waits for other tasks, and takes no cpus meanwhile."""
+    """The task waits for other tasks, and takes no cpus meanwhile."""
     task.move(TaskMove.BLOCK)
     governor.active_cpus -= task.cpus
 
 
 def resume(task: Task, governor: Governor) -> None:
-    """It goes on, and takes its cpus again."""
+    """The task goes on, and takes its cpus again."""
     task.move(TaskMove.RESUME)
     governor.active_cpus += task.cpus
 
 
 def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
-    """Their governor has finished them, each in these seconds. Their outputs are finished next.
+    """The governor has finished these tasks, in this many seconds each.
 
-    It was told of them, and none of them was ahead any more.
+    All were assigned to it, and none is ahead. `finish_objects` finishes their outputs next.
     """
     scheduled, assigned = governor.scheduled, governor.assigned
     finished = RUN_MOVES[TaskMove.FINISH]
@@ -51,7 +51,7 @@ def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
         if kind.constraints is not None:
             rules.leave_groups(task, governor)
         run = task.run or task.last_run()
-        run.state = finished[run.state]  # as its table says: one call less for each task
+        run.state = finished[run.state]  # along the table, without a call for each task
         run.duration = seconds
         task.session.unfinished -= 1
 

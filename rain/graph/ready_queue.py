@@ -1,7 +1,7 @@
 """The queue of a governor's tasks that are planned and ready, best first.
 
-Most tasks come in the order in which they shall go: planners give later ones lower priorities.
-Those stand in a line, which costs nearly nothing. What comes out of order is sorted beside it.
+Most tasks come in the order of their priorities, because planners give later tasks lower ones. They
+are appended to a line, which costs little. Tasks that come out of order are in a sorted list.
 
 The priority that a planner gives is a place among the tasks of all sessions. The one that a user
 gives decides which task of the user's session takes the best of the session's places (`turns`).
@@ -31,16 +31,16 @@ Entry = tuple[int, int, int, "Task"]
 class ReadyQueue:
     """Deeper tasks first, then by the priority of the plan, then by order.
 
-    A member's priorities must not change. What tasks wait for that have started goes before what
-    nobody has begun. The places of one session go to its tasks of the largest `TaskKind.priority`.
+    So the tasks that running tasks wait for go first. A member's priorities must not change. The
+    places of one session go to its tasks of the largest `TaskKind.priority`.
     """
 
     __slots__ = ("_line", "_others", "_turns")
 
     def __init__(self) -> None:
         # Orders are unique, so that two entries never fall back on comparing tasks.
-        self._line: deque[Entry] = deque()  # each was worse than all of the line when it came
-        self._others: SortedList[Entry] | None = None  # is made for the first, goes with the last
+        self._line: deque[Entry] = deque()  # in ascending order of entries
+        self._others: SortedList[Entry] | None = None  # None while it would be empty
         self._turns: dict[Session, Turns] = {}  # only of sessions whose tasks have priorities
 
     def __len__(self) -> int:
@@ -146,7 +146,7 @@ class ReadyQueue:
         return self.take(1)[0]
 
     def take(self, count: int) -> list[Task]:
-        """Takes the best ones out, this number or all that there are."""
+        """Takes up to `count` of the best ones out."""
         line, others = self._line, self._others
         taken: list[Entry] = []
         if others is not None:

@@ -1,4 +1,4 @@
-"""Letting go: objects that nobody needs, and whole sessions.
+"""Releases objects that are not needed, and whole sessions.
 
 Every function returns what governors must be told; it never tells them itself.
 """
@@ -32,12 +32,12 @@ def release(
 ) -> tuple[dict[Governor, list[ObjectId]], int]:
     """Removes finished objects that nobody needs.
 
-    What the server has itself stays there as long as a task that may run again reads it; only the
-    governors let it go. With what is removed ends its part in the lineage of others.
+    Objects at the server stay there as long as a task that may run again reads them; only the
+    copies of governors go. A removed object does not count as lineage any more.
 
-    Returns what each governor must drop, and of how many bytes no governor holds more.
-    Does nothing to objects that are unfinished or needed. Those after the first `most` wait in the
-    graph (`take_unneeded`).
+    Returns what each governor must drop, and an upper limit of the bytes that each holds. Ignores
+    objects that are unfinished or needed. Objects beyond `most` wait in the graph
+    (`take_unneeded`).
     """
     if len(objects) > most:
         graph.unneeded += objects[most:]
@@ -51,7 +51,7 @@ def release(
         if data_object.state is _FINISHED:
             size += data_object.size
             if data_object.remade_by and data_object.is_at_server:
-                gone.append(data_object)  # no governor needs it, and the server has it for later
+                gone.append(data_object)  # the server keeps it for later runs
                 continue
             _remove(graph, data_object)
             producer = data_object.producer
@@ -67,7 +67,7 @@ def release(
             _leave_if_over(graph, data_object)
     drops = forget_copies(gone)
     for data_object in revived:
-        # Its producer runs again for another output: it comes along, and goes when it is made.
+        # Its producer runs again for another output: it is made as well, and removed again.
         data_object.move(ObjectMove.REVIVE)
         for governor in planning.expect(data_object):
             drops.setdefault(governor, []).append(data_object.id)
@@ -75,7 +75,7 @@ def release(
 
 
 def _leave_if_over(graph: Graph, data_object: DataObject) -> None:
-    """Nobody needs it; perhaps nobody has a handle of it either."""
+    """Lets an object that is not needed leave the graph if no client has a handle of it."""
     if data_object.handles is NOBODY and data_object.state in OVER:
         graph.leaving.append(data_object)
 
@@ -94,9 +94,9 @@ def _remove(graph: Graph, data_object: DataObject) -> None:
 def _end_lineage(
     graph: Graph, data_object: DataObject, looked_at: list[DataObject], most: int
 ) -> None:
-    """Nobody will ever ask for a removed object: perhaps its task need not be able to run again.
+    """The task of a removed object need not run again if nothing needs its other outputs either.
 
-    The inputs of that one are looked at next, in this turn or, beyond `most`, in a later one.
+    Then its inputs are looked at next, in this turn or, beyond `most`, in a later one.
     """
     task = data_object.producer
     if task is None or not task.may_run_again:
@@ -112,7 +112,7 @@ def _end_lineage(
 
 
 def take_unneeded(graph: Graph, most: int) -> list[DataObject]:
-    """Some of the objects that were too many to release at once; they are to be released now."""
+    """Takes up to `most` of the waiting objects, to be released now."""
     waiting = graph.unneeded
     return [waiting.popleft() for _ in range(min(most, len(waiting)))]
 
@@ -125,9 +125,9 @@ def _unspool(graph: Graph, data_object: DataObject) -> None:
 def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     """Empties a session that was closed or has failed.
 
-    Returns the governors that know of it, and how many bytes they hold of it, at the most; those
-    that work for it hold infinitely many. Its nodes are not in the graph any more; they are to be
-    taken apart (`take_apart`).
+    Returns the governors that know of it, and at most how many bytes each holds of it; infinitely
+    many for governors that work for it. Its nodes leave the graph and are taken apart later
+    (`take_apart`).
     """
     concerned: dict[Governor, float] = {}
     if session.unfinished or session.first_failed is not None:  # some may still be cancelled
@@ -184,9 +184,9 @@ def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, 
 
 
 def take_apart(graph: Graph, most: int = maxsize) -> None:
-    """Takes apart some of the nodes that have gone, mostly of sessions that have ended.
+    """Takes apart up to `most` nodes that have gone, mostly of sessions that have ended.
 
-    They refer to each other in circles, and nobody else would find those: so the memory comes back.
+    They refer to each other in circles, which the garbage collector does not look at here.
     """
     remains = graph.remains
     some = remains[-most:]
@@ -202,7 +202,7 @@ def take_apart(graph: Graph, most: int = maxsize) -> None:
 
 
 def _leave(task: Task, governor: Governor) -> None:
-    """The governor's sums go without a task that is gone."""
+    """Removes a task that is gone from its governor."""
     del governor.scheduled[task]
     governor.assigned.pop(task, None)
     rules.leave_groups(task, governor)
@@ -210,7 +210,7 @@ def _leave(task: Task, governor: Governor) -> None:
 
 
 def _give_tables_back(graph: Graph) -> None:
-    """A dictionary out of which everything was taken keeps its table; an empty one needs none."""
+    """Frees the memory of dictionaries that are empty now."""
     tables: list[dict[Any, Any]] = []
     for governor in graph.governors.values():
         tables += [governor.scheduled, governor.assigned, governor.objects]
@@ -220,7 +220,7 @@ def _give_tables_back(graph: Graph) -> None:
 
 
 def _forget_kinds(graph: Graph, session: Session, concerned: dict[Governor, float]) -> None:
-    """Kinds go with their session; a governor that was told any must hear of its end."""
+    """Forgets the kinds of a session. Governors that were told of any must hear of its end."""
     for governor in graph.governors.values():
         told = governor.kinds_told
         if not told or (

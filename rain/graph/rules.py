@@ -1,7 +1,7 @@
 """Which tasks may be planned on which governors: resources, pins, spread and apart.
 
-A governor counts how many tasks of each group are planned on it; `planning` keeps the counts. The
-rules have names, so that a refused plan can say which one it broke.
+A governor counts how many tasks of each group are planned on it; `planning` keeps the counts. An
+error names the rule that a plan breaks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def suits(kind: TaskKind, governor: Governor) -> bool:
 
 
 def would_suit(kind: TaskKind, governor: Governor) -> bool:
-    """The same, also while the governor rests."""
+    """The same, even while the governor rests."""
     wishes = kind.constraints
     return kind.resources.fits(governor.offered) and (
         wishes is None or wishes.admits(governor.address)
@@ -35,7 +35,7 @@ def would_suit(kind: TaskKind, governor: Governor) -> bool:
 def allows(task: Task, governor: Governor, governors: Iterable[Governor]) -> bool:
     """Whether the task may be planned there now."""
     kind = task.kind
-    if kind.constraints is None and not kind.resources.others:  # as nearly always
+    if kind.constraints is None and not kind.resources.others:  # the usual case
         return kind.resources.cpus <= governor.resources.cpus
     return broken_rule(task, governor, governors) is None
 

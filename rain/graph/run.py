@@ -1,7 +1,7 @@
 """A run: one attempt of a task, from the moment in which a governor is told to run it.
 
-A task has its last run at hand, and the former ones in a tuple of their own, since most tasks never
-have any. Of a task that runs very often not all of them are kept: `remembered` says which.
+A task has its last run in a field and earlier ones in a tuple, which is empty for most tasks. If a
+task runs very often, not all runs are kept: `remembered` says which.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_FORMER = 16
 
 @frozen
 class Ending:
-    """When, why and with which words a run ends that does not succeed."""
+    """When and why a run ends that does not succeed, and its messages."""
 
     now: float
     cause: RunCause
@@ -33,7 +33,7 @@ class Ending:
 
 @define(eq=False, repr=False, weakref_slot=False)
 class Run:
-    """It has no nodes, so that nothing stays alive by what is remembered of it."""
+    """It refers to no nodes, so that it keeps none of them alive."""
 
     number: int  # counts the runs of the task; late news of earlier ones is recognised by it
     place: Source  # the governor, and its incarnation
@@ -79,7 +79,7 @@ class Run:
         self.logs = ending.logs
 
     def shorten(self) -> None:
-        """Another one follows: of long texts only both ends are remembered."""
+        """Keeps only both ends of long texts, because another run follows."""
         self.message, self.debug = shortened(self.message), shortened(self.debug)
 
     def report(self) -> RunReport:
@@ -102,8 +102,8 @@ class Run:
 def remembered(former: tuple[Run, ...]) -> tuple[Run, ...]:
     """At most `MOST_FORMER` of these, and all those that count for the tries of the task.
 
-    Those are the failed and the lost ones since the last finished one, so that there are not many
-    of them: each has used up a try or a chance. Of the others the oldest goes first.
+    The latter are the failed and the lost runs since the last finished one. They are few, because
+    each has used up a try. Of the others the oldest is forgotten first.
     """
     if len(former) <= MOST_FORMER:
         return former

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rain.graph.wait import Wait
 
 TRUSTED = 8
-"""From this number of tasks on their mean says what is normal,"""
+"""Finished tasks after which their mean is trusted,"""
 
 OUTLIER = 10
-"""and a longer one counts as this factor times the mean."""
+"""and how many times the mean a longer task counts."""
 
 
 @define
@@ -39,13 +39,13 @@ class Learned:
         return self.seconds / self.finished if self.finished else None
 
     def note(self, seconds: Sequence[float], longest: float, made: int) -> None:
-        """More have finished, which took these seconds, and made these bytes together.
+        """More tasks have finished: their durations, the longest, and the bytes of all outputs.
 
         A task that hung for once must not change the mean by much.
         """
         finished, total = self.finished, self.seconds
         self.bytes += made
-        if finished >= TRUSTED and longest * finished <= OUTLIER * total:  # as nearly always
+        if finished >= TRUSTED and longest * finished <= OUTLIER * total:  # the usual case
             self.finished += len(seconds)
             self.seconds += sum(seconds)
             return
@@ -71,29 +71,29 @@ class Session:
     task_kinds: dict[KindId, TaskKind] = Factory(dict)
     object_kinds: dict[KindId, ObjectKind] = Factory(dict)
     parent: Task | None = None  # the task that has opened it, and with whose run it ends
-    depth: int = 0  # how many tasks its tasks are inside of
+    depth: int = 0  # of its tasks: how many tasks they are nested in
     learned: dict[KindId, Learned] = Factory(dict)
     has_priorities: bool = False  # whether tasks of it have other priorities than 0
     unfinished: int = 0  # tasks that are not done
-    gone_tasks: int = 0  # were done, and nobody had a handle of them any more
+    gone_tasks: int = 0  # tasks that have left the graph
     gone_objects: int = 0
     on_failure: OnFailure = OnFailure.STOP
     members: dict[ClientId, Member] = Factory(dict)  # the clients that take part, and their handles
     ranges: int = 0  # of numbers that were given to those who joined
     failure: SessionFailure | None = None  # once set, the graph of the session is empty
     first_failed: SessionFailure | None = None  # of a task, in a session that goes on
-    untold: SessionFailure | None = None  # the first since then that nobody was told of
+    untold: SessionFailure | None = None  # the first failure since then that no client was told of
     waits: dict[Wait, None] = Factory(dict)  # all that wait for something of this session
     idle_waits: list[Wait] = Factory(list)  # those of them that wait for every task
-    # Which one in the order of their ends; kept from the first client on that follows.
+    # Done tasks, numbered in the order of their ends; kept once a client follows the session.
     done: dict[TaskId, int] | None = None
-    done_count: int = 0  # with those that have gone
+    done_count: int = 0  # including those that have gone
     followers: list[Wait] = Factory(list)  # the waits for more of them
     undelivered: dict[DataObject, None] = Factory(dict)  # small kept results not yet sent
     logs: dict[TaskId, str] = Factory(dict)  # what tasks have printed, those that ended last
     logs_size: int = 0
     logs_let_go: bool = False  # there were more
-    owner: Member = field(init=False)  # who has opened it
+    owner: Member = field(init=False)  # has opened it
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:
@@ -104,7 +104,7 @@ class Session:
         return f"<Session {self.id} {self.name!r}>"
 
     def join(self, client: ClientId) -> None:
-        """A client takes part; twice is once."""
+        """A client takes part. Does nothing if it does already."""
         if client not in self.members:
             self.members[client] = Member(client)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @define(eq=False, repr=False, weakref_slot=False)
 class Task:
-    """A node of the graph; it is itself and nothing else, so it compares by identity."""
+    """A node of the graph. Tasks compare by identity."""
 
     id: TaskId
     order: int  # counts up over all tasks, inputs before consumers; breaks every tie
@@ -32,7 +32,7 @@ class Task:
     config: bytes  # for the executor; the server never looks inside
     inputs: tuple[DataObject, ...]  # in order, the same one may come twice
     outputs: tuple[DataObject, ...] = ()
-    handles: Handles = NOBODY  # those that clients have of it
+    handles: Handles = NOBODY  # of clients
 
     row: TaskRow = TaskRow.WAITING
     missing: int = 0  # inputs that are not finished, each counted once
@@ -41,12 +41,12 @@ class Task:
     priority: int = 0  # larger goes first within one governor
 
     run: Run | None = None  # the last one, which is open as long as the task is assigned
-    former: tuple[Run, ...] = ()  # those before it, as far as they are remembered
+    former: tuple[Run, ...] = ()  # the remembered ones before it
     user: str = ""  # JSON, set by the task itself
-    may_run_again: bool = False  # it reads something, and what it has made may be lost
+    may_run_again: bool = False  # it has finished, and its outputs may be lost
     failure: SessionFailure | None = None  # why it has failed for good, or was skipped
     waits: list[Wait] | None = None
-    fails_alone: bool = False  # its failure does not end its session, whatever that's rule is
+    fails_alone: bool = False  # its failure never ends its session
     sched: object = None  # the scheduler's own
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class Task:
         return () if self.run is None else (*self.former, self.run)
 
     def last_run(self) -> Run:
-        """The last one, of a task that must have been told to a governor."""
+        """The last run, of a task that must have one."""
         if self.run is None:
             raise InvariantError(f"{self!r} has no run")
         return self.run
@@ -85,7 +85,7 @@ class Task:
 
     @property
     def is_known(self) -> bool:
-        """Whether the graph has it: else it has gone, alone or with its session."""
+        """Whether it is still in the graph."""
         return self.session.tasks.get(self.id) is self
 
     @property

@@ -119,7 +119,8 @@ def test_tasks_that_came_before_their_session_had_priorities_take_their_turn_too
     session = tasks[0].session
     session.has_priorities = False
     queue = ReadyQueue()
-    queue.add_all(tasks[:2])
+    for task in tasks[:2]:
+        queue.add(task)
     session.has_priorities = True
     # when
     queue.add(tasks[2])
