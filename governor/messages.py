@@ -136,7 +136,7 @@ class ExecutorDied:
     unstarted: int = 0
     place: int = 0  # of the call of a unit that was running, from 1
     logs: str = ""  # what the running task has printed
-    short: bool = False  # it could not be started, because the machine lacks resources
+    short: bool = False  # the machine lacks something to start it, or for its part of the work
     status: int | None = None  # its exit code; of a signal the negative number
 
 
