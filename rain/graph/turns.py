@@ -1,8 +1,8 @@
-"""Whose turn it is among the tasks of one session, some of which have priorities.
+"""Which task of a session goes next, if some of its tasks have priorities.
 
-A heap or a queue orders places: each was brought by one task, and is better or worse than those of
-all other sessions. The priority that a user gives says only which task of the user's session takes
-the best of the session's places. So nobody gets more than a share by larger numbers.
+A heap or a queue orders places. Each task brings one, which is better or worse than the places of
+other sessions. The priority that a user gives only decides which task of the session takes the best
+of the session's places. So larger numbers do not give a session more than its share.
 """
 
 from __future__ import annotations

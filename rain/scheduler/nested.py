@@ -1,8 +1,8 @@
-"""Plans the tasks of tasks, beside every scheduler.
+"""Plans nested tasks, which other tasks have submitted. Works beside every scheduler.
 
-The task that waits for such a task holds a process, and lends it the cpus. A scheduler that plans
-by free cpus, or by priorities of its own, could keep it back until all stand still. So it is
-planned at once: near its inputs, else where there is least to do.
+A task that waits for a nested task keeps its process, but not its cpus. A scheduler that plans by
+free cpus, or by its own priorities, could keep nested tasks back until nothing runs any more. So
+they are planned at once: near their inputs, else on the least loaded governor.
 """
 
 from __future__ import annotations

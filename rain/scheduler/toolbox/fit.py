@@ -1,8 +1,8 @@
-"""The best fit: which of several governors is chosen that are equal in all that matters more.
+"""The best fit: chooses among governors that are otherwise equally good.
 
-The one with the least to do for its size is first, and of equally busy ones the smallest, so that
-the large ones stay free for tasks that fit nowhere else. Then tasks of 1 to 6 cpus on governors of
-1 to 6 cpus all start at once, in whatever order they come.
+The governor with the smallest load comes first, and of equally loaded ones the smallest, so that
+large governors stay free for tasks that fit nowhere else. Then tasks of 1 to 6 cpus on governors of
+1 to 6 cpus all start at once, in any order of arrival.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Fit = tuple[float, int, int]
 
 
 def fit(load: float, governor: Governor) -> Fit:
-    """The fit of a governor with this load, which is whatever a scheduler compares."""
+    """The fit of a governor. The scheduler chooses what it takes as the load."""
     return load, governor.cpus, governor.number
 
 

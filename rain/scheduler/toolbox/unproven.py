@@ -1,12 +1,11 @@
 """Tasks that were planned before any task of their kind had ended.
 
-Nobody knows how long these take, so each counts as a millisecond of its session's share, and a
-hundred of them wait for each cpu. If they take long after all, they stand before whatever other
-sessions bring. So they are watched: when one of them has ended, or runs for much longer than they
-were counted, and another session has work too, those that wait lose their plan. They are planned
-again for what they are now known to take.
+Their durations are unknown, so each counts as a millisecond of its session's share, and a hundred
+of them wait for each cpu. If they take longer, they delay the tasks of other sessions. So when one
+of them has ended, or runs for much longer than it was counted, and another session has work too,
+those that still wait lose their plans. They are planned again with the duration that is known now.
 
-How long a running task has taken so far is what is known of its kind until one ends.
+Until a task of a kind has ended, its duration is the time that one has been running.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _WAITING = (TaskRow.QUEUED, TaskRow.PLANNED, TaskRow.ASSIGNED)
 
 @define
 class Watch:
-    """The planned tasks of one kind, as far as they have not ended."""
+    """The planned tasks of one kind that have not ended."""
 
     tasks: deque[Task]
     seconds: float  # for which each was counted
