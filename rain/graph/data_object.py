@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attrs import define
@@ -116,17 +116,3 @@ class DataObject:
         if end is None:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")
         self.state = end
-
-
-def move_objects(objects: Collection[DataObject], what: ObjectMove) -> None:
-    """Moves all of them along the table; raises at the first that cannot move."""
-    for data_object in objects:
-        data_object.move(what)
-
-
-def expected_bytes(objects: Iterable[DataObject]) -> int:
-    """The expected sizes of all of them together."""
-    total = 0
-    for one in objects:
-        total += one.pretended_size or one.size or one.kind.size_hint
-    return total

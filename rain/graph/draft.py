@@ -14,7 +14,7 @@ from rain.base.states import ObjectMove, ObjectState, TaskMove
 from rain.base.wire import Submission
 from rain.graph import claims
 from rain.graph.claims import start_reading
-from rain.graph.data_object import DataObject, move_objects
+from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
 from rain.graph.handles import Member
 from rain.graph.session import Session
@@ -71,7 +71,6 @@ class Draft:
         """Makes nodes of constants."""
         constants = self.submission.constants
         ids, sizes = constants.ids[first:last], constants.sizes[first:last]
-        read: list[DataObject] = []
         handles = self.member.holding
         for object_id, kind, data, size in zip(
             ids,
@@ -82,13 +81,12 @@ class Draft:
         ):
             new = DataObject(object_id, self.session, self._object_kind(kind), None, handles)
             self.objects[object_id] = new
-            read.append(new)
+            new.move(ObjectMove.FINISH)
             new.size = size
             if len(data) == size:
                 new.data = data
             else:
                 new.spooled = True
-        move_objects(read, ObjectMove.FINISH)
         if min(ids) < self._first_id or max(ids) > self._first_id | NUMBER_MASK:
             self._all_ours = False
 

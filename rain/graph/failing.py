@@ -83,10 +83,7 @@ def _end(task: Task, fallout: Fallout) -> None:
         _cancel(task, fallout)
     else:
         if task.scheduled is not None:
-            if task.assigned is not None:
-                fallout.stopped += planning.recall_followers(task, fallout.ending.now)
-                fallout.stopped.append(planning.stopped(task))
-            planning.withdraw(task, fallout.ending)
+            fallout.stopped += planning.take_back(task, fallout.ending)
         task.move(TaskMove.FAIL if task.row is TaskRow.READY else TaskMove.SKIP)
     task.failure = fallout.failure
     task.session.unfinished -= 1

@@ -109,9 +109,7 @@ def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:
         if task.is_done:
             continue
         if task.assigned is not None:
-            losses.stopped += planning.recall_followers(task, losses.now)
-            losses.stopped.append(planning.stopped(task))
-            planning.withdraw(task, Ending(losses.now, RunCause.INPUT_LOST))
+            losses.stopped += planning.take_back(task, Ending(losses.now, RunCause.INPUT_LOST))
             losses.unplanned[task] = None
         planning.input_lost(task)
 

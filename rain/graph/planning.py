@@ -170,6 +170,19 @@ def _recall(task: Task, ending: Ending) -> Stopped:
     return governor, task, run.number
 
 
+def take_back(task: Task, ending: Ending) -> list[Stopped]:
+    """Withdraws a planned task, and recalls its followers before if it was assigned.
+
+    Returns the assignments that were undone.
+    """
+    undone: list[Stopped] = []
+    if task.assigned is not None:
+        undone += recall_followers(task, ending.now)
+        undone.append(stopped(task))
+    withdraw(task, ending)
+    return undone
+
+
 def stopped(task: Task) -> Stopped:
     """The assignment of a task that is about to be undone."""
     return task.assigned or _nowhere(task), task, task.last_run().number

@@ -16,9 +16,9 @@ discarded and created again.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from sys import getrecursionlimit, setrecursionlimit
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, TypeVarTuple
 
 from attrs import Factory, define
 
@@ -27,7 +27,7 @@ from rain.base.errors import PlanError
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow
 from rain.graph import DataObject, Governor, Graph, Session, Task, planning, rules
-from rain.graph.copy import move_copy
+from rain.graph.copy import Copy, move_copy
 from rain.graph.run import Ending
 from rain.scheduler.estimates import Estimates
 
@@ -39,6 +39,8 @@ MOST = 2**63 - 1
 _ROOM = 100
 """The stack depth reserved for a step, if a plugin is close to Python's recursion limit: a step
 that fails halfway would leave an inconsistent graph."""
+
+Told = TypeVarTuple("Told")
 
 _SHOWN = 60  # characters of an invalid priority in an error
 
@@ -127,16 +129,7 @@ class Plan:
             or kind.resources.cpus > governor.cpus
         ):  # rare
             self._check_place(task, governor)
-        limit = getrecursionlimit()
-        setrecursionlimit(limit + _ROOM)
-        try:
-            planning.plan(task, governor, priority)
-        finally:
-            setrecursionlimit(limit)
-        self.touched[governor] = None
-        self.steps += 1
-        if self.steps == self.last or self.over:
-            self._end()
+        self._apply(governor, planning.plan, task, governor, priority)
 
     def assign_all(
         self, tasks: Sequence[Task], governor: Governor, priorities: Sequence[int]
@@ -157,17 +150,7 @@ class Plan:
             return
         self._check_known(tasks[0])  # this checks the session of all of them
         self._check_place(tasks[0], governor)
-        limit = getrecursionlimit()
-        setrecursionlimit(limit + _ROOM)
-        try:
-            for task, priority in zip(tasks, priorities, strict=True):
-                planning.plan(task, governor, priority)
-        finally:
-            setrecursionlimit(limit)
-        self.touched[governor] = None
-        self.steps += 1
-        if self.steps == self.last or self.over:
-            self._end()
+        self._apply(governor, _plan_all, tasks, governor, priorities)
 
     def _are_alike(self, tasks: Sequence[Task]) -> bool:
         """Whether all are different, ready, known, of the same kind, and without constraints."""
@@ -220,19 +203,7 @@ class Plan:
         self._check_known(task)
         if task.row is TaskRow.CANCELLING:
             raise PlanError("cancelled task", f"{task!r} cannot be taken back: it will end there")
-        limit = getrecursionlimit()
-        setrecursionlimit(limit + _ROOM)
-        try:
-            if task.assigned is not None:
-                self.stopped += planning.recall_followers(task, self.now)
-                self.stopped.append(planning.stopped(task))
-            planning.withdraw(task, Ending(self.now, RunCause.TAKEN_BACK))
-        finally:
-            setrecursionlimit(limit)
-        self.touched[governor] = None
-        self.steps += 1
-        if self.steps == self.last or self.over:
-            self._end()
+        self._apply(governor, self._take_back, task)
 
     def copy(self, data_object: DataObject, governor: Governor) -> None:
         """Orders a copy of a finished object on the governor, before any task there needs it."""
@@ -245,17 +216,7 @@ class Plan:
         self._check_object(data_object)
         if self.graph.governors.get(governor.id) is not governor:
             raise PlanError("unknown governor", f"{governor!r} is not in the graph any more")
-        limit = getrecursionlimit()
-        setrecursionlimit(limit + _ROOM)
-        try:
-            planning.order_copy(data_object, governor)
-        finally:
-            setrecursionlimit(limit)
-        self.copies.append((data_object, governor))
-        self.touched[governor] = None
-        self.steps += 1
-        if self.steps == self.last or self.over:
-            self._end()
+        self._apply(governor, self._order_copy, data_object, governor)
 
     def drop(self, data_object: DataObject, governor: Governor) -> None:
         """Lets the governor delete its copy."""
@@ -281,19 +242,7 @@ class Plan:
             raise PlanError(
                 "copy in use", f"{data_object!r} cannot be dropped: {governor!r} makes it again"
             )
-        was_told = copy.is_told
-        limit = getrecursionlimit()
-        setrecursionlimit(limit + _ROOM)
-        try:
-            move_copy(data_object, governor, CopyMove.DROP)
-        finally:
-            setrecursionlimit(limit)
-        if was_told:
-            self.drops.append((data_object, governor))
-        self.touched[governor] = None
-        self.steps += 1
-        if self.steps == self.last or self.over:
-            self._end()
+        self._apply(governor, self._drop, copy)
 
     def run_soon(self) -> None:
         """Requests a run soon after the next news, as tasks were kept back until more is known.
@@ -319,10 +268,40 @@ class Plan:
         if self.steps == self.last or self.over:
             self._end()
 
+    def _apply(self, governor: Governor, change: Callable[[*Told], None], *told: *Told) -> None:
+        """Applies a step that was checked. It is completed even at Python's recursion limit."""
+        limit = getrecursionlimit()
+        setrecursionlimit(limit + _ROOM)
+        try:
+            change(*told)
+            self.touched[governor] = None
+            self.steps += 1
+        finally:
+            setrecursionlimit(limit)
+        if self.steps == self.last or self.over:
+            self._end()
+
+    def _take_back(self, task: Task) -> None:
+        self.stopped += planning.take_back(task, Ending(self.now, RunCause.TAKEN_BACK))
+
+    def _order_copy(self, data_object: DataObject, governor: Governor) -> None:
+        planning.order_copy(data_object, governor)
+        self.copies.append((data_object, governor))
+
+    def _drop(self, copy: Copy) -> None:
+        move_copy(copy.object, copy.governor, CopyMove.DROP)
+        if copy.is_told:  # its row is still the last one
+            self.drops.append((copy.object, copy.governor))
+
     def _end(self) -> NoReturn:
         """Refuses a step after the end of the plan."""
         self.over = True
         raise SchedulerInterrupted
+
+
+def _plan_all(tasks: Sequence[Task], governor: Governor, priorities: Sequence[int]) -> None:
+    for task, priority in zip(tasks, priorities, strict=True):
+        planning.plan(task, governor, priority)
 
 
 def _whole(priorities: Sequence[int]) -> list[int]:

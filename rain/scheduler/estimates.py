@@ -85,7 +85,7 @@ class Estimates:
 
     def size(self, data_object: DataObject) -> int:
         """The expected bytes of the object; the real ones if it is finished."""
-        known = data_object.pretended_size or data_object.size or data_object.kind.size_hint
+        known = data_object.expected_size
         if known or data_object.state is ObjectState.FINISHED:
             return known
         producer = data_object.producer

@@ -21,7 +21,6 @@ from attrs import Factory, define
 from rain.base.ids import KindId
 from rain.base.kinds import TaskKind
 from rain.graph import Governor, Session, Task
-from rain.graph.data_object import expected_bytes
 from rain.graph.task import DONE
 from rain.scheduler.api import Plan
 from rain.scheduler.estimates import Estimates
@@ -336,4 +335,4 @@ def _priorities(ready: float, step: float, places: range) -> list[int]:
 
 def _is_light(task: Task) -> bool:
     """Whether its inputs are small."""
-    return expected_bytes(task.inputs) <= LIGHT
+    return sum([one.expected_size for one in task.inputs]) <= LIGHT
