@@ -28,9 +28,12 @@ interface ClientService {
   # `since`: of the modes `news` and `glance`: how many done tasks earlier answers to these have told
   # of, in this order. The answer tells of those after them, with what they made.
 
-  cancel @5 (session :Int64, tasks :List(Int64), objects :List(Int64), whole :Bool, always :Bool) -> ();
+  cancel @5 (session :Int64, tasks :List(Int64), objects :List(Int64), whole :Bool, always :Bool,
+             recursive :Bool, grace :Float64) -> ();
   # Nobody wants these any more, or nothing of the session (`whole`). What is unknown is ignored.
-  # Without `always` nothing ends while another call waits for something of the session.
+  # Without `always` nothing ends while another call waits for something of the session. Without
+  # `recursive` the tasks that these have submitted while they ran go on to their ends. `grace`:
+  # seconds for those that run, after which they are killed; -1 for as many as their governors give.
 
   unkeep @6 (objects :List(Int64)) -> (refusal :Common.Refusal);
   # These objects of one session need not be kept for this client any more.

@@ -108,6 +108,8 @@ class Connection(Protocol):
         *,
         whole: bool = False,
         always: bool = False,
+        recursive: bool = True,
+        grace: float | None = None,
     ) -> None: ...
 
     def cancel_unstarted(

@@ -10,9 +10,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
 
 from rain.client.errors import CancelledError
+from rain.client.grace import check_grace
 from rain.common.content_type import decode_value
 from rain.common.errors import RainException
-from rain.common.running import waiting_for_tasks
+from rain.common.running import in_a_task, waiting_for_tasks
 
 if TYPE_CHECKING:
     from rain.client.data import DataObject
@@ -32,7 +33,7 @@ class Home(Protocol):
         """Sends all calls that were not sent yet; somebody waits for one of them if `awaited`."""
         ...
 
-    def cancel(self, handle: DataObject) -> None:
+    def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
         """Nobody wants this result."""
         ...
 
@@ -102,11 +103,12 @@ class Future(concurrent.futures.Future[T]):
         error: BaseException | None = self._wait(super().exception, timeout)
         return error
 
-    def cancel(self) -> bool:
+    def cancel(self, *, recursive: bool = True, grace: float | None = None) -> bool:
         """Cancels the call, also when it runs already; False when it is done.
 
         Calls that need its result are cancelled with it. A function that runs gets a
-        `KeyboardInterrupt`, and may clean up for some seconds before it is killed.
+        `KeyboardInterrupt`, and may clean up for `grace` seconds before it is killed. If it has
+        submitted calls itself, these are cancelled, too, unless `recursive` is False.
 
         >>> import time
         >>> future = client.submit(time.sleep, 600)
@@ -115,11 +117,12 @@ class Future(concurrent.futures.Future[T]):
         >>> future.status
         'cancelled'
         """
+        check_grace(grace)
         if self.cancelled():
             return True
         if not self.note_cancelled():
             return False
-        self.home.cancel(self.handle)
+        self.home.cancel(self.handle, recursive=recursive, grace=grace)
         return True
 
     def add_done_callback(self, fn: Callable[[Self], object]) -> None:
@@ -239,7 +242,8 @@ class Future(concurrent.futures.Future[T]):
             with waiting_for_tasks():
                 return ask(timeout)
         except KeyboardInterrupt:
-            self.cancel()
+            if not in_a_task():  # else its own task is cancelled, and what that means is said there
+                self.cancel()
             raise
         except concurrent.futures.CancelledError as error:
             if isinstance(error, CancelledError):

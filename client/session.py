@@ -18,6 +18,7 @@ from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject, submitted_object, to_dataobj
 from rain.client.failure import failure_exception, noting_failure
 from rain.client.fetching import Fetching
+from rain.client.grace import check_grace
 from rain.client.graph import Graph, graph_of
 from rain.client.items import (
     asked_ids,
@@ -40,6 +41,7 @@ from rain.client.waiting import Waiting
 from rain.common.attributes import SessionSpec
 from rain.common.data_instance import DataInstance
 from rain.common.errors import RainException
+from rain.common.running import in_a_task
 
 if TYPE_CHECKING:
     from rain.client.client import Client
@@ -398,7 +400,12 @@ class Session:
 
     # Cancelling.
 
-    def cancel(self, items: Iterable[Task | DataObject]) -> None:
+    def cancel(
+        self,
+        items: Iterable[Task | DataObject],
+        recursive: bool = True,
+        grace: float | None = None,
+    ) -> None:
         """Cancels tasks, and those that make the objects, also when they run already.
 
         Tasks that need their results are cancelled with them, and so are tasks whose results
@@ -406,8 +413,8 @@ class Session:
         stays as it is.
 
         In a Python function that runs, `KeyboardInterrupt` is raised, and a program gets SIGINT, so
-        both may clean up; after `rain governor --cancel-grace` seconds they are killed. Their cpus
-        are free when they have ended.
+        both may clean up for `grace` seconds; then they are killed. Their cpus are free when they
+        have ended.
 
         Only who has opened a session may cancel, and only in a session that goes on after failures.
 
@@ -419,7 +426,15 @@ class Session:
         ... except CancelledError:
         ...     print("cancelled")
         cancelled
+
+        Args:
+            items: tasks and data objects of this session.
+            recursive: whether what a task has submitted while it ran ends with it. If not, it goes
+                on to its own end.
+            grace: seconds for those that run, 0 to kill them at once. If it is not said, as many as
+                `rain governor --cancel-grace` says.
         """
+        check_grace(grace)
         tasks, objects = submitted_items(self, items)
         connection = self._connection()
         if not self._owned:
@@ -430,7 +445,13 @@ class Session:
                 ' open it with new_session(on_failure="continue"), or close it'
             )
         with self._asking:
-            connection.cancel(SessionId(self.session_id), *asked_ids(tasks, objects), always=True)
+            connection.cancel(
+                SessionId(self.session_id),
+                *asked_ids(tasks, objects),
+                always=True,
+                recursive=recursive,
+                grace=grace,
+            )
 
     # Results.
 
@@ -608,7 +629,13 @@ class Session:
     def _cancel(
         self, tasks: Sequence[Task], objects: Sequence[DataObject], *, whole: bool = False
     ) -> None:
-        """A wait for this was interrupted: unless the session stops, nobody wants it."""
+        """A wait for this was interrupted: unless the session stops, nobody wants it.
+
+        A task is interrupted when it is cancelled itself; then the server cancels what it has
+        submitted, unless that shall go on.
+        """
+        if in_a_task():
+            return
         if self.active and self.client is not None and self._owned:
             with suppress(RainError):  # an interruption is what the user is told
                 wanted = asked_ids(tasks, objects)

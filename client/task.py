@@ -353,14 +353,14 @@ class Task(metaclass=TaskMeta):
         """
         self.session.wait((self,), timeout=timeout)
 
-    def cancel(self) -> None:
+    def cancel(self, recursive: bool = True, grace: float | None = None) -> None:
         """Cancels the task, also when it runs already, and what needs it (`Session.cancel`).
 
         >>> slow = tasks.Sleep(blob("x"), 600)
         >>> session.submit()
         >>> slow.cancel()
         """
-        self.session.cancel((self,))
+        self.session.cancel((self,), recursive, grace)
 
     def update(self) -> None:
         """Asks the server for the present state and info.

@@ -193,10 +193,12 @@ class Futures:
         elif not self._follows:  # something was uploaded with it, and it is not awaited
             self._follow()
 
-    def cancel(self, handle: DataObject) -> None:
+    def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
         """Nobody wants this result, nor that of any call that needs it."""
         self.send()
-        self._connection.cancel(self._id, [], [handle.packed_id], always=True)
+        self._connection.cancel(
+            self._id, [], [handle.packed_id], always=True, recursive=recursive, grace=grace
+        )
 
     def hold(self, future: object) -> None:
         """Keeps a future that nobody may have any more until its callbacks are called."""

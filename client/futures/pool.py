@@ -48,8 +48,13 @@ class PoolFuture(Future[T]):
         super().__init__(home, handle, task)
         self._pool = pool
 
-    def cancel(self) -> bool:
+    def cancel(self, *, recursive: bool = True, grace: float | None = None) -> bool:
         """Cancels the call if it has not started; False when it runs or is done."""
+        if not recursive or grace is not None:
+            raise RainException(
+                "a future of an executor cancels only calls that have not started, so `recursive`"
+                " and `grace` mean nothing here; use client.submit"
+            )
         if not self.done():
             self._pool.cancel([self])
         return self.cancelled()

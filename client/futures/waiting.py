@@ -8,7 +8,7 @@ from typing import Any, TypeGuard, TypeVar, cast
 
 from rain.client.future import Future
 from rain.client.guards import is_mapping
-from rain.common.running import waiting_for_tasks
+from rain.common.running import in_a_task, waiting_for_tasks
 
 T = TypeVar("T")
 
@@ -154,5 +154,7 @@ def send_all(futures: Iterable[Future[Any]]) -> None:
 
 
 def _cancel(futures: Iterable[Future[Any]]) -> None:
+    if in_a_task():
+        return  # what becomes of these was said where that task was cancelled
     for future in futures:
         future.cancel()

@@ -15,6 +15,7 @@ from attrs import frozen
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import (
+    OWN_GRACE,
     Fetched,
     GovernorReport,
     JoinedSession,
@@ -132,7 +133,8 @@ class CancelUnstarted(Request[Sequence[ObjectId]]):
 class Cancel:
     """The client does not want these any more, or nothing of the session.
 
-    Unless it is for `always`, the session goes on while anybody waits for something of it.
+    Unless it is for `always`, the session goes on while anybody waits for something of it. Unless
+    it is `recursive`, the tasks that these have submitted while they ran go on to their ends.
     """
 
     session: SessionId
@@ -140,6 +142,8 @@ class Cancel:
     objects: tuple[ObjectId, ...]
     whole: bool = False
     always: bool = False
+    recursive: bool = True
+    grace: float = OWN_GRACE  # seconds for those that run, until they are killed
 
 
 @frozen

@@ -19,7 +19,7 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 12
+CLIENT_VERSION = 13
 GOVERNOR_VERSION = 12
 
 INLINE_LIMIT = 16 * 1024
@@ -172,6 +172,15 @@ class AssignedTasks:
 
 OWN_GRACE = -1.0
 """Seconds of a cancelled run to clean up: as many as its governor gives."""
+
+LONGEST_GRACE = 86_400.0
+"""More seconds are never given."""
+
+
+def check_grace(grace: float) -> None:
+    """ProtocolError for what is no number of seconds to clean up."""
+    if not (0 <= grace <= LONGEST_GRACE or grace == OWN_GRACE):
+        raise ProtocolError(f"{grace} is no number of seconds to clean up")
 
 
 @define

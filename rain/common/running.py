@@ -38,6 +38,11 @@ def running_call() -> tuple[int, int] | None:
     return None if _here is None else _here.call
 
 
+def in_a_task() -> bool:
+    """Whether this process runs tasks, so that nobody but Rain interrupts it."""
+    return _here is not None
+
+
 class waiting_for_tasks:  # noqa: N801 # it reads as what happens inside
     """While a task waits inside of this, others may have its cpus."""
 

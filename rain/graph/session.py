@@ -115,6 +115,7 @@ class Client:
 
     id: ClientId
     sessions: dict[SessionId, Session] = Factory(dict)
+    has_left: bool = False  # and stays known only for sessions that live longer
     sched: object = None  # the scheduler's own
 
     def __repr__(self) -> str:

@@ -43,6 +43,7 @@ from rain.base.requests import (
 from rain.base.silence import SILENCE_LIMIT
 from rain.base.wire import (
     CLIENT_VERSION,
+    OWN_GRACE,
     Fetched,
     GovernorReport,
     JoinedSession,
@@ -322,12 +323,23 @@ class ClientConnection:
         *,
         whole: bool = False,
         always: bool = False,
+        recursive: bool = True,
+        grace: float | None = None,
     ) -> None:
         """Nobody wants these any more, or nothing of the session. Is not told what came of it.
 
         Unless it is for `always`, nothing ends while another call waits for something of it.
         """
-        self._tell(CANCEL, Cancel(session, tuple(tasks), tuple(objects), whole, always))
+        cancel = Cancel(
+            session,
+            tuple(tasks),
+            tuple(objects),
+            whole,
+            always,
+            recursive,
+            OWN_GRACE if grace is None else grace,
+        )
+        self._tell(CANCEL, cancel)
 
     def cancel_unstarted(
         self, session: SessionId, objects: Sequence[ObjectId]

@@ -7,11 +7,21 @@ does not exist, or belongs to somebody else, is refused with one line and change
 from __future__ import annotations
 
 from rain.base.errors import RefusedError, SessionFailedError
+from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, ObjectId, TaskId
 from rain.base.requests import Cancel, HandlesGone, ServerInfo, Submit, WaitFor
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.wait import WAIT_MODES
-from rain.server import failing, following, granting, handles, happenings, submitting, waiting
+from rain.server import (
+    failing,
+    following,
+    granting,
+    handles,
+    happenings,
+    nesting,
+    submitting,
+    waiting,
+)
 from rain.server.messages import (
     AnswerDone,
     Asked,
@@ -83,9 +93,12 @@ def _left(state: State, client_id: ClientId, cause: str) -> None:
     submitting.give_up(state, client_id)
     client = state.graph.clients[client_id]
     for session in list(client.sessions.values()):
-        close_session(state, session, f"the client has gone: {cause}")
+        if session in state.set_free:
+            waiting.fail_all(state, session, SessionFailure("the client has gone"))
+        else:
+            close_session(state, session, f"the client has gone: {cause}")
     handles.leave(state, client_id)
-    del state.graph.clients[client_id]
+    nesting.client_left(state, client)
     state.note(happenings.ClientRemoved(state.now, client_id, cause), len(cause))
 
 
@@ -98,13 +111,19 @@ def _cancel(state: State, client_id: ClientId, cancel: Cancel) -> None:
         return
     why = failing.CANCELLED if cancel.always else failing.INTERRUPTED
     if cancel.whole:
-        failing.cancel(state, session.tasks.values(), why)
+        _end(state, cancel, list(session.tasks.values()), why)
         return
     tasks = [session.tasks.get(task_id) for task_id in cancel.tasks]
     for object_id in cancel.objects:
         data_object = session.objects.get(object_id)
         tasks.append(None if data_object is None else data_object.producer)
-    failing.cancel(state, [task for task in tasks if task is not None], why)
+    _end(state, cancel, [task for task in tasks if task is not None], why)
+
+
+def _end(state: State, cancel: Cancel, tasks: list[Task], why: str) -> None:
+    cancelled = failing.cancel(state, tasks, why, cancel.grace)
+    if not cancel.recursive:
+        nesting.set_free(state, cancelled)
 
 
 def go_on(state: State) -> None:

@@ -106,9 +106,12 @@ def skip_hopeless(state: State, tasks: Iterable[Task]) -> None:
                 pass_on(state, failing.fail([task], failure, state.now))
 
 
-def cancel(state: State, targets: Iterable[Task], why: str) -> None:
-    """Nobody wants these any more: they end, with all that served nothing else."""
-    _cancel(state, unwanted(targets), why)
+def cancel(state: State, targets: Iterable[Task], why: str, grace: float = OWN_GRACE) -> list[Task]:
+    """Nobody wants these any more: they end, with all that served nothing else.
+
+    Returns all that were cancelled. Those that run have these seconds to clean up.
+    """
+    return _cancel(state, unwanted(targets), why, grace)
 
 
 def cancel_unstarted(state: State, targets: Iterable[Task], why: str) -> None:
@@ -116,10 +119,13 @@ def cancel_unstarted(state: State, targets: Iterable[Task], why: str) -> None:
     _cancel(state, unstarted(unwanted(targets)), why)
 
 
-def _cancel(state: State, tasks: list[Task], why: str) -> None:
-    if tasks:
-        failure = SessionFailure(why, task=tasks[0].id, cancelled=True)
-        pass_on(state, failing.fail(tasks, failure, state.now))
+def _cancel(state: State, tasks: list[Task], why: str, grace: float = OWN_GRACE) -> list[Task]:
+    if not tasks:
+        return []
+    failure = SessionFailure(why, task=tasks[0].id, cancelled=True)
+    fallout = failing.fail(tasks, failure, state.now)
+    pass_on(state, fallout, grace)
+    return fallout.tasks
 
 
 def end_cancelled(state: State, governor: Governor, task: Task) -> None:
@@ -143,13 +149,13 @@ def _verdict(task: Task, last: Run, message: str) -> SessionFailure:
     )
 
 
-def pass_on(state: State, fallout: failing.Fallout) -> None:
+def pass_on(state: State, fallout: failing.Fallout, grace: float = OWN_GRACE) -> None:
     """What has failed in a session that goes on: stops, drops, and answers to those who wait."""
     failure = fallout.failure
     for stopped in fallout.stopped:
         state.stop(*stopped)
     for cancelled in fallout.cancelled:
-        state.cancel(*cancelled, OWN_GRACE)
+        state.cancel(*cancelled, grace)
     gone = set(fallout.objects)
     state.forget_fetches(lambda data_object, _: data_object in gone)
     state.release_soon(fallout.free)

@@ -62,7 +62,7 @@ def leave(state: State, client: ClientId) -> None:
     """A client has gone: it takes part in no session any more, and its handles go with it."""
     for session in state.graph.sessions.values():
         member = session.members.get(client)
-        if member is not None:
+        if member is not None and not member.is_owner:
             claims.leave(state.graph, session, member)
     go_on(state)
 

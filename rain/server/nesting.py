@@ -2,17 +2,22 @@
 
 A task that opens a session is the parent of what is submitted there. The session ends with the run
 of its parent, in whatever way that ends, and its unfinished tasks are cancelled with it. So a task
-that is cancelled takes along what it has begun. While a task waits for other tasks its governor
-says that it is blocked: it takes no cpus, and deeper tasks may have them.
+that is cancelled takes along what it has begun. The exception is a task that was cancelled alone:
+its sessions are set free, and end when their tasks have ended, also when their client has left.
+
+While a task waits for other tasks its governor says that it is blocked: it takes no cpus, and
+deeper tasks may have them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import TaskId, spell
 from rain.base.states import TaskRow
 from rain.base.wire import Update
-from rain.graph import Governor, Session, Task, progress
+from rain.graph import Client, Governor, Session, Task, progress
 from rain.server.sessions import close_session
 from rain.server.state import State
 
@@ -42,12 +47,47 @@ def note(state: State, session: Session, parent: Task) -> None:
     state.nested[session] = parent.last_run().number
 
 
-def end_with_their_runs(state: State) -> None:
-    """Closes the sessions of runs that have ended; that may end further runs, of their tasks."""
+def end_what_is_over(state: State) -> None:
+    """Closes the sessions of runs that have ended, and those that are free and have nothing to do.
+
+    That may end further runs, of their tasks.
+    """
+    if state.set_free:
+        _end_what_is_free(state)
     while over := [session for session, run in state.nested.items() if not _runs(session, run)]:
         for session in over:
             if session in state.nested:
                 close_session(state, session, "the task that has opened it has ended")
+
+
+def set_free(state: State, parents: Iterable[Task]) -> None:
+    """These were cancelled, and what they have submitted shall go on."""
+    chosen = set(parents)
+    for session in [session for session in state.nested if session.parent in chosen]:
+        del state.nested[session]
+        state.set_free[session] = None
+
+
+def client_left(state: State, client: Client) -> None:
+    """It is forgotten with the last of its sessions; those that were set free may live longer."""
+    client.has_left = True
+    if not client.sessions:
+        del state.graph.clients[client.id]
+
+
+def _end_what_is_free(state: State) -> None:
+    """Closes sessions that were set free, when they have nothing left to do or nobody to do it for.
+
+    They are for the session of the task that has opened them.
+    """
+    for session in list(state.set_free):
+        assert session.parent is not None
+        above = session.parent.session
+        if session.unfinished and state.graph.sessions.get(above.id) is above:
+            continue
+        close_session(state, session, "the task that has opened it was cancelled alone")
+        if session.client.has_left:
+            client_left(state, session.client)
 
 
 def _runs(session: Session, number: int) -> bool:

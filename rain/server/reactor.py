@@ -74,8 +74,8 @@ class Reactor:
             client_events.apply(state, client_event)
         if now >= self._silence_due:
             self._dismiss_silent()
-        if state.nested:
-            nesting.end_with_their_runs(state)
+        if state.nested or state.set_free:
+            nesting.end_what_is_over(state)
         if state.infeasible or state.hopeless or state.forced or state.postponed or state.resting:
             self._look_at_what_is_rare()
         self._take_leave()

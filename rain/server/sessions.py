@@ -74,6 +74,7 @@ def close_session(state: State, session: Session, message: str = "") -> None:
     waiting.fail_all(state, session, SessionFailure("the session was closed"))
     _clear(state, session)
     state.nested.pop(session, None)
+    state.set_free.pop(session, None)
     del state.graph.sessions[session.id]
     del session.client.sessions[session.id]
 

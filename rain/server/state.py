@@ -112,6 +112,7 @@ class State:
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up
     nested: dict[Session, int] = Factory(dict)  # sessions of running tasks: the number of the run
+    set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
     later: dict[GovernorId, Later] = Factory(dict)  # what waits for other orders

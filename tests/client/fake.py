@@ -59,6 +59,7 @@ class FakeConnection:
         self.done: list[int] = []  # tasks, in the order of their ends; told to who follows
         self.failed_tasks: set[int] = set()  # those of them
         self.cancelled: list[tuple[list[int], list[int], bool]] = []
+        self.cancelled_hows: list[tuple[bool, float | None]] = []
         self.always = False
         self.asked_unstarted: list[list[int]] = []
         self.running: set[int] = set()  # objects whose tasks run: these are not cancelled
@@ -180,8 +181,11 @@ class FakeConnection:
         *,
         whole: bool = False,
         always: bool = False,
+        recursive: bool = True,
+        grace: float | None = None,
     ) -> None:
         self._called("cancel")
+        self.cancelled_hows.append((recursive, grace))
         self.cancelled.append((list(tasks), list(objects), whole))
         self.always = always
 

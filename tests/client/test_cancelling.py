@@ -53,6 +53,25 @@ def test_a_session_cancels_tasks_and_what_makes_objects_even_if_somebody_waits(h
     assert here.server.always
 
 
+def test_a_session_says_how_tasks_are_cancelled(here: World) -> None:
+    session = here.client.new_session("goes on", on_failure="continue")
+    task = double(1, session=session)
+    session.submit()
+    task.cancel()
+    session.cancel([task], recursive=False, grace=2.5)
+    assert here.server.cancelled_hows == [(True, None), (False, 2.5)]
+
+
+@pytest.mark.parametrize("grace", [-1, float("nan"), float("inf"), 1e9])
+def test_what_is_no_time_to_clean_up_is_refused_by_name(here: World, grace: float) -> None:
+    session = here.client.new_session("goes on", on_failure="continue")
+    task = double(1, session=session)
+    session.submit()
+    with pytest.raises(ValueError, match="it must be a number of seconds from 0 to 86400"):
+        task.cancel(grace=grace)
+    assert not here.server.cancelled
+
+
 def test_a_task_cancels_itself(here: World) -> None:
     session = here.client.new_session("goes on", on_failure="continue")
     task = double(1, session=session)

@@ -207,6 +207,8 @@ class Path:
         *,
         whole: bool = False,
         always: bool = False,
+        recursive: bool = True,
+        grace: float | None = None,
     ) -> None:
         raise AssertionError("nobody is interrupted here")
 

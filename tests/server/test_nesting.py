@@ -153,3 +153,77 @@ def test_tasks_that_wait_for_deeper_ones_are_not_in_their_way() -> None:
 
     # then
     assert child in governor.tasks
+
+
+def a_family(s: Scene) -> tuple[TaskId, FakeClient, TaskId]:
+    """A running task, its client, and the task that it has submitted, which runs."""
+    parent = a_running_task(s)
+    client, _, child = a_child(s, parent)
+    s.world.turn()
+    s.governors[0].start(child)
+    return parent, client, child
+
+
+def cancelled_alone(s: Scene, parent: TaskId) -> None:
+    s.client.cancel(s.draft.session, parent, always=True, recursive=False)
+
+
+def test_what_was_submitted_by_a_task_that_is_cancelled_alone_goes_on_to_its_end() -> None:
+    # given
+    s = scene(4, on_failure=OnFailure.CONTINUE)
+    parent, client, child = a_family(s)
+
+    # when: its executor is killed, and its client has gone with it
+    cancelled_alone(s, parent)
+    s.governors[0].end(parent)
+    client.leave()
+
+    # then
+    assert row(s.world, parent) is TaskRow.CANCELLED
+    assert row(s.world, child) is TaskRow.RUNNING
+    s.governors[0].finish(child)
+    s.world.turn()
+    assert list(s.world.state.graph.sessions) == [s.draft.session]
+    assert list(s.world.state.graph.clients) == [s.client.id]
+    assert not s.world.state.set_free
+
+
+def test_what_goes_on_alone_may_submit_too_and_its_own_is_cancelled_with_it() -> None:
+    s = scene(4, on_failure=OnFailure.CONTINUE)
+    parent, client, child = a_family(s)
+    _, _, grandchild = a_child(s, child)
+    cancelled_alone(s, parent)
+    s.world.turn()
+    assert grandchild in s.world.state.graph.tasks
+    s.governors[0].finish(child)
+    s.world.turn()
+    assert list(s.world.state.graph.sessions) == [s.draft.session]
+    client.leave()
+    assert client.id not in s.world.state.graph.clients
+
+
+def test_what_goes_on_alone_ends_with_the_session_that_it_is_for() -> None:
+    s = scene(4, on_failure=OnFailure.CONTINUE)
+    parent, client, _ = a_family(s)
+    cancelled_alone(s, parent)
+    s.governors[0].end(parent)
+    client.leave()
+    s.client.close(s.draft.session)
+    assert not s.world.state.graph.sessions
+    assert list(s.world.state.graph.clients) == [s.client.id]
+
+
+def test_a_task_that_is_cancelled_opens_no_sessions_any_more() -> None:
+    s = scene(4, on_failure=OnFailure.CONTINUE)
+    parent = a_running_task(s)
+    s.client.cancel(s.draft.session, parent, always=True)
+    request = s.world.request()
+    s.world.turn(Asked(s.client.id, request, OpenSession("late", "", parent=parent)))
+    assert isinstance(s.world.answers[request], Refuse)
+
+
+def test_who_cancels_says_how_long_a_task_may_clean_up() -> None:
+    s = scene(4, on_failure=OnFailure.CONTINUE)
+    parent = a_running_task(s)
+    s.client.cancel(s.draft.session, parent, always=True, grace=0.25)
+    assert s.governors[0].told[-1].cancelled.graces == [0.25]

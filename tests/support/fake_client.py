@@ -23,7 +23,7 @@ from rain.base.requests import (
     Unkeep,
     WaitFor,
 )
-from rain.base.wire import JoinedSession
+from rain.base.wire import OWN_GRACE, JoinedSession
 from rain.server.messages import (
     AnswerCancelled,
     AnswerDone,
@@ -138,9 +138,12 @@ class FakeClient:
         objects: tuple[ObjectId, ...] = (),
         whole: bool = False,
         always: bool = False,
+        recursive: bool = True,
+        grace: float = OWN_GRACE,
     ) -> None:
         """Is interrupted while it waits, or cancels these even if somebody waits."""
-        self.world.turn(Said(self.id, Cancel(session, tasks, objects, whole, always)))
+        asked = Cancel(session, tasks, objects, whole, always, recursive, grace)
+        self.world.turn(Said(self.id, asked))
 
     def cancel_unstarted(self, session: SessionId, *objects: ObjectId) -> Answer:
         """Cancels those of these that do not run yet."""

@@ -4,7 +4,7 @@ import concurrent.futures
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -97,6 +97,52 @@ def test_a_cancelled_task_takes_what_it_has_submitted_along(client: Client, tmp_
     with pytest.raises(concurrent.futures.CancelledError):
         future.result()
     assert client.submit(abs, -1).result() == 1
+
+
+def lasting(mark: str) -> None:
+    Path(mark, "started").touch()
+    while not Path(mark, "go").exists():
+        time.sleep(0.01)
+    Path(mark, "ended").touch()
+
+
+def waits_and_cleans_up(mark: str) -> None:
+    futures = get_client().map(lasting, [mark])
+    try:
+        get_client().gather(futures)
+    except KeyboardInterrupt:
+        Path(mark, "interrupted").touch()
+        raise
+
+
+def test_what_a_task_has_submitted_goes_on_when_the_task_is_cancelled_alone(
+    client: Client, tmp_path: Path
+) -> None:
+    future = client.submit(waits_and_cleans_up, str(tmp_path))
+    until(tmp_path / "started")
+    assert future.cancel(recursive=False)
+    until(tmp_path / "interrupted")
+    (tmp_path / "go").touch()
+    until(tmp_path / "ended")
+
+
+def test_it_goes_on_when_the_process_of_the_cancelled_task_is_killed(
+    client: Client, tmp_path: Path
+) -> None:
+    future = client.submit(outer_of(lasting), str(tmp_path))
+    until(tmp_path / "started")
+    assert future.cancel(recursive=False, grace=0)
+    with pytest.raises(concurrent.futures.CancelledError):
+        future.result()
+    (tmp_path / "go").touch()
+    until(tmp_path / "ended")
+
+
+def outer_of(child: Callable[[str], None]) -> Callable[[str], None]:
+    def parent(mark: str) -> None:
+        get_client().submit(child, mark).result()
+
+    return parent
 
 
 def until(path: Path) -> None:

@@ -37,6 +37,7 @@ from rain.rpc.codec.answers import (
 )
 from rain.rpc.codec.record import Codec, record
 from rain.rpc.codec.requests import (
+    read_cancel,
     read_join_session,
     read_open_session,
     read_wait,
@@ -92,7 +93,7 @@ SERVER_INFO = ClientMethod(
 CANCEL_UNSTARTED = ClientMethod(
     "cancelUnstarted", record(CancelUnstarted), Codec(write_cancelled, read_cancelled)
 )
-CANCEL = ClientMethod("cancel", record(Cancel), NOTHING)
+CANCEL = ClientMethod("cancel", Codec(record(Cancel).write, read_cancel), NOTHING)
 HANDLES_GONE = ClientMethod("handlesGone", record(HandlesGone), NOTHING)
 OVERVIEW = ClientMethod(
     "overview",

@@ -1,13 +1,12 @@
 """What the server tells a governor."""
 
-from rain.base.errors import ProtocolError
 from rain.base.wire import (
-    OWN_GRACE,
     AssignedTasks,
     CancelledRuns,
     LentObjects,
     Orders,
     PlacedObjects,
+    check_grace,
 )
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import read_kinds, write_kinds
@@ -59,8 +58,7 @@ def _write_cancelled(cancelled: CancelledRuns) -> Fields:
 def _read_cancelled(fields: Fields) -> CancelledRuns:
     graces: list[float] = fields["graces"]
     for grace in graces:
-        if not (grace >= 0 or grace == OWN_GRACE):
-            raise ProtocolError(f"cancelled tasks: {grace} is no number of seconds to clean up")
+        check_grace(grace)
     return CancelledRuns(fields["tasks"], fields["runs"], graces)
 
 

@@ -2,7 +2,8 @@
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import TaskId
-from rain.base.requests import JoinSession, OpenSession, WaitFor
+from rain.base.requests import Cancel, JoinSession, OpenSession, WaitFor
+from rain.base.wire import check_grace
 from rain.rpc.codec.border import Fields, clean
 from rain.rpc.codec.failures import read_on_failure, write_on_failure
 
@@ -22,6 +23,19 @@ def read_wait(fields: Fields) -> WaitFor:
         raise ProtocolError(f"a wait: {since} tasks cannot have been told before")
     tasks, objects = tuple(fields["tasks"]), tuple(fields["objects"])
     return WaitFor(fields["session"], tasks, objects, fields["mode"], since)
+
+
+def read_cancel(fields: Fields) -> Cancel:
+    check_grace(fields["grace"])
+    return Cancel(
+        fields["session"],
+        tuple(fields["tasks"]),
+        tuple(fields["objects"]),
+        fields["whole"],
+        fields["always"],
+        fields["recursive"],
+        fields["grace"],
+    )
 
 
 def write_open_session(asked: OpenSession) -> Fields:
