@@ -13,7 +13,9 @@ from rain.client.future import Future
 from rain.client.futures import waiting
 from rain.client.futures.methods import Submitting
 from rain.client.in_loops import Arrivals, in_thread
+from rain.client.nested import get_client
 from rain.common.errors import RainException
+from rain.common.running import in_a_task, waiting_for_tasks, was_interrupted
 
 if TYPE_CHECKING:
     from rain.client.futures.futures import Futures
@@ -23,6 +25,8 @@ T = TypeVar("T")
 
 class AsyncClient(Submitting):
     """A client inside of an asyncio or a trio program; the arguments are those of `Client`.
+
+    In a task, without arguments, it is the client of the running task, as `get_client` gives it.
 
     `submit`, `map` and `options` return at once, as those of `Client` do, and give futures that are
     awaited. To cancel a wait cancels the call.
@@ -37,7 +41,10 @@ class AsyncClient(Submitting):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._make: Callable[[], Client] = partial(Client, *args, **kwargs)
+        of_task = in_a_task() and not args and not kwargs
+        self._make: Callable[[], Client] = (
+            get_client if of_task else partial(Client, *args, **kwargs)
+        )
         self._client: Client | None = None
 
     @property
@@ -119,8 +126,9 @@ class AsyncClient(Submitting):
                 if errors == "raise" and future.status != "finished":
                     break
         except BaseException:
-            for future in found:
-                future.cancel()
+            if not was_interrupted():
+                for future in found:
+                    future.cancel()
             raise
         return await in_thread(partial(waiting.gather, futures, errors=errors))
 
@@ -149,6 +157,7 @@ class AsCompleted(Generic[T]):
         waiting.send_all(chosen)
         self._arrivals: Arrivals[Future[T]] = Arrivals()
         self._left = len(chosen)
+        self._held = set(chosen)  # nobody else may have them
         for future in chosen:
             future.when_done(self._arrivals.put)
 
@@ -159,4 +168,7 @@ class AsCompleted(Generic[T]):
         if not self._left:
             raise StopAsyncIteration
         self._left -= 1
-        return await self._arrivals.get()
+        with waiting_for_tasks():
+            future = await self._arrivals.get()
+        self._held.discard(future)
+        return future

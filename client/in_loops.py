@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
+from rain.common.running import waiting_for_tasks, was_interrupted
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -28,9 +30,11 @@ async def wait_for(future: Awaited[T]) -> T:
     arrivals: Arrivals[object] = Arrivals()
     future.when_done(arrivals.put)
     try:
-        await arrivals.get()
+        with waiting_for_tasks():
+            await arrivals.get()
     except BaseException:
-        future.cancel()
+        if not was_interrupted():  # else who has cancelled the task has said what becomes of these
+            future.cancel()
         raise
     return future.result() if future.is_here else await in_thread(future.result)
 

@@ -43,6 +43,11 @@ def in_a_task() -> bool:
     return _here is not None
 
 
+def was_interrupted() -> bool:
+    """Whether this process runs a task that was cancelled, and cleans up."""
+    return _here is not None and _here.call is None
+
+
 class waiting_for_tasks:  # noqa: N801 # it reads as what happens inside
     """While a task waits inside of this, others may have its cpus."""
 

@@ -44,6 +44,8 @@ def test_calls_are_awaited_gathered_and_iterated(run: Run) -> None:
             assert await client.gather({"all": futures}) == {"all": [0, 1, 2]}
             seen = [future async for future in client.as_completed(futures)]
             assert sorted([await future for future in seen]) == [0, 1, 2]
+            each = client.as_completed(client.map(add, [3, 4]))  # which nobody else has
+            assert sorted([await future async for future in each]) == [3, 4]
             table = await client.put([1, 2, 3])
             assert await client.options(name="length").submit(len, table) == 3
             with pytest.raises(ValueError, match="why"):

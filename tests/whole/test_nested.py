@@ -1,15 +1,18 @@
 """Tasks that submit tasks and wait for them, on real governors."""
 
+import asyncio
 import concurrent.futures
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import trio
 
-from rain.client import Client, RainException, as_completed, get_client
+from rain.client import AsyncClient, Client, RainException, as_completed, get_client, remote
 from tests.whole.daemons import governor, server
 
 pytestmark = pytest.mark.whole
@@ -63,6 +66,65 @@ def wait_in_every_way(numbers: list[int]) -> list[int]:
 
 def test_every_way_to_wait_lets_others_have_the_cpu(client: Client) -> None:
     assert client.submit(wait_in_every_way, [-3, -1, -2]).result() == [1, 2, 3]
+
+
+async def fib_awaited(n: int) -> int:
+    one, other = get_client().map(fib_in_asyncio, [n - 1, n - 2])
+    return await one + await other
+
+
+def fib_in_asyncio(n: int) -> int:
+    return n if n < 2 else asyncio.run(fib_awaited(n))
+
+
+def test_a_task_that_awaits_lets_others_have_the_cpu(client: Client) -> None:
+    assert client.submit(fib_in_asyncio, 5).result() == 5
+
+
+async def total_of(numbers: list[int]) -> int:
+    async with AsyncClient() as client:
+        one = sum(await client.gather(client.map(plain, numbers)))
+        each = client.as_completed(client.map(plain, numbers))
+        return one + sum([await future async for future in each])
+
+
+def test_an_async_client_in_a_task_is_that_of_the_task(client: Client) -> None:
+    def in_asyncio(numbers: list[int]) -> int:
+        return asyncio.run(total_of(numbers))
+
+    def in_trio(numbers: list[int]) -> int:
+        return trio.run(total_of, numbers)
+
+    assert client.submit(in_asyncio, [-1, -2]).result() == 6
+    assert client.submit(in_trio, [-1, -2]).result() == 6
+
+
+def test_an_awaiting_task_that_is_cancelled_alone_leaves_its_own_running(
+    client: Client, tmp_path: Path
+) -> None:
+    async def wait(mark: str) -> None:
+        await get_client().submit(lasting, mark)
+
+    future = client.submit(lambda mark: asyncio.run(wait(mark)), str(tmp_path))
+    until(tmp_path / "started")
+    assert future.cancel(recursive=False)
+    with pytest.raises(concurrent.futures.CancelledError):
+        future.result()
+    (tmp_path / "go").touch()
+    until(tmp_path / "ended")
+
+
+@remote(auto_load=True, auto_encode="pickle")
+def twice_by_a_task(ctx: Any, number: int) -> int:
+    return int(get_client().submit(plain, number).result()) * 2
+
+
+def test_the_calls_of_a_fused_chain_may_wait(client: Client) -> None:
+    with client.new_session("chain") as session:
+        last = twice_by_a_task(twice_by_a_task(twice_by_a_task(1)))
+        last.output.keep()
+        session.submit(fuse=True)
+        assert last.output.fetch().load() == 8
 
 
 def waits_for(inner: int) -> str:
