@@ -208,6 +208,7 @@ class TaskMove(Word):
     BLOCK = "block"  # it waits for other tasks, and lends its cpus
     RESUME = "resume"  # it has what it waited for, and takes its cpus again
     FINISH = "finish"
+    ADOPT = "adopt"  # its result was made before, by an equal task of an earlier run of its parent
     HAND_BACK = "hand back"  # its governor could not start it
     RUN_FAILED = "run failed"  # whether there is another try is decided next
     FAIL = "fail"  # no other try
@@ -242,6 +243,7 @@ TASK_STEPS: tuple[Step[TaskRow, TaskMove], ...] = (
     Step(TaskRow.WAITING, TaskMove.SKIP, TaskRow.SKIPPED),
     Step(TaskRow.READY, TaskMove.INPUT_LOST, TaskRow.WAITING),
     Step(TaskRow.READY, TaskMove.FAIL, TaskRow.FAILED),
+    Step(TaskRow.READY, TaskMove.ADOPT, TaskRow.FINISHED),
     Step(TaskRow.QUEUED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.QUEUED, TaskMove.INPUT_LOST, TaskRow.PLANNED),
     Step(TaskRow.QUEUED, TaskMove.ASSIGN, TaskRow.ASSIGNED),

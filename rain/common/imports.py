@@ -45,3 +45,22 @@ def imports_of(data: bytes | mmap) -> Imports | None:
         return None
     key, folders, uploads = msgpack.unpackb(data[end - length : end])
     return Imports(key, tuple(folders), tuple(uploads))
+
+
+def code_of(data: bytes) -> bytes | None:
+    """What two processes that run the same code tell of a function alike; None if nobody can say.
+
+    That is its pickle, the states of the files that it may have come from, and what was uploaded;
+    not which process it was, and from which folders that one imports.
+    """
+    try:
+        imports = imports_of(data)
+        if imports is None:
+            return data
+        _, _, states = imports.key.partition("-")
+        told: bytes = msgpack.packb([states, list(imports.uploads)])
+    except (ValueError, TypeError, AttributeError, msgpack.UnpackException):
+        return None  # somebody else has written it
+    end = len(data) - _FOOTER.size
+    length, _ = _FOOTER.unpack(data[end:])
+    return data[: end - length] + told

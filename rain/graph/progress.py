@@ -11,6 +11,7 @@ from rain.graph import planning, rules
 from rain.graph.copy import Copy
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
+from rain.graph.run import Run
 from rain.graph.task import DONE, Task
 
 
@@ -54,6 +55,26 @@ def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
         run.state = finished[run.state]  # along the table, without a call for each task
         run.duration = seconds
         task.session.unfinished -= 1
+
+
+def adopt(task: Task, run: Run) -> None:
+    """A ready task that nobody has planned need not run: its result was made before, in this run.
+
+    Its output is finished next.
+    """
+    task.move(TaskMove.ADOPT)
+    task.run = run
+    task.session.unfinished -= 1
+
+
+def adopt_object(data_object: DataObject, data: bytes) -> None:
+    """The server has the bytes of what a new task would make. Nobody has planned its readers."""
+    data_object.move(ObjectMove.FINISH)
+    data_object.data, data_object.size = data, len(data)
+    for task in data_object.consumers:
+        task.missing -= 1
+        if not task.missing:
+            planning.inputs_finished(task)
 
 
 def finish_objects(

@@ -13,6 +13,7 @@ from rain.base.requests import Cancel, HandlesGone, ServerInfo, Submit, WaitFor
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.wait import WAIT_MODES
 from rain.server import (
+    adopting,
     failing,
     following,
     granting,
@@ -96,6 +97,7 @@ def _left(state: State, client_id: ClientId, cause: str) -> None:
         if session in state.set_free:
             waiting.fail_all(state, session, SessionFailure("the client has gone"))
         else:
+            adopting.keep(state, session)
             close_session(state, session, f"the client has gone: {cause}")
     handles.leave(state, client_id)
     nesting.client_left(state, client)

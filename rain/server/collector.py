@@ -112,15 +112,15 @@ class Happenings:
         self.bytes += _TASK_BYTES
 
     def task_finished(
-        self, now: float, governor: Governor, task: Task, run: Run, *, sudden: bool
+        self, now: float, address: str, task: Task, run: Run, *, sudden: bool
     ) -> None:
-        """A governor has finished a task; `sudden` if its start was never reported."""
+        """The governor there has finished a task; `sudden` if its start was never reported."""
         batch = self._finished
-        if batch is None or batch.address != governor.address or batch.time != now:
+        if batch is None or batch.address != address or batch.time != now:
             if self.bytes > self.limit:
                 self._lost += 1
                 return
-            batch = self._finished = TasksFinished(now, governor.address)
+            batch = self._finished = TasksFinished(now, address)
             self._open(batch)
         if sudden:
             batch.sudden.append(len(batch.ids))

@@ -114,6 +114,7 @@ def _finish_batch(
     outputs: list[DataObject] = []
     readers: list[Task] = []
     waited: list[Task] = []
+    address = governor.address
     began = starts(state.now, [*tasks.values()], max(governor.offered.cpus, 1))
     for task, start in zip(tasks, began, strict=True):
         run = task.run or task.last_run()
@@ -121,7 +122,7 @@ def _finish_batch(
         if sudden:
             run.started = start
         if state.happenings is not None:
-            state.happenings.task_finished(state.now, governor, task, run, sudden=sudden)
+            state.happenings.task_finished(state.now, address, task, run, sudden=sudden)
         outputs += task.outputs
         if task.inputs:
             readers.append(task)

@@ -18,6 +18,7 @@ from rain.base.ids import TaskId, spell
 from rain.base.states import TaskRow
 from rain.base.wire import Update
 from rain.graph import Client, Governor, Session, Task, progress
+from rain.server import adopting
 from rain.server.sessions import close_session
 from rain.server.state import State
 
@@ -54,9 +55,12 @@ def end_what_is_over(state: State) -> None:
     """
     if state.set_free:
         _end_what_is_free(state)
+    if state.results:
+        adopting.forget(state)
     while over := [session for session, run in state.nested.items() if not _runs(session, run)]:
         for session in over:
             if session in state.nested:
+                adopting.keep(state, session)
                 close_session(state, session, "the task that has opened it has ended")
 
 

@@ -74,7 +74,7 @@ class Reactor:
             client_events.apply(state, client_event)
         if now >= self._silence_due:
             self._dismiss_silent()
-        if state.nested or state.set_free:
+        if state.nested or state.set_free or state.results:
             nesting.end_what_is_over(state)
         if state.infeasible or state.hopeless or state.forced or state.postponed or state.resting:
             self._look_at_what_is_rare()

@@ -30,6 +30,7 @@ from rain.server.growing import Growing
 from rain.server.happenings import Happening
 from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
 from rain.server.resting import Rest
+from rain.server.results import Results
 
 LOG_COST = 200
 """Bytes of what one task has printed beside its letters."""
@@ -112,6 +113,7 @@ class State:
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up
     nested: dict[Session, int] = Factory(dict)  # sessions of running tasks: the number of the run
+    results: dict[Task, Results] = Factory(dict)  # for tasks that are tried again
     set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them

@@ -14,7 +14,7 @@ from rain.base.wire import Submission
 from rain.graph import Session, Task
 from rain.graph.growth import grow, grow_in_parts
 from rain.graph.release import release
-from rain.server import failing, feasibility, test_mode
+from rain.server import adopting, failing, feasibility, test_mode
 from rain.server.growing import Growing
 from rain.server.messages import Asked
 from rain.server.sessions import living_session
@@ -74,9 +74,11 @@ def _granted(state: State, submission: Submission, session: Session, tasks: list
     if submission.fails_alone:
         for task in tasks:
             task.fails_alone = True
-    state.news.submitted += tasks
     if state.happenings is not None:
         state.happenings.submitted(state.now, session, submission)
+    if state.results and session.parent in state.results:
+        tasks = adopting.adopt(state, session, tasks)
+    state.news.submitted += tasks
     if submission.task_kinds or state.infeasible:
         feasibility.submitted(state, session, submission.task_kinds, tasks)
     if session.first_failed is not None:

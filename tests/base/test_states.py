@@ -132,6 +132,9 @@ def _ends_change_only_what_they_speak_of(
             assert before.assigned
             assert not after.scheduled
             assert not after.assigned
+        case TaskMove.ADOPT:
+            assert (before.scheduled, after.scheduled) == (False, False)
+            assert before.ready
         case TaskMove.CANCEL:
             assert before.state is not TaskState.FINISHED
             assert (after.assigned, after.state) == (before.assigned, TaskState.CANCELLED)

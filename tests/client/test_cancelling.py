@@ -62,8 +62,8 @@ def test_a_session_says_how_tasks_are_cancelled(here: World) -> None:
     assert here.server.cancelled_hows == [(True, None), (False, 2.5)]
 
 
-@pytest.mark.parametrize("grace", [-1, float("nan"), float("inf"), 1e9])
-def test_what_is_no_time_to_clean_up_is_refused_by_name(here: World, grace: float) -> None:
+@pytest.mark.parametrize("grace", [-1, float("nan"), float("inf"), 1e9, "soon"])
+def test_what_is_no_time_to_clean_up_is_refused_by_name(here: World, grace: Any) -> None:
     session = here.client.new_session("goes on", on_failure="continue")
     task = double(1, session=session)
     session.submit()

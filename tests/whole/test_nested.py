@@ -83,9 +83,9 @@ def test_a_task_that_awaits_lets_others_have_the_cpu(client: Client) -> None:
 
 async def total_of(numbers: list[int]) -> int:
     async with AsyncClient() as client:
-        one = sum(await client.gather(client.map(plain, numbers)))
+        total: int = sum(await client.gather(client.map(plain, numbers)))
         each = client.as_completed(client.map(plain, numbers))
-        return one + sum([await future async for future in each])
+        return total + sum([await future async for future in each])
 
 
 def test_an_async_client_in_a_task_is_that_of_the_task(client: Client) -> None:
@@ -105,7 +105,10 @@ def test_an_awaiting_task_that_is_cancelled_alone_leaves_its_own_running(
     async def wait(mark: str) -> None:
         await get_client().submit(lasting, mark)
 
-    future = client.submit(lambda mark: asyncio.run(wait(mark)), str(tmp_path))
+    def outside(mark: str) -> None:
+        asyncio.run(wait(mark))
+
+    future = client.submit(outside, str(tmp_path))
     until(tmp_path / "started")
     assert future.cancel(recursive=False)
     with pytest.raises(concurrent.futures.CancelledError):
@@ -205,6 +208,34 @@ def outer_of(child: Callable[[str], None]) -> Callable[[str], None]:
         get_client().submit(child, mark).result()
 
     return parent
+
+
+def counted(mark: str, number: int) -> int:
+    with Path(mark, "made").open("a") as made:
+        made.write(f"{number}\n")
+    return abs(number)
+
+
+def add_all(*numbers: int) -> int:
+    return sum(numbers)
+
+
+def dies_once(mark: str) -> int:
+    client = get_client()
+    found = client.map(counted, [mark] * 3, [-1, -2, -3])
+    total = client.submit(add_all, *found)
+    result = client.submit(counted, mark, total).result()
+    if not Path(mark, "died").exists():
+        Path(mark, "died").touch()
+        os._exit(3)
+    return result
+
+
+def test_a_task_whose_process_has_died_finds_what_its_tasks_have_made(
+    client: Client, tmp_path: Path
+) -> None:
+    assert client.submit(dies_once, str(tmp_path)).result() == 6
+    assert sorted((tmp_path / "made").read_text().split()) == ["-1", "-2", "-3", "6"]
 
 
 def until(path: Path) -> None:

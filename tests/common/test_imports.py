@@ -1,0 +1,44 @@
+"""What is told of a function behind its pickle."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.common.imports import Imports, code_of, imports_of, with_imports
+
+PICKLED = b"a pickle"
+
+
+def told(key: str, *folders: str, uploads: tuple[bytes, ...] = ()) -> bytes:
+    return with_imports(PICKLED, Imports(key, folders, uploads))
+
+
+def test_what_a_program_imports_from_is_read_again() -> None:
+    imports = Imports("program-files", ("/here", "/there"), (b"zip",))
+    assert imports_of(with_imports(PICKLED, imports)) == imports
+    assert imports_of(PICKLED) is None
+
+
+def test_the_same_code_is_told_alike_by_every_process() -> None:
+    code = code_of(told("one-files", "/executors/1", "/project"))
+    assert code == code_of(told("other-files", "/executors/2", "/project"))
+    assert code is not None
+    assert code.startswith(PICKLED)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        told("one-changed", "/executors/1", "/project"),
+        told("one-files", "/executors/1", "/project", uploads=(b"zip",)),
+        with_imports(b"another one", Imports("one-files", ("/executors/1", "/project"))),
+        PICKLED,
+    ],
+)
+def test_other_code_is_told_otherwise(other: bytes) -> None:
+    assert code_of(other) != code_of(told("one-files", "/executors/1", "/project"))
+
+
+def test_of_what_somebody_else_has_written_nobody_can_say_what_it_is() -> None:
+    assert code_of(b"\xc1\xc1\x02\x00\x00\x00rainpath") is None
+    assert code_of(b"\x93\x01\x02\x03\x04\x00\x00\x00rainpath") is None

@@ -1,0 +1,234 @@
+"""A task that is tried again finds results of its former run, and never another one's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rain.base.failures import OnFailure
+from rain.base.ids import ObjectId, TaskId
+from rain.base.runs import RunCause
+from rain.base.states import ObjectState, TaskRow
+from rain.server import results
+from rain.server.messages import AnswerWait
+from tests.support.fake_client import FakeClient
+from tests.support.scenes import scene
+from tests.support.submissions import Draft
+
+
+class Family:
+    """A parent on the first of two governors, and what each of its runs submits."""
+
+    def __init__(self, tries: int = 2) -> None:
+        self.s = scene(4, 4, on_failure=OnFailure.CONTINUE)
+        self.parent, _ = self.s.draft.task(tries=tries)
+        self.s.submit()
+        self.client, self.draft = self.begin(0)
+
+    def begin(self, on: int) -> tuple[FakeClient, Draft]:
+        """A run of the parent starts on a governor, and its client opens a session."""
+        s = self.s
+        s.assign(self.parent, to=on)
+        s.governors[on].start(self.parent)
+        client = s.world.client()
+        return client, client.session(on_failure=OnFailure.CONTINUE, parent=self.parent)
+
+    def submit(self, draft: Draft, config: bytes, *inputs: ObjectId) -> tuple[TaskId, ObjectId]:
+        task, (made,) = draft.task(*inputs, config=config, keep=True)
+        return task, made
+
+    def finish(self, task: TaskId, data: bytes) -> None:
+        """Whichever governor it is on."""
+        self.s.world.turn()
+        (at,) = [one for one in self.s.governors if task in one.tasks]
+        at.finish(task, data=data)
+
+    def row(self, task: TaskId) -> TaskRow:
+        return self.s.world.task(task).row
+
+    def data(self, made: ObjectId) -> bytes | None:
+        return self.s.world.object(made).data
+
+
+def governor_lost(family: Family) -> None:
+    family.s.world.governors[0].leave()
+
+
+def executor_died(family: Family) -> None:
+    family.s.governors[0].fail(family.parent, cause=RunCause.EXECUTOR)
+
+
+def its_client_first(family: Family) -> None:
+    family.client.leave()
+    executor_died(family)
+
+
+def taken_back(family: Family) -> None:
+    family.s.take_back(family.parent)
+
+
+ENDS = [governor_lost, executor_died, its_client_first, taken_back]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_the_same_task_has_made_need_not_be_made_again(
+    end: Callable[[Family], None],
+) -> None:
+    # given: one has finished, one reads its result, one has not finished
+    family = Family()
+    first, a = family.submit(family.draft, b"first")
+    second, _ = family.submit(family.draft, b"second", a)
+    open_one, _ = family.submit(family.draft, b"open")
+    family.client.submit(family.draft)
+    family.finish(first, b"made of first")
+    family.finish(second, b"made of second")
+    assert family.row(open_one) is not TaskRow.FINISHED
+
+    # when
+    end(family)
+    family.s.world.turn()
+    client, draft = family.begin(1)
+    first, a = family.submit(draft, b"first")
+    second, b = family.submit(draft, b"second", a)
+    open_one, _ = family.submit(draft, b"open")
+    client.submit(draft)
+
+    # then
+    assert [family.row(first), family.row(second)] == [TaskRow.FINISHED] * 2
+    assert [family.data(a), family.data(b)] == [b"made of first", b"made of second"]
+    assert family.row(open_one) is not TaskRow.FINISHED
+    request = client.wait(draft.session, first, second)
+    answer = family.s.world.answers[request]
+    assert isinstance(answer, AnswerWait)
+    assert answer.answer.delivery.data == [b"made of first", b"made of second"]
+
+
+def lost_after(family: Family, *made: tuple[bytes, bytes]) -> tuple[FakeClient, Draft]:
+    """The parent has made these results when its governor is lost; its next run has begun."""
+    tasks = [(family.submit(family.draft, config)[0], data) for config, data in made]
+    family.client.submit(family.draft)
+    for task, data in tasks:
+        family.finish(task, data)
+    governor_lost(family)
+    family.s.world.turn()
+    return family.begin(1)
+
+
+def test_what_is_not_the_same_is_made() -> None:
+    family = Family()
+    client, draft = lost_after(family, (b"first", b"1"))
+    other, _ = family.submit(draft, b"other")
+    two, _ = draft.task(config=b"first", outputs=2)
+    client.submit(draft)
+    assert TaskRow.FINISHED not in {family.row(other), family.row(two)}
+
+
+def test_what_reads_another_constant_is_made() -> None:
+    family = Family()
+    given = family.draft.constant(b"old", keep=True)
+    task, _ = family.submit(family.draft, b"f", given)
+    family.client.submit(family.draft)
+    family.finish(task, b"of old")
+    governor_lost(family)
+    family.s.world.turn()
+    client, draft = family.begin(1)
+    new, _ = family.submit(draft, b"f", draft.constant(b"new"))
+    old, made = family.submit(draft, b"f", draft.constant(b"old"))
+    client.submit(draft)
+    assert family.row(new) is not TaskRow.FINISHED
+    assert (family.row(old), family.data(made)) == (TaskRow.FINISHED, b"of old")
+
+
+def test_of_equal_tasks_each_has_a_result_of_its_own_in_their_order() -> None:
+    family = Family()
+    client, draft = lost_after(family, (b"draw", b"1"), (b"draw", b"2"))
+    drawn = [family.submit(draft, b"draw") for _ in range(3)]
+    client.submit(draft)
+    assert [family.data(made) for _, made in drawn] == [b"1", b"2", None]
+
+
+def test_what_reads_a_result_that_was_not_kept_is_made() -> None:
+    """The first one is too large for the server, so the second may not have read the same."""
+    family = Family()
+    first, a = family.submit(family.draft, b"first")
+    second, _ = family.submit(family.draft, b"second", a)
+    family.client.submit(family.draft)
+    family.s.world.turn()
+    (at,) = [one for one in family.s.governors if first in one.tasks]
+    at.finish(first, size=1_000_000)
+    family.finish(second, b"2")
+    executor_died(family)
+    family.s.world.turn()
+    client, draft = family.begin(1)
+    first, a = family.submit(draft, b"first")
+    second, _ = family.submit(draft, b"second", a)
+    client.submit(draft)
+    assert family.row(second) is TaskRow.WAITING or family.row(second) is TaskRow.AHEAD
+
+
+def test_a_task_that_has_failed_by_itself_finds_nothing() -> None:
+    family = Family()
+    task, _ = family.submit(family.draft, b"first")
+    family.client.submit(family.draft)
+    family.finish(task, b"1")
+    family.client.leave()
+    family.s.governors[0].fail(family.parent)
+    family.s.world.turn()
+    assert not family.s.world.state.results
+    client, draft = family.begin(1)
+    task, _ = family.submit(draft, b"first")
+    client.submit(draft)
+    assert family.row(task) is not TaskRow.FINISHED
+
+
+def test_a_third_run_finds_what_both_before_it_have_made() -> None:
+    family = Family()
+    client, draft = lost_after(family, (b"first", b"1"))
+    family.submit(draft, b"first")
+    later, _ = family.submit(draft, b"later")
+    client.submit(draft)
+    family.finish(later, b"2")
+    family.s.governors[1].leave()
+    family.s.governors.append(family.s.world.governor(4))
+    client, draft = family.begin(2)
+    both = [family.submit(draft, config) for config in (b"first", b"later")]
+    client.submit(draft)
+    assert [family.data(made) for _, made in both] == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("end", ["finished", "cancelled"])
+def test_nothing_is_kept_when_the_task_has_ended(end: str) -> None:
+    family = Family()
+    lost_after(family, (b"first", b"1"))
+    assert family.s.world.state.results
+    if end == "finished":
+        family.s.governors[1].finish(family.parent)
+    else:
+        family.s.client.cancel(family.s.draft.session, family.parent, always=True)
+    family.s.world.turn()
+    assert not family.s.world.state.results
+
+
+def test_so_much_is_kept_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "MOST_BYTES", 7)
+    family = Family()
+    client, draft = lost_after(family, (b"a", b"1234"), (b"b", b"1234"), (b"c", b"123"))
+    made = [family.submit(draft, config)[1] for config in (b"a", b"b", b"c")]
+    client.submit(draft)
+    assert [family.data(one) for one in made] == [b"1234", None, b"123"]
+
+
+def test_a_task_whose_result_was_kept_may_have_readers_at_once_and_later() -> None:
+    family = Family()
+    client, draft = lost_after(family, (b"first", b"1"))
+    first, a = family.submit(draft, b"first")
+    at_once, _ = family.submit(draft, b"reads", a)
+    client.submit(draft)
+    later, _ = family.submit(draft, b"reads too", a)
+    client.submit(draft)
+    assert family.row(first) is TaskRow.FINISHED
+    assert family.s.world.object(a).state is ObjectState.FINISHED
+    for reader in (at_once, later):
+        family.finish(reader, b"x")
+        assert family.row(reader) is TaskRow.FINISHED
