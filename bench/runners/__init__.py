@@ -111,12 +111,23 @@ SPAWN = System(
     functions=False,
     is_limit=True,
 )
+LOKY = System(
+    "loky",
+    "bench.runners.loky",
+    "joblib",
+    "joblib",
+    graphs=False,
+    shared=False,
+    functions=False,
+    is_limit=True,
+)
 SYSTEMS = {
     OURS.name: OURS,
     **PEERS,
     **PROGRAM_PEERS,
     PIPE.name: PIPE,
     SPAWN.name: SPAWN,
+    LOKY.name: LOKY,
 }
 
 

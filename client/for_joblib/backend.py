@@ -15,6 +15,7 @@ from typing import Any
 from joblib import parallel
 
 from rain.client.client import Client
+from rain.client.for_joblib.batches import BatchSizes
 from rain.client.for_joblib.bundle import Uploads, bundled
 from rain.client.future import Future
 from rain.client.futures.methods import Submitting
@@ -28,7 +29,7 @@ FEWEST_JOBS = 2
 Done = Callable[[Future[Any]], object]
 
 
-class RainBackend(parallel.AutoBatchingMixin, parallel.ParallelBackendBase):  # type: ignore[misc] # joblib is not annotated
+class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib is not annotated
     """Runs batches as calls of a client.
 
     Args:
@@ -56,6 +57,7 @@ class RainBackend(parallel.AutoBatchingMixin, parallel.ParallelBackendBase):  # 
         self._by_name: dict[str, Submitting] = {}
         self._running: set[Future[Any]] = set()
         self._uploads = Uploads()
+        self._batches = BatchSizes()
 
     # What joblib asks before and after a call.
 
@@ -81,7 +83,7 @@ class RainBackend(parallel.AutoBatchingMixin, parallel.ParallelBackendBase):  # 
     def terminate(self) -> None:
         """The `Parallel` does not use this any more; without it this can be collected."""
         self._uploads.clear()
-        self.reset_batch_stats()
+        self._batches = BatchSizes()
         self.parallel = None
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
@@ -95,6 +97,14 @@ class RainBackend(parallel.AutoBatchingMixin, parallel.ParallelBackendBase):  # 
         return parallel.SequentialBackend(nesting_level=level), None
 
     # Batches.
+
+    def compute_batch_size(self) -> int:
+        """How many calls the next batch has."""
+        return self._batches.next
+
+    def batch_completed(self, batch_size: int, duration: float) -> None:
+        """A batch is done, this many seconds after it was sent."""
+        self._batches.completed(batch_size, duration)
 
     def submit(self, func: Any, callback: Done | None = None) -> Future[Any]:
         """Sends a batch. The callback is called with the future when it is done."""
