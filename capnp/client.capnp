@@ -164,6 +164,7 @@ struct TaskReport {
   user @4 :Text;                # JSON
   runs @5 :List(Common.RunReport);     # so far; of very many not all are told
   logs @6 :Text;                # what it has printed, if that was asked for
+  cache @7 :Text;               # whether its results came from the cache, or why it had to run
 }
 
 struct ObjectReport {

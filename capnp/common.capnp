@@ -42,6 +42,9 @@ struct TaskKind {
   depth @12 :UInt32;        # how many tasks it is inside of; the server says it to governors
   crashTries @13 :UInt32;   # how often it may end by a crash around it; 0: as the server says
   priority @14 :Int32;      # from -1000 to 1000; larger ones go first within their session
+  cache @15 :Text;
+  # The folder where the results of its tasks are kept for other runs: a path, "own" for that of the
+  # governor's user, or empty for none. The configs say then what the keys are made of.
 }
 
 # What many data objects have in common.

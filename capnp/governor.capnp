@@ -167,6 +167,9 @@ struct TaskNote {
   user @1 :Text;                # JSON
   debug @2 :Text;
   logs @3 :Text;                # what it has printed
+  cache @4 :Text;
+  # Whether its results came from the cache, or why it has to run. Such a note says nothing else, and
+  # comes before the end of the task.
 }
 
 # What was found out about an object when it was made.

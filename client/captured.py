@@ -28,7 +28,7 @@ _ATOMS = frozenset(
 )
 _GLOBAL = frozenset({"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL"})
 _MISSING = object()
-_BY_ITSELF = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__"})
+BY_ITSELF = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__"})
 
 
 class Wrapper:
@@ -56,7 +56,7 @@ class Captured:
             if names.get(name, _MISSING) is not value:
                 return False
         for cell, value in self._cells:
-            if _content(cell) is not value:
+            if content_of_cell(cell) is not value:
                 return False
         for function, code in self._codes:
             if function.__code__ is not code:
@@ -64,11 +64,11 @@ class Captured:
         return not self._sizes or all(len(vars(cls)) == size for cls, size in self._sizes)
 
     def _look_into(self, function: FunctionType) -> None:
-        self.imported |= _imported_names(function.__code__)
-        for name in _global_names(function.__code__):
+        self.imported |= imported_names(function.__code__)
+        for name in global_names(function.__code__):
             self._look_at_name(function.__globals__, name)
         for cell in function.__closure__ or ():
-            value = _content(cell)
+            value = content_of_cell(cell)
             self._cells.append((cell, value))
             self._look_at(value)
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
@@ -89,10 +89,10 @@ class Captured:
             self._names.append((vars(value), "__spec__", value.__spec__))  # new after a reload
         elif isinstance(value, FunctionType):
             self._codes.append((value, value.__code__))
-            if not _is_imported(value):
+            if not is_imported(value):
                 self._look_into(value)
         elif isinstance(value, type):
-            if not _is_imported(value):
+            if not is_imported(value):
                 self._look_into_class(value)
         elif type(value) in {tuple, frozenset}:
             for item in value:  # type: ignore[attr-defined] # pyright: ignore[reportGeneralTypeIssues] # it is one of these
@@ -108,12 +108,12 @@ class Captured:
         self._sizes.append((cls, len(vars(cls))))
         for base in cls.__bases__:
             self._look_at(base)
-        for name in vars(cls).keys() - _BY_ITSELF:
+        for name in vars(cls).keys() - BY_ITSELF:
             self._look_at_name(vars(cls), name)
 
 
 @lru_cache(maxsize=1024)
-def _global_names(code: CodeType) -> tuple[str, ...]:
+def global_names(code: CodeType) -> tuple[str, ...]:
     """The names that a function, and the functions inside of it, look up among the globals."""
     return tuple(dict.fromkeys(_global_uses(code)))
 
@@ -128,7 +128,7 @@ def _global_uses(code: CodeType) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1024)
-def _imported_names(code: CodeType) -> frozenset[str]:
+def imported_names(code: CodeType) -> frozenset[str]:
     """The top-level modules that a function, and the functions inside of it, import."""
     found = {
         instruction.argval.partition(".")[0]
@@ -136,10 +136,10 @@ def _imported_names(code: CodeType) -> frozenset[str]:
         if instruction.opname == "IMPORT_NAME"
     }
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return frozenset(found.union(*map(_imported_names, inner)))
+    return frozenset(found.union(*map(imported_names, inner)))
 
 
-def _content(cell: CellType) -> object:
+def content_of_cell(cell: CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # nothing was assigned yet
@@ -157,7 +157,7 @@ def _inside(value: object) -> list[object] | None:
     return [value.fn] if isinstance(value, Wrapper) else None
 
 
-def _is_imported(value: FunctionType | type) -> bool:
+def is_imported(value: FunctionType | type) -> bool:
     """Whether an executor finds it under its name, so that nothing of it is in the pickle."""
     name = value.__module__
     module = sys.modules.get(name)

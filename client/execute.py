@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rain.base.caching import CONFIG_KEY
+from rain.client.active import get_active_session
+from rain.client.cached.plans import Cache, checked_cache, checked_cache_key, plan_of_program
 from rain.client.command_files import check_files
 from rain.client.commands import (
     checked_env,
@@ -32,7 +35,8 @@ class Execute(Task):
     `args` is a command line, or a sequence of texts, data objects, tasks, inputs and outputs; all
     but the texts are replaced by file names. With `shell` the line goes to /bin/sh; words that mean
     something only there are refused unless `shell` is given. After `timeout` seconds the program is
-    ended. `env` is added to its environment, and what is None there is taken away.
+    ended. `env` is added to its environment, and what is None there is taken away. With `cache`
+    (True, or a folder) the outputs are kept for other runs; they depend on `cache_key`, too.
 
     >>> session.compute(tasks.Execute(["echo", "rain"], stdout=True)).get_str()
     'rain\\n'
@@ -60,6 +64,8 @@ class Execute(Task):
         tries: int = 1,
         crash_tries: int | None = None,
         priority: int = 0,
+        cache: Cache = None,
+        cache_key: object = None,
     ) -> None:
         args = args if isinstance(args, str) else list(args)
         refuse_formatted("Execute", args)
@@ -93,6 +99,11 @@ class Execute(Task):
             config["env"] = checked_env("Execute", env)
         if timeout is not None:
             config["timeout"] = checked_timeout("Execute", timeout)
+        kept = checked_cache("Execute", cache)
+        key = checked_cache_key("Execute", cache_key, kept)
+        if kept:
+            session = get_active_session() if session is None else session
+            config[CONFIG_KEY] = folder.plan(session, name or words[0], config, key)
         super().__init__(
             folder.inputs,
             folder.outputs,
@@ -106,6 +117,7 @@ class Execute(Task):
             tries=tries,
             crash_tries=crash_tries,
             priority=priority,
+            cache=kept,
         )
 
 
@@ -175,6 +187,21 @@ class _Folder:
         for i, entry in later:
             words[i] = self.add_input(entry)
         return [word for word in words if word is not None]
+
+    def plan(
+        self, session: "Session", name: str, config: Mapping[str, Any], cache_key: str
+    ) -> dict[str, Any]:
+        """What the key of the results is made of; the timeout is no part of it."""
+        made = [
+            (item.data_type.value, path)
+            for item, path in zip(self.outputs, self.out_paths, strict=True)
+        ]
+        command = [config["args"], self.in_paths, made]
+        names = [
+            label or entry["path"]
+            for (label, _), entry in zip(self.inputs, self.in_paths, strict=True)
+        ]
+        return plan_of_program(session, name, command, config.get("env", {}), cache_key, names)
 
     def _bare_input(self, i: int, item: Any, items: Sequence[Any]) -> InputBase:
         """The input for an object that was given without a path."""

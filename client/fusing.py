@@ -80,7 +80,7 @@ def _links(batch: Batch) -> Links:
         if shape is not last:
             key = (shape.resources, shape.constraints, shape.attempts, shape.priority)
             last = shape
-        if _calls_function(task):
+        if _calls_function(task) and not shape.cache:
             alike.append(key)
             inputs = inputs[1:]
         else:

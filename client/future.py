@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rain.client.data import DataObject
     from rain.client.results import Result
     from rain.client.task import Task
+    from rain.common.attributes import TaskInfo
 
 T = TypeVar("T")
 
@@ -173,6 +174,20 @@ class Future(concurrent.futures.Future[T]):
         if self.cancelled():
             return "cancelled"
         return "finished" if self.failure is None else "error"
+
+    def info(self) -> TaskInfo:
+        """What the cluster knows of the call: its runs, and what the cache has said of it.
+
+        >>> future = client.submit(pow, 2, 3)
+        >>> future.result(), future.info().runs[0].state
+        (8, 'finished')
+        """
+        if self.task is None:
+            raise RainException(f"{self!r} was put, and not called")
+        self.home.send(awaited=True)
+        self.task.update()
+        assert self.task.info is not None  # it was updated
+        return self.task.info
 
     # What the client tells it.
 

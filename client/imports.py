@@ -48,7 +48,7 @@ def _own_folders() -> Iterator[str]:
             folder = os.path.abspath(entry)  # noqa: PTH100 # "" is the current folder
         except FileNotFoundError:  # which was removed
             continue
-        if not _is_installed(folder) and Path(folder).is_dir():
+        if not is_installed(folder) and Path(folder).is_dir():
             yield folder
 
 
@@ -56,7 +56,7 @@ def _loaded_files(folders: tuple[str, ...]) -> Iterator[str]:
     beginnings = tuple(folder.rstrip("/") + "/" for folder in folders)
     for module in sys.modules.copy().values():
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and file.startswith(beginnings) and not _is_installed(file):
+        if isinstance(file, str) and file.startswith(beginnings) and not is_installed(file):
             yield file
 
 
@@ -80,6 +80,6 @@ def _states(files: Iterable[str]) -> Iterator[str]:
         yield f"{file} {status.st_mtime_ns} {status.st_size}"
 
 
-def _is_installed(path: str) -> bool:
+def is_installed(path: str) -> bool:
     """Whether it belongs to Python or its packages, of which an executor has its own."""
     return path.startswith(_LIBRARY) or not _INSTALLED.isdisjoint(path.split("/"))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rain.client.cached.plans import Cache, checked_cache, checked_cache_key
 from rain.client.commands import (
     checked_env,
     checked_timeout,
@@ -47,6 +48,8 @@ class Program:
         priority: int = 0,
         timeout: float | None = None,
         env: Mapping[str, str | None] | None = None,
+        cache: Cache = None,
+        cache_key: object = None,
     ) -> None:
         args = args if isinstance(args, str) else list(args)
         refuse_formatted("Program", args)
@@ -76,6 +79,9 @@ class Program:
         self.priority = checked_priority("Program", priority)
         self.timeout = checked_timeout("Program", timeout)
         self.env = checked_env("Program", env)
+        checked_cache_key("Program", cache_key, checked_cache("Program", cache))
+        self.cache = cache
+        self.cache_key = cache_key
 
     def __call__(self, name: Any = None, **data: Any) -> Task:
         """The task that runs the program on these data objects.
@@ -108,6 +114,8 @@ class Program:
             priority=self.priority,
             timeout=self.timeout,
             env=self.env,
+            cache=self.cache,
+            cache_key=self.cache_key,
         )
 
     def _labels(self) -> set[str | None]:

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import msgpack
 
+from rain.base.caching import CONFIG_KEY
 from rain.base.resources import CPUS
 from rain.client.active import get_active_session
 from rain.client.arguments import InputCollector, Position, pickle_argument, pickle_plain
 from rain.client.binding import Binding
+from rain.client.cached.plans import (
+    Cache,
+    checked_cache,
+    checked_cache_key,
+    named_arguments,
+    plan_of_call,
+)
+from rain.client.cached.values import value_digest
 from rain.client.captured import Wrapper
 from rain.client.data import DataObject
 from rain.client.input import InputBase
@@ -74,6 +83,8 @@ class Remote(Wrapper):
         tries: int = 1,
         crash_tries: int | None = None,
         priority: int = 0,
+        cache: Cache = None,
+        cache_key: object = None,
     ) -> None:
         if not isinstance(fn, FunctionType):
             raise RainException(f"remote: a plain function is expected, not {fn!r}")
@@ -94,6 +105,8 @@ class Remote(Wrapper):
             "tries": tries,
             "crash_tries": crash_tries,
             "priority": priority,
+            "cache": cache,
+            "cache_key": cache_key,
         }
         annotations = _annotations(fn)
         self._outputs = OutputSpec(_chosen_outputs(fn, outputs, annotations), auto_encode)
@@ -102,6 +115,8 @@ class Remote(Wrapper):
         self._constraints = checked_constraints(self.name, constraints)
         self._attempts = checked_attempts(self.name, tries, crash_tries)
         self._priority = checked_priority(self.name, priority)
+        self._cache = checked_cache(self.name, cache)
+        self._cache_key = checked_cache_key(self.name, cache_key, self._cache)
         self._shapes: dict[ShapeKey, TaskShape] = {}
         binding = self._binding = Binding(self.name, fn)
         given = _chosen_inputs(fn, inputs, annotations)
@@ -140,13 +155,15 @@ class Remote(Wrapper):
         function = told.inputs
         fits = not words and self._required <= len(args) <= self._most
         named: dict[str, bytes] = {}
+        values: Sequence[Any] = args
         collector: InputCollector | None
         plain = pickle_plain(args, self._positions, function) if fits else None
         if plain is not None:
             pickles, collector = plain
         else:
             collector = InputCollector(function)
-            values, words = (args, words) if fits else self._binding.bound(args, words)
+            if not fits:
+                values, words = self._binding.bound(args, words)
             pickles = [
                 pickle_argument(value, collector, *self._position(i))
                 for i, value in enumerate(values)
@@ -155,7 +172,14 @@ class Remote(Wrapper):
                 key: pickle_argument(value, collector, key, *self._keyword(key))
                 for key, value in words.items()
             }
-        config = _pack({"args": pickles, "kwargs": named, "encode_outputs": made.encodings})
+        table: dict[str, Any] = {
+            "args": pickles,
+            "kwargs": named,
+            "encode_outputs": made.encodings,
+        }
+        if self._cache:
+            table[CONFIG_KEY] = self._plan(session, told, made, values, words, collector)
+        config = _pack(table)
         inputs: tuple[DataObject, ...] = function
         labels: tuple[str | None, ...] = ()
         if collector is not None and len(collector.objects) > 1:
@@ -163,6 +187,24 @@ class Remote(Wrapper):
         key = (name or self.name, labels, None if made is self._outputs else made.shapes)
         shape = self._shapes.get(key) or self._new_shape(key, made)
         return quick_task(session, shape, config, inputs, created_at)
+
+    def _plan(
+        self,
+        session: "Session",
+        told: ToldFunction,
+        made: OutputSpec,
+        values: Sequence[Any],
+        words: Mapping[str, Any],
+        collector: InputCollector | None,
+    ) -> dict[str, Any]:
+        """What the key of the results of a call is made of."""
+        function = value_digest([told.digest(self.fn), sorted(self._hows.items())])
+        outputs = [made.encodings, made.shapes]
+        # The context of the task, which comes first, is no argument of the call.
+        arguments = named_arguments(self._binding.signature, (None, *values), words)
+        inputs = () if collector is None else collector.objects
+        key = self._cache_key
+        return plan_of_call(session, self.fn, function, outputs, key, arguments, inputs)
 
     def _position(self, i: int) -> Position:
         """Name of a positional argument, and how it gets data objects."""
@@ -200,6 +242,7 @@ class Remote(Wrapper):
             self._constraints,
             attempts=self._attempts,
             priority=self._priority,
+            cache=self._cache,
         )
         return shape
 
@@ -225,6 +268,8 @@ def remote(
     tries: int = 1,
     crash_tries: int | None = None,
     priority: int = 0,
+    cache: Cache = None,
+    cache_key: object = None,
 ) -> Callable[[Function], Remote]:
     """A decorator: calls of the function become tasks. Write `@remote()` before the definition.
 
@@ -248,6 +293,8 @@ def remote(
         crash_tries: how often its process or its governor may end under it until it has failed;
             3, if the server was started without another number.
         priority: from -1000 to 1000; of the waiting tasks of a session larger ones go first.
+        cache: keep results for other runs of the program: True, or a folder.
+        cache_key: what else the results depend on; with another one the function runs again.
     """
     if misplaced:
         raise RainException("remote needs parentheses: write @remote() before the function")
@@ -267,6 +314,8 @@ def remote(
             tries=tries,
             crash_tries=crash_tries,
             priority=priority,
+            cache=cache,
+            cache_key=cache_key,
         )
 
     return decorate

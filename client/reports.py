@@ -37,6 +37,7 @@ def task_info(report: TaskReport) -> TaskInfo:
         _notes(report.user),
         report.debug,
         runs,
+        report.cache,
     )
 
 

@@ -29,8 +29,6 @@ class ObjectShape(NamedTuple):
 
 
 class TaskShape(NamedTuple):
-    """Type, name, resources, labels, outputs, notes, hint, constraints, attempts of a task."""
-
     """What a task is and needs, but for its inputs and its config."""
 
     task_type: str
@@ -43,6 +41,7 @@ class TaskShape(NamedTuple):
     constraints: Constraints | None = None
     attempts: Attempts = ONE_TRY
     priority: int = 0
+    cache: str = ""  # the folder that keeps its results, "" for none
 
 
 PLAIN_BLOB = ObjectShape()

@@ -57,6 +57,7 @@ class KindTable:
             shape.constraints,
             shape.attempts,
             shape.priority,
+            cache=shape.cache,
         )
         self._tasks[shape] = kind.id
         self._new_tasks.append((shape, kind))

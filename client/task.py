@@ -114,6 +114,7 @@ class Task(metaclass=TaskMeta):
         tries: int = 1,
         crash_tries: int | None = None,
         priority: int = 0,
+        cache: str = "",
     ) -> None:
         task_type = task_type or self.TASK_TYPE
         if task_type is None:
@@ -135,19 +136,16 @@ class Task(metaclass=TaskMeta):
             checked_constraints(task_type, constraints),
             checked_attempts(task_type, tries, crash_tries),
             checked_priority(task_type, priority),
+            cache,
         )
         _fill(self, session, shape, _encoded(task_type, config), objects, made, here())
         session.add_task(self)
 
     def __del__(self) -> None:
-        # As of data objects.
+        # As of data objects. A unit stays until its session ends: it stands for several handles.
         try:
-            if not self.submission:
-                return
-            if self.unit is None:
+            if self.submission and self.unit is None:
                 self.session.drop_task(self.packed_id, self.known_state)
-            else:
-                self.session.drop_member(self.unit, self.packed_id, self.state)
         except AttributeError:  # a handle that was never finished, or is none of anybody's
             pass
 
@@ -412,6 +410,7 @@ class Task(metaclass=TaskMeta):
                 shape.constraints,
                 evolve(shape.attempts, tries=checked_tries(repr(self), spec.tries)),
                 checked_priority(repr(self), spec.priority),
+                shape.cache,
             )
         self.wire_shape = shape
         return shape

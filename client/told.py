@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
+from rain.client.cached.values import value_digest
 from rain.client.captured import Captured
 from rain.client.data import DataObject, constant_object
 from rain.client.imports import own_imports
@@ -27,7 +28,16 @@ _pickle_function: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ig
 class ToldFunction:
     """One function as it was when a session was told it; the function itself is not kept."""
 
-    __slots__ = ("_captured", "_digest", "_is_large", "_reloads", "_submits", "_uploads", "inputs")
+    __slots__ = (
+        "_captured",
+        "_code",
+        "_digest",
+        "_is_large",
+        "_reloads",
+        "_submits",
+        "_uploads",
+        "inputs",
+    )
 
     def __init__(
         self,
@@ -38,6 +48,7 @@ class ToldFunction:
     ) -> None:
         watch_reloads()
         self._reloads = reload_count()
+        self._code = ""
         captured = self._captured = Captured(fn)
         alone = _pickle_function(fn, PROTOCOL)
         pickled = alone if around is None else _pickle_function(around(fn), PROTOCOL)
@@ -49,6 +60,12 @@ class ToldFunction:
         obj = constant_object(session, ObjectShape(name, FUNCTION), with_imports(pickled, imports))
         obj.keep()
         self.inputs: tuple[DataObject] = (obj,)
+
+    def digest(self, fn: Callable[..., Any]) -> str:
+        """The digest of what the function does, as it was told; made when it is asked for."""
+        if not self._code:
+            self._code = value_digest(fn)
+        return self._code
 
     def still_holds(self, session: "Session", fn: Callable[..., Any]) -> bool:
         """Whether this function, the same one, would be told in the same way now.

@@ -84,7 +84,13 @@ class Arrivals:
         is_unit = kind.task_type == UNIT
         functions = function_count(kind.input_labels) if is_unit else 1
         session.task_kinds[kind.id] = KnownKind(
-            kind, group, outputs, is_python and not is_unit, functions if is_python else 0, refusal
+            kind,
+            group,
+            outputs,
+            is_python and not is_unit,
+            functions if is_python else 0,
+            refusal,
+            kind.cache,
         )
 
     def _object_kind(self, session: Session, kind_id: KindId) -> ObjectKind:
@@ -199,6 +205,9 @@ class Arrivals:
             self._endings.fail(task, Failed(kind.refusal))
         elif not task.missing:
             task.move(TaskMove.INPUTS_HERE)
-            kind.group.push(task)
+            if kind.cache:
+                self._objects.caching.ask(task)
+            else:
+                kind.group.push(task)
         else:
             following.propose(task)

@@ -23,7 +23,14 @@ _HERE = (ObjectRow.HELD, ObjectRow.LINGERING)
 _MISSING = (TaskRow.WAITING, TaskRow.FOLLOWING)
 _IN_HAND = (TaskRow.FOLLOWING, TaskRow.CALLING)
 _WORKED_ON = (TaskRow.RUNNING, TaskRow.CANCELLING)
-_LIVE = (*_MISSING, TaskRow.READY, TaskRow.CALLING, TaskRow.RUNNING)
+_LIVE = (
+    *_MISSING,
+    TaskRow.ASKING,
+    TaskRow.READY,
+    TaskRow.CALLING,
+    TaskRow.RUNNING,
+    TaskRow.KEEPING,
+)
 
 
 def check(state: State) -> None:
@@ -36,12 +43,18 @@ def check(state: State) -> None:
 def _contradictions(state: State) -> Iterator[str]:
     queued = Counter(task for group in state.dispatch.groups.values() for task in group.entries())
     called = Counter(task for one in state.pool.executors.values() for task in one.calls)
+    asked = Counter(state.objects.caching.asked.values())
+    kept = Counter(kept.task for kept in state.objects.caching.keeping.values())
     for session in state.sessions.values():
         yield from _session(state, session)
         yield from _order(session)
         for task in session.tasks.values():
             if queued[task] != (task.row is TaskRow.READY):
                 yield f"{task!r} is {queued[task]} times in the ready queues"
+            if asked[task] != (task.row is TaskRow.ASKING):
+                yield f"the cache was asked {asked[task]} times for {task!r}"
+            if kept[task] != (task.row is TaskRow.KEEPING):
+                yield f"the outputs of {task!r} are kept {kept[task]} times"
             if called[task] != (task.executor is not None):
                 yield f"{task!r} is {called[task]} times among the calls of executors"
     yield from _objects(state)
@@ -93,6 +106,8 @@ def _task(state: State, task: Task) -> Iterator[str]:
     for target in task.outputs:
         if target.producer is not task:
             yield f"{task!r} is not the producer of {target!r}"
+    if task.key is not None and not task.kind.cache:
+        yield f"{task!r} has a key, but no cache"
     in_hand = task.executor is not None
     if in_hand != (task.row in _IN_HAND or (task.row is TaskRow.RUNNING and not task.run)):
         yield f"{task!r} and its executor {task.executor!r} do not fit"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rain.base.errors import InvariantError
-from rain.base.ids import ObjectId, spell
+from rain.base.ids import spell
 from rain.base.runs import RunCause
 from rain.base.wire import INLINE_LIMIT, ObjectNote, TaskFailure
 from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.nodes import DataObject, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
+from rain.governor.passing import input_of, passed_on
 from rain.governor.tables import ObjectRow, TaskMove, TaskRow
 
 _CANCELLING = TaskRow.CANCELLING
@@ -29,7 +29,7 @@ class Endings:
         if task.row is _CANCELLING:
             task.move(TaskMove.END)
             self._outbox.ended(task)
-            self._discard(result)
+            self.discard(result)
             return
         if isinstance(result, Failed):
             self.fail(task, result)
@@ -39,12 +39,15 @@ class Endings:
             if type(output) is Made:
                 plain = False
         if not plain and (fault := _fault(task, result)):
-            self._discard(result)
+            self.discard(result)
             self.fail(task, Failed(fault))
+        elif task.key is not None:
+            self._objects.caching.keep(task, task.key, duration, result)
         else:
-            self._finish(task, duration, result)
+            self.finish(task, duration, result)
 
-    def _finish(self, task: Task, duration: float, outputs: Outputs) -> None:
+    def finish(self, task: Task, duration: float, outputs: Outputs) -> None:
+        """The task has made these outputs, which were checked."""
         task.move(TaskMove.FINISH)
         finished = self._outbox.update.finished
         finished.ids.append(task.id)
@@ -71,11 +74,9 @@ class Endings:
         content: Content
         content_type = made.content_type
         if isinstance(made.content, PassedOn):
-            origin = _input(task, made.content.object)
-            if origin is None or origin.content is None:
-                raise InvariantError(f"{task!r} passed on what is not here: {origin!r}")
-            self._objects.files.share(origin.content)
-            content, size = origin.content, origin.size
+            origin, content = passed_on(task, made.content)
+            self._objects.files.share(content)
+            size = origin.size
             content_type = content_type or origin.content_type
         elif isinstance(made.content, Stored):
             content, size = made.content.file, made.content.size
@@ -124,20 +125,13 @@ class Endings:
             else:
                 self._objects.unread(target, task)
 
-    def _discard(self, result: Outputs | Failed) -> None:
+    def discard(self, result: Outputs | Failed) -> None:
         """Removes a result that is not wanted."""
         if isinstance(result, Failed):
             return
         for output in result:
             if isinstance(output, Made) and isinstance(output.content, Stored):
                 self._objects.files.discard(output.content)
-
-
-def _input(task: Task, object_id: ObjectId) -> DataObject | None:
-    for target in task.inputs:
-        if target.id == object_id:
-            return target
-    return None
 
 
 def _fault(task: Task, outputs: Outputs) -> str:
@@ -147,6 +141,6 @@ def _fault(task: Task, outputs: Outputs) -> str:
     for output in outputs:
         if type(output) is Made and type(output.content) is PassedOn:
             passed = output.content.object
-            if _input(task, passed) is None:
+            if input_of(task, passed) is None:
                 return f"the task passed on the object {spell(passed)}, which is not its input"
     return ""

@@ -29,8 +29,8 @@ def propose(task: Task) -> None:
 
 def can_follow(task: Task, executor: Executor) -> bool:
     """Whether the executor will have all missing inputs when it reaches the task."""
-    if task.row is not _WAITING or task.kind.group is not executor.group:
-        return False
+    if task.row is not _WAITING or task.kind.group is not executor.group or task.kind.cache:
+        return False  # the cache is asked only with the inputs at hand
     for target in task.inputs:
         if target.row is not _HELD and not _makes(executor, target, task):
             return False
@@ -49,6 +49,7 @@ def _makes(executor: Executor, target: DataObject, task: Task) -> bool:
         target.row is _MAKING
         and producer is not None
         and producer.executor is executor
+        and not producer.kind.cache  # the follower could finish before its outputs are kept
         and waiting is not None
         and waiting.count(task) == len(waiting)
     )

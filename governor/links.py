@@ -9,14 +9,12 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Protocol, assert_never
 
 import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.ids import SessionId
-from rain.base.shortage import is_shortage
 from rain.governor.executor_config import Commands
 from rain.governor.executor_link import ExecutorLink
 from rain.governor.executor_process import (
@@ -37,9 +35,10 @@ from rain.governor.messages import (
     StartExecutor,
     TakeBackCalls,
 )
+from rain.governor.shortage import is_shortage
 from rain.governor.store import Store, remove
 from rain.governor.warden import Warden
-from rain.rpc.background import Background, in_a_thread
+from rain.rpc.background import Background
 
 
 class Link(Protocol):
@@ -199,7 +198,7 @@ class Executors:
         link.close()
         try:
             await link.idle()  # or the governor ends, which removes all folders
-            await in_a_thread(partial(remove, self._places.folder(link.number)), abandon=False)
+            await trio.to_thread.run_sync(remove, self._places.folder(link.number))
         except OSError as error:  # a process that left its group may still write there
             self._log.warning(
                 "executor folder not removed", executor=link.number, reason=str(error)

@@ -93,7 +93,7 @@ async def _govern(
                 settings.most_blocked,
             ),
         )
-        service = Service(reactor, store, background, log)
+        service = Service(reactor, store, background, log, settings.cache_limit)
         server = spell_address(settings.server_host, settings.server_port)
         secret_file = None
         if settings.secret is not None:

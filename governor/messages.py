@@ -6,8 +6,11 @@ are batched: one `CallsDone` and one `CallExecutor` per executor and turn.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from attrs import Factory, define, frozen
 
+from rain.base.caching import Key
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.runs import RunCause
@@ -136,7 +139,7 @@ class ExecutorDied:
     unstarted: int = 0
     place: int = 0  # of the call of a unit that was running, from 1
     logs: str = ""  # what the running task has printed
-    short: bool = False  # the machine lacks something to start it, or for its part of the work
+    short: bool = False  # it could not be started, because the machine lacks resources
     status: int | None = None  # its exit code; of a signal the negative number
 
 
@@ -168,6 +171,23 @@ class BuiltinDone:
 
 
 @frozen
+class LookedUp:
+    """The cache has the outputs of a task, or says why not."""
+
+    asked: int
+    outputs: Outputs | None
+    why: str
+    key: Key | None = None  # under which its outputs shall be kept; None if they cannot be
+
+
+@frozen
+class OutputsKept:
+    """The cache has kept the outputs of a task, or could not."""
+
+    number: int
+
+
+@frozen
 class Sampled:
     """A periodic sample of the load of the machine."""
 
@@ -184,7 +204,9 @@ ExecutorEvent = (
 )
 """What an executor does, but for its answers."""
 
-RareEvent = ExecutorEvent | ObjectFetched | FetchFailed | BuiltinDone | Sampled | Tick
+CacheEvent = LookedUp | OutputsKept
+
+RareEvent = ExecutorEvent | CacheEvent | ObjectFetched | FetchFailed | BuiltinDone | Sampled | Tick
 """All events but the two that occur for every task."""
 
 Event = OrdersReceived | CallsDone | RareEvent
@@ -292,6 +314,36 @@ class RunBuiltin:
 
 
 @frozen
+class LookUp:
+    """Ask the cache for the outputs of a task; answered by `LookedUp`."""
+
+    asked: int
+    kind: TaskKind
+    config: bytes
+    inputs: tuple[BuiltinInput, ...]
+
+
+class OutputRow(NamedTuple):
+    """An output that is to be kept."""
+
+    content: Content
+    content_type: str
+    user: str
+    size: int
+
+
+@frozen
+class KeepOutputs:
+    """Keep the outputs of a task in a cache; answered by `OutputsKept`."""
+
+    number: int
+    folder: str
+    key: Key
+    seconds: float
+    outputs: tuple[OutputRow, ...]
+
+
+@frozen
 class StopBuiltin:
     """Nobody wants the result; interrupt it, `BuiltinDone` still follows."""
 
@@ -343,7 +395,18 @@ ExecutorEffect = (
 )
 """What concerns an executor, but for its calls."""
 
-RareEffect = ExecutorEffect | RunBuiltin | StopBuiltin | Fetch | StopFetch | DeleteFiles | EndStrays
+CacheEffect = LookUp | KeepOutputs
+
+RareEffect = (
+    ExecutorEffect
+    | CacheEffect
+    | RunBuiltin
+    | StopBuiltin
+    | Fetch
+    | StopFetch
+    | DeleteFiles
+    | EndStrays
+)
 """All but the two that are for every task."""
 
 Effect = CallExecutor | SendUpdate | RareEffect

@@ -12,6 +12,7 @@ from math import inf
 
 from attrs import Factory, define, field
 
+from rain.base.caching import Key
 from rain.base.errors import InvariantError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, spell
 from rain.base.kinds import ObjectKind, TaskKind
@@ -138,6 +139,7 @@ class KnownKind:
     calls_function: bool  # input 0 is a function; its calls take about the same time
     functions: int = 0  # the first inputs that are functions, which executors cache
     refusal: str = ""  # why no task of this kind can run here
+    cache: str = ""  # which folder may have the outputs of its tasks; "" for none
     meter: Meter = Factory(Meter)
 
 
@@ -208,6 +210,7 @@ class Task:
     executor: Executor | None = None  # while calling or running there
     run: int = 0  # names the run inside the governor, while it has one
     cost: float = 0.0  # the expected duration when it was called
+    key: Key | None = None  # under which the cache shall keep what it makes
     told: bool = False  # the server knows that it has started
     cancelled: bool = False  # the server waits for its end; else it was only stopped
     grace: float | None = None  # seconds to clean up, as the server said; None for the usual ones

@@ -15,6 +15,7 @@ from collections import deque
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
+from rain.governor.caching import Caching
 from rain.governor.lingering import Lingering
 from rain.governor.messages import Content, Fetch, StopFetch, Stored
 from rain.governor.nodes import DataObject, Session, Task
@@ -41,6 +42,7 @@ class Objects:
         self.fetches: dict[int, DataObject] = {}  # objects being pulled, by fetch number
         self._fetch_count = 0
         self.files = SharedFiles(outbox)
+        self.caching = Caching(outbox)
 
     # Orders of the server.
 
@@ -246,7 +248,9 @@ class Objects:
             task.missing -= 1
             if not task.missing:
                 task.move(TaskMove.INPUTS_HERE)
-                if task.row is _READY:  # else it is already at an executor
+                if task.kind.cache:
+                    self.caching.ask(task)
+                elif task.row is _READY:  # else it is already at an executor
                     task.kind.group.push(task)
 
     # Needs.

@@ -26,9 +26,11 @@ from rain.governor.messages import (
     ExecutorEvent,
     ExecutorReady,
     FetchFailed,
+    LookedUp,
     ObjectFetched,
     ObjectsCached,
     OrdersReceived,
+    OutputsKept,
     ProcessesLeft,
     RareEvent,
     Sampled,
@@ -133,6 +135,10 @@ class Reactor:
                 state.outbox.update.monitoring.append(monitoring)
             case Tick():
                 pass  # the time was set; every turn checks what is due
+            case LookedUp():
+                state.on_looked_up(event)
+            case OutputsKept(number):
+                state.on_outputs_kept(number)
             case _:
                 self._apply_of_executor(event)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from math import inf
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from structlog.typing import FilteringBoundLogger
 
@@ -25,6 +25,8 @@ from rain.governor.messages import (
     EndStrays,
     Event,
     Fetch,
+    KeepOutputs,
+    LookUp,
     OrdersReceived,
     RareEffect,
     RunBuiltin,
@@ -38,6 +40,9 @@ from rain.governor.reactor import Reactor
 from rain.governor.store import Store
 from rain.rpc.background import Background
 from rain.stream.holder import Held, InFile, InFolder, InMemory
+
+if TYPE_CHECKING:
+    from rain.governor.cache_work import CacheWork
 
 
 class Upward(Protocol):
@@ -55,12 +60,19 @@ class Service(Parting):
     """
 
     def __init__(
-        self, reactor: Reactor, store: Store, background: Background, log: FilteringBoundLogger
+        self,
+        reactor: Reactor,
+        store: Store,
+        background: Background,
+        log: FilteringBoundLogger,
+        cache_limit: int | None = None,
     ) -> None:
         super().__init__()
         self._reactor = reactor
         self._store = store
         self._deleter = Deleter(store, background)
+        self._cache_limit = cache_limit
+        self._caches: CacheWork | None = None  # until a task has a cache
         self._log = log
         self._events: list[Event] = []
         self._background = background
@@ -81,10 +93,14 @@ class Service(Parting):
     def close(self) -> None:
         """Stops running turns."""
         self._turns.stop()
+        if self._caches is not None:
+            self._caches.close()
         self._deleter.close()
 
     def join(self) -> None:
         """Blocks until no thread works on files; call it after `close`."""
+        if self._caches is not None:
+            self._caches.join()
         self._deleter.join()
 
     def tell(self, event: Event) -> None:
@@ -160,7 +176,19 @@ class Service(Parting):
                 fetcher.stop(fetch)
             case DeleteFiles(files):
                 self._deleter.delete(files)
+            case LookUp():
+                self._get_caches().look_up(effect)
+            case KeepOutputs():
+                self._get_caches().keep(effect)
             case EndStrays(sessions):
                 executors.forget(sessions)
             case _:
                 executors.carry(effect)
+
+    def _get_caches(self) -> CacheWork:
+        if self._caches is None:
+            from rain.governor.cache_work import CacheWork  # noqa: PLC0415 # few governors need it
+
+            limit = self._cache_limit
+            self._caches = CacheWork(self._store, self._background, self.tell, self._log, limit)
+        return self._caches

@@ -35,6 +35,7 @@ class GovernorSettings:
     idle_seconds: float = IDLE_SECONDS  # surplus executors that were idle for so long are ended
     cancel_grace: float = GRACE  # seconds that a stopped task has to end by itself
     most_blocked: int | None = None  # calls that may wait for other tasks; None: see `lending`
+    cache_limit: int | None = None  # bytes of a cache; None for a part of its disk
     work_folder: Path | None = None  # None for a new one below the temporary folder
     share_store: bool = True  # with other governors and clients of this machine
     zero: bool = False  # run nothing, report everything as finished at once

@@ -27,6 +27,7 @@ from rain.governor.messages import (
     EndStrays,
     ExecutorDied,
     Failed,
+    LookedUp,
     NotRun,
     ObjectsCached,
     StopBuiltin,
@@ -40,7 +41,7 @@ from rain.governor.tables import TaskMove, TaskRow
 
 _FOLLOWING = TaskRow.FOLLOWING
 _CANCELLING = TaskRow.CANCELLING
-_OVER = (TaskRow.FINISHED, TaskRow.FAILED)
+_OVER = (TaskRow.FINISHED, TaskRow.FAILED, TaskRow.KEEPING)
 
 
 class State:
@@ -166,11 +167,25 @@ class State:
         self._endings.end(task, event.duration, event.result)
         self._note_logs(task, event.logs)
 
-    def on_executor_died(self, event: ExecutorDied) -> None:
-        """An executor has ended; only the task that it was running has failed.
+    def on_looked_up(self, event: LookedUp) -> None:
+        """The cache has answered: the task has finished, or has to run."""
+        task = self.objects.caching.answered(event)
+        if event.outputs is not None:
+            if task is None:
+                self._endings.discard(event.outputs)
+            else:
+                self._endings.end(task, 0.0, event.outputs)
 
-        If the machine lacked something for Rain's own part of the task, it is handed back instead.
-        """
+    def on_outputs_kept(self, number: int) -> None:
+        """The cache has what a task has made: the task has finished."""
+        kept = self.objects.caching.kept(number)
+        if kept.task.row is TaskRow.KEEPING:
+            self._endings.finish(kept.task, kept.seconds, kept.outputs)
+        else:
+            self._endings.discard(kept.outputs)
+
+    def on_executor_died(self, event: ExecutorDied) -> None:
+        """An executor has ended; only the task that it was running has failed."""
         gone = self.pool.died(event.executor, event.unstarted)
         if gone is None:
             return
@@ -181,8 +196,6 @@ class State:
             elif task.row is _CANCELLING:
                 task.move(TaskMove.END)
                 self.outbox.ended(task)
-            elif event.short:
-                self._endings.fail(task, Failed(event.cause, cause=RunCause.NOT_STARTED))
             else:
                 lost = f"Lost connection to the executor: {event.cause}"
                 message = failure_at(task, event.place, lost)

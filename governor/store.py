@@ -15,7 +15,6 @@ import tarfile
 from pathlib import Path
 
 from rain.base.errors import RainError
-from rain.base.shortage import is_shortage
 from rain.governor.messages import Stored
 from rain.stream.archive import Archive, ChangedError, receive_folder
 from rain.stream.copying import copy_bytes
@@ -29,14 +28,7 @@ _WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class StoreError(RainError):
-    """Something cannot be stored; says what and why.
-
-    `short` says whether it could be stored on another governor, or here later.
-    """
-
-    def __init__(self, message: str, *, short: bool = False) -> None:
-        super().__init__(message)
-        self.short = short
+    """Something cannot be stored; says what and why."""
 
 
 class NoRoomError(StoreError):
@@ -74,8 +66,7 @@ class Store:
             self.path(number).write_bytes(data)
         except OSError as error:
             self.path(number).unlink(missing_ok=True)
-            reason = f"cannot write into {self.folder}: {error.strerror}"
-            raise StoreError(reason, short=is_shortage(error)) from None
+            raise StoreError(f"cannot write into {self.folder}: {error.strerror}") from None
         return self.settle(number)
 
     def keep(self, data: bytes) -> bytes | Stored:
@@ -99,8 +90,7 @@ class Store:
             return self.settle(number)
         except OSError as error:
             self.delete([number])
-            reason = f"cannot store {path}: {error.strerror}"
-            raise StoreError(reason, short=is_shortage(error)) from None
+            raise StoreError(f"cannot store {path}: {error.strerror}") from None
         except ChangedError as error:  # a pipe, a socket or a device somewhere in a directory
             self.delete([number])
             raise StoreError(f"cannot store {path}: {error}") from None
@@ -121,8 +111,7 @@ class Store:
             return self.settle(number)
         except OSError as error:
             self.delete([number])
-            reason = f"cannot copy {path}: {error.strerror}"
-            raise StoreError(reason, short=is_shortage(error)) from None
+            raise StoreError(f"cannot copy {path}: {error.strerror}") from None
 
     # From other governors; in threads.
 
@@ -201,6 +190,21 @@ class Store:
             self.copied += status.st_size
         _make_read_only(target)
         return True
+
+    def take_in(self, path: Path, size: int) -> Stored:
+        """Links to what a cache has, or copies it from another filesystem; it stays there."""
+        from rain.cache import files  # noqa: PLC0415 # few governors use a cache
+
+        number = self.new_number()
+        target = self.path(number)
+        try:
+            files.put(path, target, None)
+            if target.is_dir():
+                _make_read_only(target)
+        except OSError as error:
+            self.delete([number])
+            raise StoreError(f"cannot copy {path}: {error.strerror}") from None
+        return Stored(number, size)
 
     def settle(self, number: int) -> Stored:
         """Makes a complete file or folder read-only."""

@@ -22,6 +22,8 @@ class TaskRow(enum.IntEnum):
     FAILED = 6
     CANCELLING = 7  # nobody wants its result, but it is still in hand; what it says is ignored
     STOPPED = 8  # nobody wants its result, and nobody works on it
+    ASKING = 9  # its inputs are here, and the cache is asked for its outputs
+    KEEPING = 10  # it has run, and the cache keeps what it has made
 
 
 class TaskMove(enum.Enum):
@@ -29,9 +31,12 @@ class TaskMove(enum.Enum):
 
     INPUTS_HERE = "inputs here"
     FOLLOW = "follow"  # an executor gets it behind the calls that make its inputs
+    ASK = "ask"  # the cache, which may have its outputs
+    MISS = "miss"  # the cache does not have them
     CALL = "call"
     START = "start"
     TAKE_BACK = "take back"  # its executor has not started it and will not
+    KEEP = "keep"  # what it has made, before anybody hears of it
     FINISH = "finish"
     FAIL = "fail"
     STOP = "stop"
@@ -97,20 +102,28 @@ TASK_STEPS = (
     TaskStep(TaskRow.FOLLOWING, TaskMove.INPUTS_HERE, TaskRow.CALLING),
     TaskStep(TaskRow.FOLLOWING, TaskMove.TAKE_BACK, TaskRow.WAITING),
     TaskStep(TaskRow.FOLLOWING, TaskMove.STOP, TaskRow.CANCELLING),
+    TaskStep(TaskRow.READY, TaskMove.ASK, TaskRow.ASKING),
+    TaskStep(TaskRow.ASKING, TaskMove.MISS, TaskRow.READY),
+    TaskStep(TaskRow.ASKING, TaskMove.FINISH, TaskRow.FINISHED),
+    TaskStep(TaskRow.ASKING, TaskMove.STOP, TaskRow.STOPPED),
     TaskStep(TaskRow.READY, TaskMove.CALL, TaskRow.CALLING),
     TaskStep(TaskRow.READY, TaskMove.START, TaskRow.RUNNING),
     TaskStep(TaskRow.READY, TaskMove.FAIL, TaskRow.FAILED),
     TaskStep(TaskRow.READY, TaskMove.STOP, TaskRow.STOPPED),
     TaskStep(TaskRow.CALLING, TaskMove.START, TaskRow.RUNNING),
     TaskStep(TaskRow.CALLING, TaskMove.TAKE_BACK, TaskRow.READY),
+    TaskStep(TaskRow.CALLING, TaskMove.KEEP, TaskRow.KEEPING),
     TaskStep(TaskRow.CALLING, TaskMove.FINISH, TaskRow.FINISHED),
     TaskStep(TaskRow.CALLING, TaskMove.FAIL, TaskRow.FAILED),
     TaskStep(TaskRow.CALLING, TaskMove.STOP, TaskRow.CANCELLING),
     # An executor that came to a task may not have taken it yet: only then it is taken back.
     TaskStep(TaskRow.RUNNING, TaskMove.TAKE_BACK, TaskRow.READY),
+    TaskStep(TaskRow.RUNNING, TaskMove.KEEP, TaskRow.KEEPING),
     TaskStep(TaskRow.RUNNING, TaskMove.FINISH, TaskRow.FINISHED),
     TaskStep(TaskRow.RUNNING, TaskMove.FAIL, TaskRow.FAILED),
     TaskStep(TaskRow.RUNNING, TaskMove.STOP, TaskRow.CANCELLING),
+    TaskStep(TaskRow.KEEPING, TaskMove.FINISH, TaskRow.FINISHED),
+    TaskStep(TaskRow.KEEPING, TaskMove.STOP, TaskRow.STOPPED),
     TaskStep(TaskRow.CANCELLING, TaskMove.END, TaskRow.STOPPED),
 )
 

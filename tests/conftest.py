@@ -29,9 +29,10 @@ os.environ["RAIN_DEBUG_MODE"] = "1"
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The key and the clusters of the tests are not those of the user who runs them."""
+    """The key, the clusters and the cache of the tests are not those of the user who runs them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

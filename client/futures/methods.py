@@ -96,6 +96,8 @@ class Submitting:
             tries: how often it may be run until it has failed.
             crash_tries: how often its process or its governor may end under it until it has failed.
             priority: from -1000 to 1000; of the waiting calls of this client larger ones go first.
+            cache: keep results for other runs of the program: True, or a folder.
+            cache_key: what else the results depend on; with another one the function runs again.
         """
         return WithOptions(self, Options.of(**options))
 

@@ -10,6 +10,7 @@ from attrs import frozen
 from rain.base.attempts import ONE_TRY, Attempts
 from rain.base.constraints import Constraints
 from rain.base.resources import CPUS
+from rain.client.cached.plans import Cache, checked_cache, checked_cache_key
 from rain.client.shapes import (
     checked_attempts,
     checked_constraints,
@@ -40,6 +41,8 @@ class OptionWords(TypedDict, total=False):
     tries: int
     crash_tries: int | None
     priority: int
+    cache: Cache
+    cache_key: object
 
 
 @frozen
@@ -53,6 +56,8 @@ class Options:
     attempts: Attempts = ONE_TRY
     priority: int = 0
     surrounding: Surrounding | None = None  # None: the function is called itself
+    cache: str = ""  # the folder that keeps results, "" for none
+    cache_key: str = ""  # the digest of what else they depend on
 
     @staticmethod
     def of(
@@ -66,12 +71,15 @@ class Options:
         tries: int = 1,
         crash_tries: int | None = None,
         priority: int = 0,
+        cache: Cache = None,
+        cache_key: object = None,
     ) -> Options:
         """Options as users say them."""
         amounts: dict[str, int | str] = {CPUS: cpus, **(resources or {})}
         if memory is not None:
             amounts["memory"] = memory
         what = "options" if name is None else name
+        folder = checked_cache(what, cache)
         return Options(
             name,
             checked_resources(what, amounts),
@@ -79,6 +87,9 @@ class Options:
             checked_constraints(what, constraints),
             checked_attempts(what, tries, crash_tries),
             checked_priority(what, priority),
+            None,
+            folder,
+            checked_cache_key(what, cache_key, folder),
         )
 
 

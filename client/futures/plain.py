@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary, ref
 import msgpack
 from attrs import evolve
 
+from rain.base.caching import CONFIG_KEY
 from rain.base.executor_protocol import PLAIN
 from rain.client.arguments import (
     LARGEST_PICKLE,
@@ -29,6 +30,7 @@ from rain.client.arguments import (
     pickle_value,
     placeholder,
 )
+from rain.client.cached.plans import named_arguments, plan_of_call
 from rain.client.data import DataObject, constant_object
 from rain.client.future import Future
 from rain.client.futures.options import NO_OPTIONS, Options, Surrounding
@@ -93,7 +95,16 @@ class PlainCalls:
             collector = InputCollector(told)
             pickles = [self._pickled(value, collector, str(i)) for i, value in enumerate(args)]
             named = {key: self._pickled(value, collector, key) for key, value in keywords.items()}
-        config = _pack({"args": pickles, "kwargs": named, "encode_outputs": _ENCODING, PLAIN: 1})
+        table: dict[str, Any] = {
+            "args": pickles,
+            "kwargs": named,
+            "encode_outputs": _ENCODING,
+            PLAIN: 1,
+        }
+        if options.cache:
+            given = () if collector is None else collector.objects
+            table[CONFIG_KEY] = function.plan(self._session, fn, args, keywords, options, given)
+        config = _pack(table)
         labels: tuple[str | None, ...] = ()
         if collector is not None and len(collector.objects) > 1:
             inputs, labels = tuple(collector.objects), tuple(collector.labels)
@@ -209,6 +220,23 @@ class _Function:
             told = self._told = ToldFunction(session, fn, self.name, around)
         return told.inputs
 
+    def plan(
+        self,
+        session: Session,
+        fn: Function,
+        args: Sequence[Any],
+        keywords: Mapping[str, Any],
+        options: Options,
+        inputs: Sequence[DataObject],
+    ) -> dict[str, Any]:
+        """What the key of the results of a call is made of."""
+        assert self._told is not None  # its inputs are known
+        around = None if self._surrounding is None else self._surrounding.around
+        function = self._told.digest(fn if around is None else around(fn))
+        arguments = named_arguments(self._signature, args, keywords)
+        key = options.cache_key
+        return plan_of_call(session, fn, function, _ENCODING, key, arguments, inputs)
+
     def shape(self, options: Options, labels: tuple[str | None, ...]) -> TaskShape:
         """The shape of a call with these options, whose inputs have these labels."""
         if options is self._last[0] and labels == self._last[1]:
@@ -234,6 +262,7 @@ class _Function:
             options.constraints,
             options.attempts,
             options.priority,
+            options.cache,
         )
 
 

@@ -59,3 +59,4 @@ class TaskKind:
     attempts: Attempts = ONE_TRY  # how often it may be run until it has failed
     priority: int = 0  # larger goes first among the tasks of its session that wait
     depth: int = 0  # how many tasks it is inside of: set by the server, and not by clients
+    cache: str = ""  # the folder that keeps the results of its tasks (rain.base.caching)

@@ -259,12 +259,16 @@ class TaskFailure:
 
 @frozen
 class TaskNote:
-    """What a task said about itself beyond its outputs (rare, so not a column)."""
+    """What a task said about itself beyond its outputs (rare, so not a column).
+
+    Or what the cache has said of it, and nothing else.
+    """
 
     task: TaskId
     user: str = ""  # JSON
     debug: str = ""
     logs: str = ""  # what it has printed
+    cache: str = ""  # whether its results came from the cache, or why it has to run
 
 
 @frozen
@@ -365,6 +369,7 @@ class TaskReport:
     user: str = ""
     runs: tuple[RunReport, ...] = ()  # so far, as far as they are remembered
     logs: str = ""  # what it has printed, if that was asked for
+    cache: str = ""  # whether its results came from the cache, or why it had to run
 
 
 @frozen

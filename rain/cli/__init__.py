@@ -14,6 +14,7 @@ import click
 
 import rain
 from rain.base.errors import RainError
+from rain.cli.cache_command import cache
 from rain.cli.governor_command import governor
 from rain.cli.lab_command import lab
 from rain.cli.server_command import server
@@ -32,7 +33,7 @@ def cli() -> None:
     """
 
 
-for _command in (server, governor, template, start, stop, status, token, lab):
+for _command in (server, governor, template, start, stop, status, token, lab, cache):
     cli.add_command(_command)
 
 

@@ -17,6 +17,7 @@ from rain.cli.options import (
     listen,
     seconds,
     silence,
+    size,
     switch,
 )
 
@@ -82,6 +83,12 @@ def _cpus(text: str) -> int:
     help="How many calls may wait for tasks of their own at once; by default 16 for each cpu, and"
     " at least 64.",
 )
+@click.option(
+    "--cache-limit",
+    envvar="RAIN_CACHE_LIMIT",
+    metavar="SIZE",
+    help="The most bytes in a cache of results, as 50GiB; by default a tenth of its disk.",
+)
 @silence(
     "--server-timeout",
     30.0,
@@ -109,6 +116,7 @@ def governor(
     idle_seconds: float,
     cancel_grace: float,
     most_blocked: int | None,
+    cache_limit: str | None,
     server_timeout: float | None,
     config: Path | None,
     workdir: Path | None,
@@ -145,6 +153,7 @@ def governor(
         idle_seconds=idle_seconds,
         cancel_grace=cancel_grace,
         most_blocked=most_blocked,
+        cache_limit=None if cache_limit is None else size("--cache-limit", cache_limit),
         config=config,
         work_folder=workdir,
         share_store=share_store,

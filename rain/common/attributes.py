@@ -117,7 +117,8 @@ class TaskInfo(Attributes):
     """What happened to a task.
 
     `runs` are all of its runs in their order; of a task that ran very often, the latest and those
-    that failed. Governor, times and debug text are those of the last one.
+    that failed. Governor, times and debug text are those of the last one. `cache` says whether the
+    outputs came from the cache, or why the task had to run; "" for tasks without a cache.
     """
 
     error: str = ""
@@ -127,6 +128,7 @@ class TaskInfo(Attributes):
     user: dict[str, Any] = field(factory=_no_notes)
     debug: str = ""
     runs: list[RunInfo] = field(factory=_no_runs)
+    cache: str = ""
 
     @property
     def failed_tries(self) -> list[RunInfo]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import ID, pack
-from rain.base.shortage import OwnFiles
 from rain.common.content_type import (
     PICKLE_PROTOCOL,
     encode_parts,
@@ -170,8 +169,7 @@ class Outputs:
         path = str(value.path)
         if path in self.taken:
             path = new_path(self._stage_folder)
-            with OwnFiles(f"cannot write into {self._stage_folder}"):
-                value.write(path)
+            value.write(path)
         self.taken.add(path)
         return path
 

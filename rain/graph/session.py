@@ -93,6 +93,7 @@ class Session:
     logs: dict[TaskId, str] = Factory(dict)  # what tasks have printed, those that ended last
     logs_size: int = 0
     logs_let_go: bool = False  # there were more
+    cached: dict[TaskId, str] = Factory(dict)  # what the cache has said of tasks
     owner: Member = field(init=False)  # has opened it
     sched: object = None  # the scheduler's own
 

@@ -127,7 +127,8 @@ class Happenings:
         batch.ids.append(task.id)
         batch.starts.append(run.started)
         batch.durations.append(run.duration)
-        if task.user or run.debug or task.id in task.session.logs:
+        session = task.session
+        if task.user or run.debug or task.id in session.logs or session.cached:
             self._note(batch, task, run)
         self.bytes += _TASK_BYTES
 
@@ -138,7 +139,7 @@ class Happenings:
             self.add(RunFailed(now, task.id, run.started, run.report()), size)
             return
         logs = task.session.logs.get(task.id, "")
-        notes = TaskNotes(task.user, run.debug, logs)
+        notes = TaskNotes(task.user, run.debug, logs, task.session.cached.get(task.id, ""))
         end = TaskFailed(now, task.id, run.governor, run.started, run.message, notes)
         self.add(end, size + len(notes.user) + len(notes.debug) + len(logs))
 
@@ -178,5 +179,6 @@ class Happenings:
 
     def _note(self, batch: TasksFinished, task: Task, run: Run) -> None:
         logs = task.session.logs.get(task.id, "")
-        batch.notes[task.id] = TaskNotes(task.user, run.debug, logs)
+        cache = task.session.cached.get(task.id, "")
+        batch.notes[task.id] = TaskNotes(task.user, run.debug, logs, cache)
         self.bytes += _SMALL_BYTES + len(task.user) + len(run.debug) + len(logs)

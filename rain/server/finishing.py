@@ -5,6 +5,7 @@ A message tells of a hundred tasks, so whatever can be done for all of them at o
 
 from __future__ import annotations
 
+from rain.base.caching import TAKEN
 from rain.base.copies import CopyMove
 from rain.base.errors import ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, spell
@@ -80,6 +81,7 @@ def learn(state: State) -> None:
     """
     lessons, state.lessons = state.lessons, []
     for lesson in lessons:
+        _leave_out_cached(lesson)
         tasks, seconds = list(lesson), list(lesson.values())
         start = 0
         for end in range(1, len(tasks) + 1):
@@ -90,6 +92,14 @@ def learn(state: State) -> None:
                     sizes = [made.size for task in tasks[start:end] for made in task.outputs]
                     state.estimates.finished(learned, seconds[start:end], sizes)
                 start = end
+
+
+def _leave_out_cached(lesson: dict[Task, float]) -> None:
+    """What came from a cache says nothing of how long such tasks run."""
+    for task in list(lesson):
+        cached = task.session.cached
+        if cached and cached.get(task.id) == TAKEN:
+            del lesson[task]
 
 
 def _contradiction(task: Task, outputs: int) -> str:

@@ -6,6 +6,8 @@ id and ignored. A governor that contradicts the protocol is dismissed.
 
 from __future__ import annotations
 
+from sys import intern
+
 from rain.base.copies import CopyMove
 from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId, ObjectId, spell
@@ -87,9 +89,13 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
 
 
 def _noted(state: State, governor: Governor, note: TaskNote) -> None:
-    """What a task has said about itself."""
+    """What a task has said about itself, or the cache of it in one of few sentences."""
     task = state.graph.tasks.get(note.task)
-    if task is not None and task.assigned is governor:
+    if task is None or task.assigned is not governor:
+        return
+    if note.cache:
+        task.session.cached[task.id] = intern(note.cache)
+    else:
         task.user = note.user
         if task.run is not None:
             task.run.debug = note.debug

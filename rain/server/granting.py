@@ -182,5 +182,6 @@ def _report_task(task: Task) -> TaskReport:
         error="" if task.failure is None else task.failure.message,
         debug=_debug(task),
         user=task.user,
+        cache=task.session.cached.get(task.id, ""),
         runs=tuple(run.report() for run in task.runs),
     )

@@ -146,6 +146,7 @@ class TaskNotes:
     user: str
     debug: str
     logs: str = ""  # what it has printed
+    cache: str = ""  # what the cache has said of it
 
 
 @define(eq=False)

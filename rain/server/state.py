@@ -209,6 +209,8 @@ class State:
             if isinstance(node, Task):
                 if session.done is not None:
                     session.done.pop(node.id, None)
+                if session.cached:
+                    session.cached.pop(node.id, None)
                 log = session.logs.pop(node.id, None)
                 if log is not None:
                     session.logs_size -= len(log) + LOG_COST

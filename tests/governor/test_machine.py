@@ -42,6 +42,8 @@ def kinds_of(session: int) -> list[TaskKind]:
     kinds.append(python_kind(44, session=session, priority=5))
     kinds.append(python_kind(45, session=session, priority=-5, resources=Resources(2)))
     kinds.append(python_kind(43, session=session, depth=2, resources=Resources(2)))
+    kinds.append(python_kind(44, session=session, outputs=2, cache="own"))
+    kinds.append(builtin_kind(45, session=session, cache="own"))
     kinds.append(python_kind(41, session=session, task_type="unknown/method"))
     return kinds
 
@@ -317,6 +319,26 @@ class GovernorMachine(RuleBasedStateMachine):
         )
         return st.one_of(right, right, st.just(Failed("wrong")), st.just([b""] * (outputs + 1)))
 
+    # The cache.
+
+    @precondition(lambda self: self.world.look_ups)
+    @rule(pick=st.integers(0, 100), has=st.booleans(), data=st.data())
+    def the_cache_answers(self, pick: int, has: bool, data: st.DataObject) -> None:
+        look_ups = list(self.world.look_ups)
+        asked = look_ups[pick % len(look_ups)]
+        if not has:
+            self.world.miss(asked)
+            return
+        one = st.one_of(st.binary(max_size=5), st.builds(stored, st.just(self.world)))
+        count = len(self.world.look_ups[asked].kind.outputs)
+        self.world.hit(asked, data.draw(st.lists(one, min_size=count, max_size=count)))
+
+    @precondition(lambda self: self.world.keeps)
+    @rule(pick=st.integers(0, 100))
+    def the_cache_has_kept_something(self, pick: int) -> None:
+        keeps = list(self.world.keeps)
+        self.world.kept(keeps[pick % len(keeps)])
+
     # The rest of the border.
 
     @precondition(lambda self: self.world.runs)
@@ -393,6 +415,7 @@ class GovernorMachine(RuleBasedStateMachine):
                 self.world.work(number)
         for run in list(self.world.runs):
             self.world.end_run(run)
+        self._the_cache_works()
         state = self.world.reactor.state
         free = state.pool.free
         assert (free.cpus, free.slots, free.others) == (3, 12, {"gpus": 2})
@@ -407,6 +430,8 @@ class GovernorMachine(RuleBasedStateMachine):
             objects.fetches,
             objects.lingering.times,
             objects.files.counts,
+            objects.caching.asked,
+            objects.caching.keeping,
         ]
         assert left == [{}] * len(left)
 
@@ -435,7 +460,14 @@ class GovernorMachine(RuleBasedStateMachine):
             world.end_run(run)
         for fetch in list(world.fetches):
             world.fetched(fetch, b"data")
+        self._the_cache_works()
         world.tick(0.03)
+
+    def _the_cache_works(self) -> None:
+        for asked in list(self.world.look_ups):
+            self.world.miss(asked)
+        for number in list(self.world.keeps):
+            self.world.kept(number)
 
     def _could_end(self, task: TaskId) -> bool:
         """Whether no input of it, or of those that make its inputs, is absent."""

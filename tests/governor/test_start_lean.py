@@ -21,7 +21,7 @@ SELDOM = {
     "tomllib",  # a configuration
 }
 
-MODULES_AT_MOST = 500
+MODULES_AT_MOST = 505
 """There are 487 today, with those of Python itself, whose versions differ."""
 
 

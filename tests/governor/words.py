@@ -48,6 +48,7 @@ def python_kind(
     task_type: str = "py/",
     depth: int = 0,
     priority: int = 0,
+    cache: str = "",
 ) -> TaskKind:
     made = (kind_id(PLAIN, session),) * outputs
     return TaskKind(
@@ -58,6 +59,7 @@ def python_kind(
         outputs=made,
         depth=depth,
         priority=priority,
+        cache=cache,
     )
 
 
@@ -68,6 +70,7 @@ def builtin_kind(
     session: int = 1,
     resources: Resources = ONE_CPU,
     method: str = "concat",
+    cache: str = "",
 ) -> TaskKind:
     return python_kind(
         number,
@@ -75,4 +78,5 @@ def builtin_kind(
         session=session,
         resources=resources,
         task_type=f"buildin/{method}",
+        cache=cache,
     )

@@ -8,6 +8,7 @@ message of the server and to it goes through the wire.
 from collections import Counter
 from math import inf
 
+from rain.base.caching import TAKEN, Key
 from rain.base.ids import KindId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
@@ -29,11 +30,15 @@ from rain.governor.messages import (
     Fetch,
     FetchFailed,
     InterruptExecutor,
+    KeepOutputs,
     KillExecutor,
+    LookedUp,
+    LookUp,
     Made,
     ObjectFetched,
     OrdersReceived,
     Outputs,
+    OutputsKept,
     RefuseWait,
     RunBuiltin,
     SendUpdate,
@@ -84,6 +89,8 @@ class World(PlayedServer):
         self.stopped_runs: list[int] = []
         self.ended_sessions: list[SessionId] = []
         self.fetches: dict[int, Fetch] = {}
+        self.look_ups: dict[int, LookUp] = {}
+        self.keeps: dict[int, KeepOutputs] = {}
         self.files: set[int] = set()
         self._file_count = 0
 
@@ -298,6 +305,23 @@ class World(PlayedServer):
         made: Outputs | Failed = [b"x" for _ in effect.outputs] if result is None else result
         return self.turn(BuiltinDone(run, 0.001, made))
 
+    def miss(self, asked: int, why: str = "ran: no entry") -> list[Effect]:
+        """The cache does not have the outputs of a task."""
+        digest = f"{self.look_ups.pop(asked).asked}"
+        return self.turn(LookedUp(asked, None, why, Key("f", "", (), digest)))
+
+    def hit(self, asked: int, outputs: Outputs | None = None) -> list[Effect]:
+        """The cache has them."""
+        effect = self.look_ups.pop(asked)
+        made: Outputs = [b"x" for _ in effect.kind.outputs] if outputs is None else outputs
+        return self.turn(LookedUp(asked, made, TAKEN))
+
+    def kept(self, number: int) -> list[Effect]:
+        """The cache has kept what it was told."""
+        for row in self.keeps.pop(number).outputs:
+            self._check_content(row.content)
+        return self.turn(OutputsKept(number))
+
     def _perform(self, effect: Effect) -> None:
         match effect:
             case StartExecutor(number, runner):
@@ -325,8 +349,19 @@ class World(PlayedServer):
             case DeleteFiles(files):
                 assert len(set(files)) == len(files)
                 self.files.difference_update(files)
+            case LookUp() | KeepOutputs():
+                self._tell_cache(effect)
             case SendUpdate(update):
                 self.hear(through_the_wire(update))
+
+    def _tell_cache(self, effect: LookUp | KeepOutputs) -> None:
+        match effect:
+            case LookUp(asked):
+                self._check_content(*(one.content for one in effect.inputs))
+                self.look_ups[asked] = effect
+            case KeepOutputs(number):
+                self._check_content(*(row.content for row in effect.outputs))
+                self.keeps[number] = effect
 
     def _tell_executor(
         self, effect: TakeBackCalls | InterruptExecutor | RefuseWait | KillExecutor | DropCached

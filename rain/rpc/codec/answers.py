@@ -116,6 +116,7 @@ def write_task_report(report: TaskReport) -> Fields:
         "user": clean(report.user),
         "runs": write_runs(report.runs),
         "logs": shown(report.logs, LOGS_LIMIT),
+        "cache": shown(report.cache),
     }
 
 
@@ -128,6 +129,7 @@ def read_task_report(fields: Fields) -> TaskReport:
         user=fields["user"],
         runs=read_runs(fields["runs"]),
         logs=fields["logs"],
+        cache=fields["cache"],
     )
 
 

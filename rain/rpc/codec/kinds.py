@@ -65,6 +65,7 @@ def write_task_kind(kind: TaskKind) -> Fields:
         "crashTries": kind.attempts.crash_tries,
         "depth": kind.depth,
         "priority": kind.priority,
+        "cache": kind.cache,
     }
 
 
@@ -85,6 +86,7 @@ def read_task_kind(place: int, fields: Fields) -> TaskKind:
             Attempts(fields["tries"], fields["crashTries"]),
             fields["priority"],
             fields["depth"],
+            fields["cache"],
         )
         _check_task_numbers(kind)
     except ValueError as error:
@@ -151,6 +153,7 @@ def weight(kind: TaskKind | ObjectKind) -> int:
         + _WORD * len(kind.outputs)
         + sum(_TEXT_WEIGHT + len(text) for texts in lists for text in texts)
         + sum(map(len, (kind.task_type, kind.name, kind.user, wishes.spread, wishes.apart)))
+        + len(kind.cache)
     )
 
 
@@ -179,6 +182,7 @@ def _check_task_texts(kind: TaskKind) -> None:
     _check_texts("resources", *(name for name, _ in kind.resources.items()))
     _check_texts("input labels", *kind.input_labels)
     _check_texts("user", kind.user)
+    _check_texts("cache", kind.cache)
     _check_texts("constraints", *wishes.pin, wishes.spread, wishes.apart)
     for amount in kind.resources.as_dict().values():
         _check_number("resources", amount)

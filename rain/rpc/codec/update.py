@@ -123,11 +123,12 @@ def _write_task_note(note: TaskNote) -> Fields:
         "user": clean(note.user),
         "debug": shown(note.debug),
         "logs": shown(note.logs, LOGS_LIMIT),
+        "cache": shown(note.cache),
     }
 
 
 def _read_task_note(row: Fields) -> TaskNote:
-    return TaskNote(TaskId(row["task"]), row["user"], row["debug"], row["logs"])
+    return TaskNote(TaskId(row["task"]), row["user"], row["debug"], row["logs"], row["cache"])
 
 
 def _write_object_note(note: ObjectNote) -> Fields:

@@ -27,6 +27,7 @@ def task_now(state: State, session: int, number: int) -> dict[str, Any] | None:
         "governor": task.assigned.address if task.assigned else "",
         "planned_on": task.scheduled.address if task.scheduled else "",
         "runs": [run_now(run) for run in task.runs],
+        "cache": task.session.cached.get(task.id, ""),
         "inputs": [object_now(given) for given in islice(task.inputs, MOST_OBJECTS)],
         "outputs": [object_now(made) for made in islice(task.outputs, MOST_OBJECTS)],
     }

@@ -90,6 +90,7 @@ def task_info(
         f'"user":{embedded(notes.user)}' if notes and notes.user else "",
         f'"debug":{quoted(notes.debug)}' if notes and notes.debug else "",
         f'"logs":{quoted(notes.logs)}' if notes and notes.logs else "",
+        f'"cache":{quoted(notes.cache)}' if notes and notes.cache else "",
     ]
     return "{" + ",".join([part for part in parts if part]) + "}"
 

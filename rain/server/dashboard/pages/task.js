@@ -30,6 +30,7 @@ function about({ session, task, spec, story, now }) {
       ["Governor", now?.governor || last.governor], ["Planned on", now?.planned_on],
       ["Started", clock(seconds(last.start_time))], ["Duration", duration(last.duration)],
     ]),
+    last.cache || now?.cache ? h("p", { class: "why" }, `Cache: ${last.cache || now.cache}`) : null,
     last.error ? [h("h2", {}, "Error"), h("pre", { class: "failure", tabindex: 0 }, last.error)] : null,
     printed ? [h("h2", {}, last.logs ? "Printed" : "Printed so far"), h("pre", { tabindex: 0 }, printed)] : null,
     last.debug ? [h("h2", {}, "Debug"), h("pre", { tabindex: 0 }, last.debug)] : null,

@@ -1,0 +1,107 @@
+"""Tasks whose outputs may be in a cache, which is asked before they run and told when they have.
+
+The cache is asked when the inputs of a task are here, since their contents are a part of the key. A
+task that is asked for takes no resources and needs no executor. What the cache does not have runs
+as any task. When it has run, its outputs are kept before anybody hears of them: what has finished
+can be found, from whichever governor. The cache works in threads, and nothing waits for it but
+these tasks.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from rain.base.caching import Key
+from rain.base.errors import InvariantError
+from rain.base.wire import TaskNote
+from rain.governor.messages import (
+    KeepOutputs,
+    LookedUp,
+    LookUp,
+    Made,
+    OutputRow,
+    Outputs,
+    PassedOn,
+    Stored,
+)
+from rain.governor.nodes import Task
+from rain.governor.outbox import Outbox
+from rain.governor.passing import passed_on
+from rain.governor.rows import builtin_input
+from rain.governor.tables import TaskMove, TaskRow
+
+
+@frozen
+class Kept:
+    """What a task has made, while the cache keeps it."""
+
+    task: Task
+    seconds: float
+    outputs: Outputs
+
+
+class Caching:
+    """What the cache was asked and told, and has not answered; stopped tasks stay until then."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._count = 0
+        self.asked: dict[int, Task] = {}
+        self.keeping: dict[int, Kept] = {}
+
+    def ask(self, task: Task) -> None:
+        """The inputs of a task are here: has the cache its outputs?"""
+        task.move(TaskMove.ASK)
+        self._count += 1
+        self.asked[self._count] = task
+        known = task.kind
+        inputs = tuple(builtin_input(target) for target in task.inputs)
+        self._outbox.effects.append(LookUp(self._count, known.kind, task.config, inputs))
+
+    def answered(self, event: LookedUp) -> Task | None:
+        """The task that was asked for, unless nobody wants it any more.
+
+        The caller must finish it if the cache has its outputs.
+        """
+        task = self.asked.pop(event.asked, None)
+        if task is None:
+            raise InvariantError(f"the cache answers {event.asked}, which was never asked")
+        if task.row is not TaskRow.ASKING:
+            return None
+        self._outbox.update.task_notes.append(TaskNote(task.id, cache=event.why))
+        if event.outputs is None:
+            task.move(TaskMove.MISS)
+            task.key = event.key
+            task.kind.group.push(task)
+        return task
+
+    def keep(self, task: Task, key: Key, seconds: float, outputs: Outputs) -> None:
+        """A task has made these outputs."""
+        task.move(TaskMove.KEEP)
+        self._count += 1
+        self.keeping[self._count] = Kept(task, seconds, outputs)
+        rows = tuple(_row(task, output) for output in outputs)
+        folder = task.kind.cache
+        self._outbox.effects.append(KeepOutputs(self._count, folder, key, seconds, rows))
+
+    def kept(self, number: int) -> Kept:
+        """The cache has these outputs now, or could not keep them.
+
+        The caller must finish the task, unless nobody wants it any more.
+        """
+        kept = self.keeping.pop(number, None)
+        if kept is None:
+            raise InvariantError(f"the cache has kept {number}, which it was never told")
+        return kept
+
+
+def _row(task: Task, output: bytes | Made) -> OutputRow:
+    if isinstance(output, bytes):
+        return OutputRow(output, "", "", len(output))
+    content, content_type = output.content, output.content_type
+    if isinstance(content, PassedOn):
+        origin, passed = passed_on(task, content)
+        return OutputRow(passed, content_type or origin.content_type, output.user, origin.size)
+    if isinstance(content, Stored):
+        return OutputRow(content.file, content_type, output.user, content.size)
+    return OutputRow(content, content_type, output.user, len(content))

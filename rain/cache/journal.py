@@ -1,0 +1,152 @@
+"""Why there was no entry: the keys of earlier entries of the same name, and what is different.
+
+A journal is a file of lines, to which every writer appends. Each line is a key: its digest, the
+session that has added it, and the digests of its parts. Lines that were torn say nothing. Of a long
+journal only the end is read, and only the end is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rain.base.caching import CHANGES, Key
+from rain.cache.digests import digest_of_texts
+from rain.cache.places import Place
+
+NO_ENTRY = "no entry"
+EVICTED = "its entry was evicted"
+
+MOST_READ = 1024 * 1024
+MOST_KEPT = 4 * MOST_READ
+COMPARED = 64
+"""Earlier keys that are compared when more than one part is different."""
+
+MOST_NAMED = 3
+_SHORT = 16  # characters of a digest
+
+_Line = tuple[str, str, dict[str, str]]
+
+
+class Journal:
+    """The journal of one name, as far as this process has read it. Any thread may ask."""
+
+    def __init__(self, place: Place, name: str) -> None:
+        self._place = place
+        self.path = place.path / "journals" / digest_of_texts(name)[:_SHORT]
+        self._lock = threading.Lock()
+        self._inode = 0
+        self._end = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._digests: set[str] = set()
+        # What a key is without one of its parts, and the first session that has added such a key.
+        self._rests: dict[str, str] = {}
+        self._newest: deque[_Line] = deque(maxlen=COMPARED)
+
+    def why(self, key: Key) -> str:
+        """Why there is no entry for the key."""
+        with self._lock:
+            self._catch_up()
+            if key.digest in self._digests:
+                return EVICTED
+            parts = _short(key)
+            for words, rest in _rests(parts):
+                added_by = self._rests.get(rest)
+                if added_by is not None and (words in CHANGES or added_by != key.run):
+                    return f"{words} changed"
+            return self._several(key.run, parts)
+
+    def add(self, key: Key) -> None:
+        """An entry was added."""
+        line = json.dumps([key.digest, key.run, _short(key)]).encode() + b"\n"
+        is_new = not self.path.exists()
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            if is_new and self._place.is_shared:
+                os.fchmod(descriptor, self._place.file_rights)
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+
+    def _several(self, run: str, parts: dict[str, str]) -> str:
+        """The differences to the most similar of the newest keys of other sessions."""
+        fewest: list[str] | None = None
+        for _, other_run, others in reversed(self._newest):
+            if other_run == run:
+                continue
+            differing = [words for words in parts if others.get(words) != parts[words]]
+            differing += [words for words in others if words not in parts]
+            if fewest is None or len(differing) < len(fewest):
+                fewest = differing
+        if not fewest or len(fewest) > MOST_NAMED or len(fewest) >= len(parts):
+            return NO_ENTRY
+        before = ", ".join(fewest[:-1])
+        return f"{before} and {fewest[-1]} changed" if before else f"{fewest[0]} changed"
+
+    def _catch_up(self) -> None:
+        try:
+            with self.path.open("rb") as file:
+                status = os.fstat(file.fileno())
+                if status.st_ino != self._inode or status.st_size < self._end:
+                    self._begin()
+                    self._inode, self._end = status.st_ino, max(0, status.st_size - MOST_READ)
+                file.seek(self._end)
+                data = file.read(status.st_size - self._end)
+        except FileNotFoundError:
+            return
+        whole = data[: data.rfind(b"\n") + 1]
+        self._end += len(whole)
+        for digest, run, parts in _read(whole.splitlines()):
+            self._digests.add(digest)
+            for _, rest in _rests(parts):
+                self._rests.setdefault(rest, run)
+            self._newest.append((digest, run, parts))
+
+
+def shorten(path: Path, place: Place) -> None:
+    """Keeps only the end of a long journal; a line that is added meanwhile is lost."""
+    if path.stat().st_size <= MOST_KEPT:
+        return
+    with path.open("rb") as file:
+        file.seek(-MOST_READ, os.SEEK_END)
+        file.readline()
+        end = file.read()
+    new = place.path / "new" / f"{path.name}-{os.getpid()}-{threading.get_ident()}"
+    new.write_bytes(end)
+    new.chmod(place.file_rights)
+    new.replace(path)
+
+
+def _short(key: Key) -> dict[str, str]:
+    return {words: digest[:_SHORT] for words, digest in key.parts}
+
+
+def _rests(parts: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Each part, and what the key is without it."""
+    for words in parts:
+        yield (
+            words,
+            digest_of_texts(
+                *(
+                    text
+                    for other, digest in parts.items()
+                    if other != words
+                    for text in (other, digest)
+                )
+            )[:_SHORT],
+        )
+
+
+def _read(lines: Iterable[bytes]) -> Iterator[_Line]:
+    for line in lines:
+        try:
+            digest, run, parts = json.loads(line)
+            yield str(digest), str(run), {str(words): str(part) for words, part in parts.items()}
+        except (ValueError, TypeError, AttributeError):
+            continue

@@ -1,0 +1,90 @@
+"""What is in a cache, and its removal by people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import frozen
+
+from rain.base.caching import Parts
+from rain.cache import files
+from rain.cache.entries import decode
+from rain.cache.errors import DamagedError
+from rain.cache.limits import entries_of, evict, tidy
+from rain.cache.places import Place
+
+DAMAGED = "(damaged)"
+"""Stands for the name of an entry that cannot be read."""
+
+
+@frozen
+class Listed:
+    """One entry."""
+
+    name: str
+    parts: Parts
+    seconds: float  # that the run took
+    used: float  # when it was used last
+    size: int
+    path: Path
+
+
+@frozen
+class Gone:
+    """What was removed."""
+
+    count: int
+    size: int
+
+
+def listed(place: Place, name: str = "") -> list[Listed]:
+    """All entries of a name, or of all names; the one that was used last first."""
+    found: list[Listed] = []
+    for usage in entries_of(place):
+        path = usage.path / "entry" if usage.path.is_dir() else usage.path
+        try:
+            entry = decode(path.read_bytes())
+        except OSError:  # it goes meanwhile
+            continue
+        except DamagedError:
+            one = Listed(DAMAGED, (), 0.0, usage.used, usage.size, usage.path)
+        else:
+            one = Listed(entry.name, entry.parts, entry.seconds, usage.used, usage.size, usage.path)
+        if name in ("", one.name):
+            found.append(one)
+    return sorted(found, key=lambda one: one.used, reverse=True)
+
+
+def sums(found: Iterable[Listed]) -> list[tuple[str, int, int]]:
+    """Name, number of entries and bytes, the largest first."""
+    by_name: dict[str, tuple[int, int]] = {}
+    for one in found:
+        count, size = by_name.get(one.name, (0, 0))
+        by_name[one.name] = count + 1, size + one.size
+    rows = [(name, count, size) for name, (count, size) in by_name.items()]
+    return sorted(rows, key=lambda row: row[2], reverse=True)
+
+
+def trim(place: Place, most: int, name: str = "") -> Gone:
+    """Removes what was not used for longest, until at most so many bytes of the name are left."""
+    found = listed(place, name)
+    left = sum(one.size for one in found)
+    going: list[Listed] = []
+    for one in reversed(found):
+        if left <= most:
+            break
+        left -= one.size
+        going.append(one)
+    gone = [one for one in going if evict(place, one.path)]
+    tidy(place)
+    return Gone(len(gone), sum(one.size for one in gone))
+
+
+def clear(place: Place, name: str = "") -> Gone:
+    """Removes all entries of a name, or everything, also what would say why tasks run."""
+    gone = trim(place, -1, name)
+    if not name:
+        for path in (place.path / "journals").iterdir():
+            files.remove(path)
+    return gone

@@ -1,0 +1,91 @@
+"""Which folders are caches, who may use them, and with which rights things are made there.
+
+An entry may hold pickles, and whoever can write into a cache can run code as everybody who reads
+it. So the folder that nobody has named is the user's own, and is used only while nobody else can
+write there. A folder that the user has named is trusted as it is: naming it says so. What is made
+there gets the rights of the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from attrs import frozen
+
+from rain.base.caching import OWN_FOLDER
+from rain.cache.errors import CacheError
+
+ONLY_OWNER = 0o700
+_OTHERS = 0o077
+_OTHERS_WRITE = 0o022
+_FOLDER_RIGHTS = 0o2777
+_FILE_RIGHTS = 0o666
+
+TAG = "CACHEDIR.TAG"
+_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of Rain tasks.\n"
+
+
+@frozen
+class Place:
+    """A folder that can be used."""
+
+    path: Path
+    is_shared: bool  # others than its owner may read or write there
+    folder_rights: int
+    file_rights: int
+
+    def make_folder(self, path: Path) -> None:
+        """Makes a folder with the rights of the cache; it may be there already."""
+        try:
+            path.mkdir()
+        except FileExistsError:
+            return
+        if self.is_shared:
+            path.chmod(self.folder_rights)
+
+
+def own_folder() -> Path:
+    """The folder of this user: below XDG_CACHE_HOME, or in ~/.cache."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "rain" / "results"
+
+
+def open_place(word: str) -> Place:
+    """The folder that a kind of tasks names, made if it is missing; CacheError if unusable."""
+    is_own = word == OWN_FOLDER
+    path = own_folder() if is_own else Path(word)
+    try:
+        if not is_own:
+            path.mkdir(parents=True, exist_ok=True)
+        elif not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=ONLY_OWNER, exist_ok=True)
+        status = path.stat()
+        if is_own and (fault := _fault(status)):
+            raise CacheError(f"the cache {path} {fault}")
+        place = _place(path, status)
+        for folder in ("entries", "journals", "new"):
+            place.make_folder(path / folder)
+        if not (path / TAG).exists():
+            (path / TAG).write_text(_TAG_TEXT)
+    except OSError as error:
+        raise CacheError(f"the cache {path} cannot be used: {error.strerror}") from None
+    return place
+
+
+def _place(path: Path, status: os.stat_result) -> Place:
+    mode = stat.S_IMODE(status.st_mode)
+    return Place(path, bool(mode & _OTHERS), mode & _FOLDER_RIGHTS, mode & _FILE_RIGHTS | 0o400)
+
+
+def _fault(status: os.stat_result) -> str:
+    """Why the folder that nobody has named is not the user's own; "" if it is."""
+    if not stat.S_ISDIR(status.st_mode):
+        return "is not a folder"
+    if status.st_uid != os.getuid():
+        return "belongs to another user"
+    if status.st_mode & _OTHERS_WRITE:
+        return "can be written by others: name it as cache=FOLDER if you trust them"
+    return ""
