@@ -78,6 +78,18 @@ interface ClientService {
           http :Text, refusal :Common.Refusal);
   # How much is there and done, of one session or, if that is 0, of all. `http` is where the server
   # serves its dashboard, "host:port" without a password, or empty.
+
+  watch @16 (watch :Common.Watch, over :Bool) -> ();
+  # From now on the server gathers what these tasks print, in place of what it gathered for this
+  # client before; of what nobody reads in time it only counts the size. Nothing if it is over.
+
+  printed @17 (wait :Bool) -> (lines :List(Common.PrintedLines));
+  # What was gathered and not told yet. With `wait` it is answered when there is anything, or nothing
+  # is gathered any more.
+
+  dashboard @18 () -> (http :Text, refusal :Common.Refusal);
+  # Where the server serves its dashboard, "host:port". The server of an embedded cluster begins to do
+  # so with the first of these calls.
 }
 
 # A part of a submission. The parts of one submission name the same session.

@@ -129,3 +129,19 @@ struct GovernorReport {
   objectsToDelete @3 :List(Int64);
   resources @4 :List(Resource);
 }
+
+# Whole lines that a task has printed, for who watches it.
+struct PrintedLines {
+  task @0 :Int64;           # 0 for lines of any tasks that are left out
+  name @1 :Text;            # of the task
+  errors @2 :Bool;          # on stderr
+  text @3 :Text;
+  leftOut @4 :Int64;        # bytes before the text that are not told
+  governor @5 :Text;        # its address; governors do not say it
+}
+
+# Whose lines are told: those of all tasks of these sessions, and those of these tasks.
+struct Watch {
+  sessions @0 :List(Int64);
+  tasks @1 :List(Int64);
+}

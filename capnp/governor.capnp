@@ -11,6 +11,10 @@ interface GovernorUpstream {
 
   drained @1 () -> ();
   # The governor leaves on purpose after this.
+
+  printed @2 (number :Int64, lines :List(Common.PrintedLines)) -> ();
+  # What tasks have printed since the last time that one watch is for. Of a run that has ended it is
+  # told before its end.
 }
 
 interface GovernorControl {
@@ -27,6 +31,9 @@ interface GovernorControl {
 
   printed @3 (task :Int64) -> (logs :Text);
   # What a task that runs here has printed so far; nothing of one that does not run here.
+
+  watch @4 (number :Int64, watch :Common.Watch, over :Bool) -> ();
+  # From now on it tells what these tasks print, or nothing any more if it is over.
 }
 
 # Applied from top to bottom.
@@ -119,6 +126,12 @@ struct Update {
   waits @9 :Waits;
 
   ended @10 :EndedRuns;
+
+  startedTimes @11 :List(Float64);
+  # A column of `startedTasks`: when each began, in seconds on the governor's clock. May be empty.
+
+  time @12 :Float64;
+  # On the same clock: when this was sent. 0 if it tells no times.
 }
 
 # Runs that were cancelled, and on which nobody works any more.
@@ -148,6 +161,9 @@ struct FinishedTasks {
   data @5 :List(Data);
   # As `sizes`: the bytes of small outputs. An entry that is shorter than its size says that the
   # bytes are here, at the governor, only. May be empty.
+
+  starts @6 :List(Float64);
+  # As `ids`: when each began, in seconds on the governor's clock. May be empty.
 }
 
 struct TaskFailure {

@@ -14,6 +14,7 @@ from rain.client.futures import waiting
 from rain.client.futures.methods import Submitting
 from rain.client.in_loops import Arrivals, in_thread
 from rain.client.nested import get_client
+from rain.client.showing import LINES_PER_SECOND
 from rain.common.errors import RainException
 from rain.common.running import in_a_task, waiting_for_tasks, was_interrupted
 
@@ -80,6 +81,19 @@ class AsyncClient(Submitting):
         client, self._client = self._client, None
         if client is not None:
             await in_thread(client.close, shielded=True)
+
+    def show_output(self, on: bool = True, *, lines_per_second: float = LINES_PER_SECOND) -> None:
+        """Shows here what tasks print, while they run; see `Client.show_output`.
+
+        >>> import asyncio
+        >>> async def main():
+        ...     async with AsyncClient(cpus=1) as client:
+        ...         client.show_output()
+        ...         await client.submit(print, "hello")
+        >>> asyncio.run(main())  # doctest: +SKIP
+        [print 1/2 127.0.0.1:38571] hello
+        """
+        self.client.show_output(on, lines_per_second=lines_per_second)
 
     async def put(self, value: T, name: str = "value") -> Future[T]:
         """Uploads a value, to be given to many calls.

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rain.base.address import spell_address
-from rain.base.admission import Secret
+from rain.base.address import seen_from_outside, spell_address, split_address
+from rain.base.admission import Secret, http_url
 from rain.base.errors import RainError, StartError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, TaskId, pack
@@ -23,9 +23,10 @@ from rain.client.housekeeper import Closable, Housekeeper
 from rain.client.items import asked_ids, note_reports
 from rain.client.local import LocalCluster
 from rain.client.numbers import SharedNumbers
-from rain.client.pictures import asked, client_picture
+from rain.client.pictures import asked, client_picture, dashboard
 from rain.client.reports import governor_info
 from rain.client.session import Session
+from rain.client.showing import LINES_PER_SECOND, Showing
 from rain.client.task import Task
 from rain.client.uploads import Uploads
 from rain.common.errors import RainException, SessionException
@@ -89,7 +90,7 @@ class Client(FutureMethods):
             key = _read_secret(address, secret, secret_file, insecure=insecure)
             number = _checked_port(port)
             connection = connect(address, number, key, server_timeout)
-            self._take_over(connection, None, spell_address(address, number))
+            self._take_over(connection, None, spell_address(address, number), key)
             return
         if secret is not None or secret_file is not None:
             raise RainException("the embedded cluster makes a secret of its own")
@@ -102,7 +103,8 @@ class Client(FutureMethods):
         except BaseException:
             cluster.close()
             raise
-        self._take_over(connection, cluster, spell_address(cluster.host, cluster.port))
+        where = spell_address(cluster.host, cluster.port)
+        self._take_over(connection, cluster, where, cluster.secret)
 
     @classmethod
     def over(cls, connection: Connection, cluster: Closable | None = None) -> Self:
@@ -112,14 +114,22 @@ class Client(FutureMethods):
         return client
 
     def _take_over(
-        self, connection: Connection, cluster: Closable | None, address: str = ""
+        self,
+        connection: Connection,
+        cluster: Closable | None,
+        address: str = "",
+        secret: Secret | None = None,
     ) -> None:
         super().__init__()
         self.address = address  # of the server, "host:port"
         self.connection = connection
         self.housekeeper = Housekeeper(connection, cluster)
         self.uploads = Uploads()
+        self._secret = secret  # of the cluster
+        self._http = ""  # where the dashboard is, once somebody has asked
         self._numbers: dict[SessionId, SharedNumbers] = {}  # of joined sessions
+        self.showing = Showing(connection, self.housekeeper.open_sessions)
+        self.housekeeper.at_close.append(self.showing.stop)
 
     def __del__(self) -> None:
         housekeeper = self.__dict__.get("housekeeper")
@@ -177,8 +187,49 @@ class Client(FutureMethods):
             choice = _checked_on_failure(on_failure)
         with Asking(_nameless_failure):
             session_id = self.connection.open_session(str(name), "", choice, self._parent())
-        self.housekeeper.open_sessions.add(session_id)
+        self._note_open(session_id)
         return Session(self, session_id, default, str(name), choice, fuse=fuse)
+
+    @property
+    def dashboard_url(self) -> str:
+        """The URL of the dashboard, for a browser on this machine.
+
+        The URL has the password in it: whoever has it may look, too. The dashboard of a cluster
+        that this client has started begins with the first look at this. It shows the sessions that
+        are open, with their tasks, and everything that happens from then on.
+
+        >>> client.dashboard_url.startswith("http://rain:")
+        True
+        """
+        with Asking(_nameless_failure):
+            self._http = self.connection.dashboard()
+        return http_url(self._secret, seen_from_outside(self._http, self._host()))
+
+    def _host(self) -> str:
+        return split_address(self.address)[0]
+
+    def _note_open(self, session_id: SessionId) -> None:
+        self.housekeeper.open_sessions.add(session_id)
+        self.showing.opened()
+
+    def show_output(self, on: bool = True, *, lines_per_second: float = LINES_PER_SECOND) -> None:
+        """Shows here what the tasks of all sessions print, while they run.
+
+        Each line begins with the task and the governor that runs it. Output of stdout goes to
+        `sys.stdout`, that of stderr to `sys.stderr`.
+
+        >>> client.show_output()
+        >>> client.submit(print, "hello").result()  # doctest: +SKIP
+        [print 1/2 127.0.0.1:38571] hello
+        >>> client.show_output(False)
+
+        Args:
+            on: False ends it.
+            lines_per_second: what tasks print faster for long is left out, with a line that says
+                how many lines those are; `Task.logs` has them.
+        """
+        with Asking(_nameless_failure):
+            self.showing.show_all(on, lines_per_second)
 
     def _parent(self) -> TaskId | None:
         """The running task that opens the sessions of this client, if there is one."""
@@ -244,7 +295,7 @@ class Client(FutureMethods):
         with Asking(_nameless_failure):
             joined = self.connection.join_session(SessionId(wanted), name, numbers=False)
         session_id = joined.session
-        self.housekeeper.open_sessions.add(session_id)
+        self._note_open(session_id)
         numbers = self._numbers_of(session_id)
         return Session(self, session_id, False, joined.name, joined.on_failure, numbers, fuse=fuse)
 
@@ -329,7 +380,10 @@ class Client(FutureMethods):
 
     def __repr__(self) -> str:
         own = "" if self.housekeeper.cluster is None else " with a cluster of its own"
-        return f"<Client {self.address}{own}{' closed' if self.housekeeper.closed else ''}>"
+        if self.housekeeper.closed:
+            return f"<Client {self.address}{own} closed>"
+        where = dashboard(self._http, self.address)
+        return f"<Client {self.address}{own}{f', dashboard {where}' if where else ''}>"
 
     def _repr_html_(self) -> str:
         """The picture of it in notebooks."""

@@ -25,9 +25,11 @@ from rain.base.wire import (
     JoinedSession,
     ObjectReport,
     Overview,
+    PrintedLines,
     Submission,
     TaskReport,
     WaitAnswer,
+    Watch,
 )
 from rain.common.errors import ConnectionException, RainException
 
@@ -134,9 +136,21 @@ class Connection(Protocol):
 
     def logs(self, task: TaskId) -> str: ...
 
+    def watch(self, watch: Watch | None) -> None:
+        """From now on the server gathers what these tasks print; None: of no task any more."""
+        ...
+
+    def printed(self, *, wait: bool) -> Sequence[PrintedLines]:
+        """What was gathered and not told yet."""
+        ...
+
     def server_info(self) -> Sequence[GovernorReport]: ...
 
     def overview(self, session: SessionId | None = None) -> Overview: ...
+
+    def dashboard(self) -> str:
+        """Where the server serves its dashboard, "host:port"; begins it if the server may."""
+        ...
 
     def terminate(self) -> None: ...
 

@@ -38,7 +38,7 @@ DYING_SECONDS = 1.0
 """How long it may take from the end of a daemon's connection to its own."""
 
 _DASHBOARD = ("--http-listen", "127.0.0.1:0")
-_NO_DASHBOARD = ("--no-http", "--no-event-log")
+_DASHBOARD_ON_DEMAND = (*_DASHBOARD, "--dashboard-on-demand")
 
 RAIN = (sys.executable, "-m", "rain")
 
@@ -78,7 +78,7 @@ class LocalCluster:
             server.start(
                 [
                     *(*command, "server", "--listen", "127.0.0.1:0"),
-                    *(_DASHBOARD if dashboard else _NO_DASHBOARD),
+                    *(_DASHBOARD if dashboard else _DASHBOARD_ON_DEMAND),
                     *("--workdir", str(self.folder / "work-server"), *self._secret()),
                 ]
             )

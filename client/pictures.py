@@ -34,6 +34,8 @@ def client_picture(address: str, overview: Overview | None, *, owns: bool, close
     where = escape(dashboard(overview.http, address))
     if where:
         lines.append(f'dashboard <a href="{where}" target="_blank" rel="noopener">{where}</a>')
+    elif owns:
+        lines.append("dashboard <code>client.dashboard_url</code>")
     return _box("Client", address, lines)
 
 

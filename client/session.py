@@ -34,6 +34,7 @@ from rain.client.pictures import asked, session_picture
 from rain.client.results import ResultStore
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
+from rain.client.showing import LINES_PER_SECOND
 from rain.client.task import Task
 from rain.client.told import ToldFunction
 from rain.client.waiting import Waiting
@@ -558,6 +559,19 @@ class Session:
         except KeyboardInterrupt:
             self._cancel((), [obj])
             raise
+
+    def show_output(self, on: bool = True, *, lines_per_second: float = LINES_PER_SECOND) -> None:
+        """Shows here what the tasks of this session print, while they run.
+
+        The arguments are those of `Client.show_output`.
+
+        >>> session.show_output()
+        >>> session.show_output(False)
+        """
+        self._connection()
+        assert self.client is not None  # else there was no connection
+        with self._asking:
+            self.client.showing.show_one(self.session_id, on, lines_per_second)
 
     def logs(self, task: Task) -> str:
         """What a task has printed (see `Task.logs`).

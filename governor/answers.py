@@ -17,6 +17,7 @@ from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import TaskNote
+from rain.common.printed import HEAD, TAIL, Streams, logs_of
 from rain.governor.messages import (
     NOT_RUN,
     CallsDone,
@@ -102,13 +103,15 @@ class AnswerReader:
 
     def _done(self, rows: Iterable[Any]) -> CallsDone | None:
         done = CallsDone(self._executor, [], [], [])
-        tasks, durations, results = done.tasks, done.durations, done.results
+        tasks, starts, durations, results = done.tasks, done.starts, done.durations, done.results
         try:
             for row in rows:
-                task, seconds, result, *words = row
-                if type(task) is not int or type(seconds) is not float:
+                task, start, end, result, *words = row
+                seconds = end - start
+                if type(task) is not int or type(seconds) is not float or not seconds >= 0:
                     raise ProtocolError(f"the executor {self._executor} answers {row!r:.200}")
                 tasks.append(TaskId(task))
+                starts.append(start)
                 durations.append(seconds)
                 results.append(result if _is_plain(result) else self._result(result, words))
                 if self._put_off:
@@ -116,7 +119,7 @@ class AnswerReader:
                     self._staged += [Staged(place, *one) for one in self._put_off]
                     self._put_off.clear()
                 if words:
-                    _note(done.notes, TaskId(task), result, words)
+                    _note(done, TaskId(task), result, words)
         except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
             raise self._nonsense(error) from None
         return done if tasks else None
@@ -160,13 +163,27 @@ class AnswerReader:
         return _NOT_YET
 
 
-def _note(notes: list[TaskNote], task: TaskId, result: Any, words: list[Any]) -> None:
+def _note(done: CallsDone, task: TaskId, result: Any, words: list[Any]) -> None:
     """Debug lines, the user's notes and what was printed; the first go with a failure itself."""
-    debug, user, logs = map(str, [*words, ""][:3])
+    debug, user = map(str, words[:2])
+    logs = ""
+    if len(words) > 2 and words[2]:
+        streams = _streams(words[2])
+        done.printed.append((task, streams))
+        logs = logs_of(streams)
     if type(result) is not str:
-        notes.append(TaskNote(task, user, debug, logs))
+        done.notes.append(TaskNote(task, user, debug, logs))
     elif logs:
-        notes.append(TaskNote(task, logs=logs))
+        done.notes.append(TaskNote(task, logs=logs))
+
+
+def _streams(row: Any) -> Streams:
+    """What the call has printed."""
+    (out, out_size), (err, err_size) = row
+    for data, size in ((out, out_size), (err, err_size)):
+        if type(data) is not bytes or type(size) is not int or len(data) != min(size, HEAD + TAIL):
+            raise ValueError(f"{row!r:.200} is nothing that was printed")
+    return (out, out_size), (err, err_size)
 
 
 def _exception(words: list[Any]) -> bytes:

@@ -33,6 +33,7 @@ from rain.rpc.background import Background
 if TYPE_CHECKING:
     from rain.governor.builtin_files import Job
     from rain.governor.programs import Programs
+    from rain.governor.watching import Look
 
 
 class Builtins:
@@ -81,6 +82,10 @@ class Builtins:
     def printed(self, run: int) -> str:
         """What a program has printed so far; "" for any other run."""
         return "" if self._programs is None else self._programs.printed(run)
+
+    def look_at(self, run: int) -> Look | None:
+        """Looks at what a program prints; None for any other run."""
+        return None if self._programs is None else self._programs.look_at(run)
 
     def _get_programs(self) -> Programs:
         if self._programs is None:

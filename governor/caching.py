@@ -36,6 +36,7 @@ class Kept:
     """What a task has made, while the cache keeps it."""
 
     task: Task
+    start: float
     seconds: float
     outputs: Outputs
 
@@ -75,11 +76,11 @@ class Caching:
             task.kind.group.push(task)
         return task
 
-    def keep(self, task: Task, key: Key, seconds: float, outputs: Outputs) -> None:
+    def keep(self, task: Task, key: Key, start: float, seconds: float, outputs: Outputs) -> None:
         """A task has made these outputs."""
         task.move(TaskMove.KEEP)
         self._count += 1
-        self.keeping[self._count] = Kept(task, seconds, outputs)
+        self.keeping[self._count] = Kept(task, start, seconds, outputs)
         rows = tuple(_row(task, output) for output in outputs)
         folder = task.kind.cache
         self._outbox.effects.append(KeepOutputs(self._count, folder, key, seconds, rows))

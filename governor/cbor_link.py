@@ -281,7 +281,7 @@ class CborLink:
         self._exchange.clear(self._cached)
         seconds = time.monotonic() - self._called_at
         task = TaskId(call.task)
-        done = CallsDone(self.number, [task], [seconds], [outcome])
+        done = CallsDone(self.number, [task], [seconds], [outcome], starts=[self._called_at])
         if result is not None and not isinstance(outcome, Failed) and (result.user or result.debug):
             done.notes.append(TaskNote(task, result.user, result.debug))
         return done

@@ -179,8 +179,7 @@ class Dispatch:
         task.run = self._run_count
         self.runs[task.run] = task
         task.told = True
-        self._outbox.update.started_ids.append(task.id)
-        self._outbox.update.started_runs.append(task.number)
+        self._outbox.started(task, self._pool.now)
         inputs = tuple(builtin_input(data_object) for data_object in task.inputs)
         gpus: Lent = ()
         if known.group.gpus:

@@ -24,8 +24,8 @@ class Endings:
         self._outbox = outbox
         self._objects = objects
 
-    def end(self, task: Task, duration: float, result: Outputs | Failed) -> None:
-        """The executor or program that worked on the task has finished with it."""
+    def end(self, task: Task, start: float, duration: float, result: Outputs | Failed) -> None:
+        """The executor or program that works on the task since `start` has finished with it."""
         if task.row is _CANCELLING:
             task.move(TaskMove.END)
             self._outbox.ended(task)
@@ -42,17 +42,18 @@ class Endings:
             self.discard(result)
             self.fail(task, Failed(fault))
         elif task.key is not None:
-            self._objects.caching.keep(task, task.key, duration, result)
+            self._objects.caching.keep(task, task.key, start, duration, result)
         else:
-            self.finish(task, duration, result)
+            self.finish(task, start, duration, result)
 
-    def finish(self, task: Task, duration: float, outputs: Outputs) -> None:
+    def finish(self, task: Task, start: float, duration: float, outputs: Outputs) -> None:
         """The task has made these outputs, which were checked."""
         task.move(TaskMove.FINISH)
         finished = self._outbox.update.finished
         finished.ids.append(task.id)
         finished.runs.append(task.number)
         finished.durations.append(duration)
+        finished.starts.append(start)
         finished.output_counts.append(len(outputs))
         for place, target in enumerate(task.outputs):
             output = outputs[place]

@@ -211,8 +211,8 @@ class ExecutorLink:
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
         cause = cause_of_death(self.number, status, self._places, tail, self._fault)
         place = place_reached(self.number, self._places)
-        logs = printed_so_far(self.number, self._places)
-        self._tell(ExecutorDied(self.number, cause, unstarted, place, logs, status=status))
+        printed = printed_so_far(self.number, self._places)
+        self._tell(ExecutorDied(self.number, cause, unstarted, place, printed, status=status))
 
     def _unread(self) -> int:
         """How many bytes that were sent to the dead executor it has not read."""

@@ -21,7 +21,7 @@ from attrs import Factory, frozen
 
 import rain
 from rain.base import executor_protocol as protocol
-from rain.common.printed import as_logs, excerpt_of
+from rain.common.printed import Streams, keep_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.common.signals import signal_name
 from rain.governor.strays import Origin, kill_tree, marked
@@ -214,10 +214,9 @@ def _ending(status: int) -> str:
     return f"was killed by {signal_name(-status)}{hint}"
 
 
-def printed_so_far(number: int, places: Places) -> str:
+def printed_so_far(number: int, places: Places) -> Streams:
     """What the running task has printed, or the last one: the log contains nothing else."""
-    out, err = (excerpt_of(str(places.log(number, stream))) for stream in ("out", "err"))
-    return as_logs(out, err)
+    return keep_of(str(places.log(number, "out"))), keep_of(str(places.log(number, "err")))
 
 
 def _tail(path: Path, size: int) -> str:

@@ -9,12 +9,13 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Protocol, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.ids import SessionId
+from rain.common.printed import logs_of
 from rain.governor.executor_config import Commands
 from rain.governor.executor_link import ExecutorLink
 from rain.governor.executor_process import (
@@ -39,6 +40,9 @@ from rain.governor.shortage import is_shortage
 from rain.governor.store import Store, remove
 from rain.governor.warden import Warden
 from rain.rpc.background import Background
+
+if TYPE_CHECKING:
+    from rain.governor.watching import Look
 
 
 class Link(Protocol):
@@ -167,7 +171,17 @@ class Executors:
         Executors of other languages do not empty their files after each call, so nobody can say.
         """
         link = self._links.get(number)
-        return printed_so_far(number, self._places) if isinstance(link, ExecutorLink) else ""
+        if not isinstance(link, ExecutorLink):
+            return ""
+        return logs_of(printed_so_far(number, self._places))
+
+    def look_at(self, number: int) -> Look | None:
+        """Looks at what the call prints that an executor runs; None where nobody can say."""
+        from rain.governor.printed import look_at_files  # noqa: PLC0415 # mostly nobody looks
+
+        if not isinstance(self._links.get(number), ExecutorLink):
+            return None
+        return look_at_files([self._places.log(number, stream) for stream in ("out", "err")])
 
     def forget(self, sessions: Sequence[SessionId]) -> None:
         """These sessions have ended: kills the processes that their tasks have left behind."""

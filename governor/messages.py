@@ -15,6 +15,7 @@ from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.runs import RunCause
 from rain.base.wire import Monitoring, Orders, TaskNote, Update
+from rain.common.printed import Streams
 
 # The content of a data object: bytes in memory, or the number of a file or folder of the store.
 Content = bytes | int
@@ -99,6 +100,8 @@ class CallsDone:
     durations: list[float]
     results: list[Outputs | Failed | NotRun]
     notes: list[TaskNote] = Factory(list)
+    printed: list[tuple[TaskId, Streams]] = Factory(list)  # of those that have printed anything
+    starts: list[float] = Factory(list)  # when each began; none if nobody knows
 
 
 @frozen
@@ -138,7 +141,7 @@ class ExecutorDied:
     cause: str  # exit code or signal, and the tails of its logs
     unstarted: int = 0
     place: int = 0  # of the call of a unit that was running, from 1
-    logs: str = ""  # what the running task has printed
+    printed: Streams = ((b"", 0), (b"", 0))  # by the running task
     short: bool = False  # it could not be started, because the machine lacks resources
     status: int | None = None  # its exit code; of a signal the negative number
 

@@ -45,22 +45,28 @@ class Outbox:
             self.update.ended_ids.append(task.id)
             self.update.ended_runs.append(task.number)
 
-    def blocked(self, task: Task) -> None:
+    def started(self, task: Task, start: float) -> None:
+        """A task runs, since this time."""
+        self.update.started_ids.append(task.id)
+        self.update.started_runs.append(task.number)
+        self.update.started_times.append(start)
+
+    def blocked(self, task: Task, start: float) -> None:
         """A running task waits for other tasks. The server hears first that it has started."""
-        update = self.update
         if not task.told:
             task.told = True
-            update.started_ids.append(task.id)
-            update.started_runs.append(task.number)
+            self.started(task, start)
         self.waits[task] = True
 
     def resumed(self, task: Task) -> None:
         """It goes on."""
         self.waits[task] = False
 
-    def send_update(self) -> None:
+    def send_update(self, now: float) -> None:
         """Sends the news, or an empty update as a heartbeat."""
         update = self.update
+        if update.finished.ids or update.started_ids:
+            update.time = now
         for task, waits in self.waits.items():
             if waits != task.told_blocked:  # else the server has it right: it was short
                 task.told_blocked = waits

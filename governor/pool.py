@@ -169,7 +169,7 @@ class Pool:
             return
         self.lending.begin(executor, task.kind.kind.depth, self.now)
         if task.row is TaskRow.RUNNING:
-            self._outbox.blocked(task)
+            self._outbox.blocked(task, executor.progress)
         if len(executor.calls) > 1:
             self.recall(executor)
 

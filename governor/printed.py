@@ -9,11 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
 
-from rain.common.printed import as_logs, excerpt
+from rain.common.printed import as_logs, keep, text_of
+from rain.governor.watching import MOST, Look, Unsent
 
 _WANTED = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
@@ -57,8 +59,45 @@ def _nameless(folder: Path) -> int:
 
 def logs_of(said: Said, *, hides_stdout: bool) -> str:
     """The part of the output kept for users; a stdout that is the task's output is not a log."""
-    out = "" if hides_stdout else excerpt(said.stdout, os.fstat(said.stdout).st_size)
-    return as_logs(out, excerpt(said.stderr, os.fstat(said.stderr).st_size))
+    out = "" if hides_stdout else _text(said.stdout)
+    return as_logs(out, _text(said.stderr))
+
+
+def _text(descriptor: int) -> str:
+    return text_of(keep(descriptor, os.fstat(descriptor).st_size))
+
+
+def look_at_descriptors(descriptors: Sequence[int | None]) -> Look:
+    """Looks at what a program has printed; a stream without a descriptor is not looked at."""
+
+    def look(stream: int, told: int) -> Unsent:
+        descriptor = descriptors[stream]
+        return (b"", 0) if descriptor is None else _unsent(descriptor, told)
+
+    return look
+
+
+def look_at_files(paths: Sequence[Path]) -> Look:
+    """Looks at what the call of an executor has printed."""
+
+    def look(stream: int, told: int) -> Unsent:
+        path = paths[stream]
+        try:
+            if path.stat().st_size <= told:
+                return b"", 0
+            with path.open("rb", buffering=0) as file:
+                return _unsent(file.fileno(), told)
+        except FileNotFoundError:  # somebody has tidied up the log folder
+            return b"", 0
+
+    return look
+
+
+def _unsent(descriptor: int, told: int) -> Unsent:
+    size = os.fstat(descriptor).st_size
+    count = max(size - told, 0)
+    most = min(count, MOST)
+    return os.pread(descriptor, most, size - most), count
 
 
 def tail(descriptor: int, most: int) -> str:

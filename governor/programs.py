@@ -26,7 +26,7 @@ from rain.base.ids import session_of
 from rain.governor.builtin_files import Job
 from rain.governor.cancelling import GRACE
 from rain.governor.messages import BuiltinDone, Event, Failed, Outputs, RunBuiltin
-from rain.governor.printed import Said, logs_of
+from rain.governor.printed import Said, logs_of, look_at_descriptors
 from rain.governor.program import Program
 from rain.governor.program_folder import (
     STDIN,
@@ -43,6 +43,7 @@ from rain.governor.shortage import is_shortage
 from rain.governor.store import Store
 from rain.governor.strays import kill_tree, marked
 from rain.governor.warden import Warden
+from rain.governor.watching import Look
 from rain.rpc.background import Background, Timer, Watch
 
 _STOPPED: Final = Failed("the task was stopped")
@@ -164,6 +165,14 @@ class Programs:
             return ""
         return logs_of(run.said, hides_stdout=STDOUT in run.program.out_paths)
 
+    def look_at(self, number: int) -> Look | None:
+        """Looks at what a program prints, but for a stdout that is its output."""
+        run = self._runs.get(number)
+        if run is None or run.said is None:
+            return None
+        hides_stdout = STDOUT in run.program.out_paths
+        return look_at_descriptors((None if hides_stdout else run.said.stdout, run.said.stderr))
+
     def _time_out(self, run: Run) -> None:
         run.timed_out = True
         run.kill()
@@ -211,9 +220,11 @@ class Programs:
         if run.said is not None:
             hides_stdout = STDOUT in run.program.out_paths and not isinstance(result, Failed)
             logs = logs_of(run.said, hides_stdout=hides_stdout)
+        # Who hears it may look at what it has printed.
+        self._tell(BuiltinDone(effect.run, time.monotonic() - run.began, result, logs))
+        if run.said is not None:
             run.said.close()
         del self._runs[effect.run]
-        self._tell(BuiltinDone(effect.run, time.monotonic() - run.began, result, logs))
 
     async def _end_with_the_governor(self) -> None:
         try:
@@ -223,6 +234,8 @@ class Programs:
                 run.stopped = True
                 if run.process is not None and run.is_alive:
                     self._let_go(run, run.process)
+                    if run.said is not None:
+                        run.said.close()
 
 
 def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Popen[bytes]:

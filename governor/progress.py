@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from math import inf
 
-from rain.base.wire import Update
 from rain.governor.nodes import Executor
+from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
 from rain.governor.tables import TaskRow
 
@@ -39,7 +39,7 @@ def takes_more(executor: Executor, now: float) -> bool:
     )
 
 
-def look_around(pool: Pool, update: Update) -> float:
+def look_around(pool: Pool, outbox: Outbox) -> float:
     """Takes back what is stuck, kills what was interrupted in vain, tells what has run for a while.
 
     Gives when to look again, at the latest.
@@ -65,8 +65,7 @@ def look_around(pool: Pool, update: Update) -> float:
             telling = progress + TELL_AFTER if task.number <= 1 else progress
             if telling <= now:
                 task.told = True  # once per run, also when it is taken back and called again
-                update.started_ids.append(task.id)
-                update.started_runs.append(task.number)
+                outbox.started(task, progress)
             elif telling < soonest:
                 soonest = telling
     return soonest

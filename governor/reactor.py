@@ -84,14 +84,14 @@ class Reactor:
         if objects.queue:
             objects.start_fetches()
         state.dispatch.dispatch()
-        self._next_look = look_around(pool, outbox.update) if pool.busy else inf
+        self._next_look = look_around(pool, outbox) if pool.busy else inf
         if len(pool.executors) > pool.warm:
             pool.reap()
         if state.leaving:
             state.end_strays()
         if outbox.has_news() or now - self._last_update >= HEARTBEAT:
             self._last_update = now
-            outbox.send_update()
+            outbox.send_update(now)
         effects = outbox.take()
         if self._after_turn is not None:
             self._after_turn(state)
@@ -115,6 +115,19 @@ class Reactor:
     def running(self, task_id: TaskId) -> Task | None:
         """Returns the task if it runs here."""
         return self.state.running(task_id)
+
+    def all_running(self) -> list[Task]:
+        """Returns all tasks that run here, as `running` does each."""
+        return self.state.all_running()
+
+    def calls_of(self, executor: int) -> Sequence[Task]:
+        """Returns the calls of an executor, in the order in which it works."""
+        found = self.state.pool.executors.get(executor)
+        return () if found is None else tuple(found.calls)
+
+    def run_of(self, run: int) -> Task | None:
+        """Returns the task of a run inside the governor."""
+        return self.state.dispatch.runs.get(run)
 
     def find(self, object_id: ObjectId) -> DataObject | None:
         """Returns the object if it is completely here."""

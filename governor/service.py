@@ -6,6 +6,7 @@ All events that arrive before a turn form one batch (`rain.daemon.turns`).
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,7 +14,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import GovernorReport, Orders, Update
+from rain.base.wire import GovernorReport, Orders, PrintedLines, Update, Watch
 from rain.daemon.turns import Turns
 from rain.governor.builtin import Builtins
 from rain.governor.fetch import Fetcher
@@ -43,6 +44,7 @@ from rain.stream.holder import Held, InFile, InFolder, InMemory
 
 if TYPE_CHECKING:
     from rain.governor.cache_work import CacheWork
+    from rain.governor.watcher import Watcher
 
 
 class Upward(Protocol):
@@ -51,6 +53,8 @@ class Upward(Protocol):
     address: str
 
     def update(self, update: Update) -> None: ...
+
+    def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None: ...
 
 
 class Service(Parting):
@@ -80,6 +84,8 @@ class Service(Parting):
         self._next_time = inf  # when a turn is due without events
         self._upstream: Upward | None = None
         self._carriers: tuple[Executors, Builtins, Fetcher] | None = None
+        self._watcher: Watcher | None = None  # until the first watch
+        self._early_watches: list[tuple[int, Watch | None]] = []  # came before it was opened
 
     def open(
         self, executors: Executors, builtins: Builtins, fetcher: Fetcher, upstream: Upward
@@ -87,6 +93,8 @@ class Service(Parting):
         """Starts running turns, first with all events that have arrived so far."""
         self._carriers = (executors, builtins, fetcher)
         self._upstream = upstream
+        for number, watch in self._early_watches:
+            self.watch(number, watch)
         self._background.start(self._turns.run)
         self._turns.ring()
 
@@ -105,6 +113,8 @@ class Service(Parting):
 
     def tell(self, event: Event) -> None:
         """Adds an event."""
+        if self._watcher is not None and self._watcher.is_on:
+            self._watcher.heard(event)
         self._events.append(event)
         self._turns.ring()
 
@@ -127,6 +137,19 @@ class Service(Parting):
             return executors.printed(running.executor.id)
         return builtins.printed(running.run)
 
+    def watch(self, number: int, watch: Watch | None) -> None:
+        if self._carriers is None or self._upstream is None:
+            self._early_watches.append((number, watch))
+            return
+        if self._watcher is None:
+            from rain.governor.watcher import Watcher  # noqa: PLC0415 # mostly nobody looks
+
+            executors, builtins, _ = self._carriers
+            self._watcher = Watcher(
+                self._reactor, executors, builtins, self._background, self._upstream.printed
+            )
+        self._watcher.watch(number, watch)
+
     # Requests of data readers.
 
     def find(self, object_id: ObjectId) -> Held | None:
@@ -148,6 +171,8 @@ class Service(Parting):
             executors.look()  # answers that are already there are applied before the time
             self.tell(Tick())
         events, self._events = self._events, []
+        if self._watcher is not None:
+            self._watcher.flush()
         free = self._store.free() if self._reactor.lingers else inf
         for effect in self._reactor.turn(time.monotonic(), events, free):
             # These two occur for every task.

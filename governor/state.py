@@ -15,6 +15,7 @@ from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of, 
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire import OWN_GRACE, CancelledRuns, GovernorReport, Orders, TaskNote
+from rain.common.printed import logs_of
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls
 from rain.governor.dispatch import Dispatch
@@ -122,6 +123,7 @@ class State:
         calls = executor.calls
         notes = {note.task: note for note in event.notes} if event.notes else None
         durations, results = event.durations, event.results
+        starts = event.starts or [self.now - seconds for seconds in durations]
         for place, task_id in enumerate(event.tasks):
             result = results[place]
             task = calls[0] if calls else None
@@ -144,7 +146,7 @@ class State:
             duration = durations[place]
             if task.row is not _CANCELLING:  # else it was not let do all of its work
                 task.meter.add(duration)
-            self._endings.end(task, duration, result)
+            self._endings.end(task, starts[place], duration, result)
             if notes is not None and task_id in notes and task.row in _OVER:
                 self.outbox.update.task_notes.append(notes[task_id])
         pool.after_answers(executor)
@@ -164,7 +166,7 @@ class State:
     def on_builtin_done(self, event: BuiltinDone) -> None:
         """A run inside the governor has ended."""
         task = self.dispatch.run_ended(event.run)
-        self._endings.end(task, event.duration, event.result)
+        self._endings.end(task, self.now - event.duration, event.duration, event.result)
         self._note_logs(task, event.logs)
 
     def on_looked_up(self, event: LookedUp) -> None:
@@ -174,13 +176,13 @@ class State:
             if task is None:
                 self._endings.discard(event.outputs)
             else:
-                self._endings.end(task, 0.0, event.outputs)
+                self._endings.end(task, self.now, 0.0, event.outputs)
 
     def on_outputs_kept(self, number: int) -> None:
         """The cache has what a task has made: the task has finished."""
         kept = self.objects.caching.kept(number)
         if kept.task.row is TaskRow.KEEPING:
-            self._endings.finish(kept.task, kept.seconds, kept.outputs)
+            self._endings.finish(kept.task, kept.start, kept.seconds, kept.outputs)
         else:
             self._endings.discard(kept.outputs)
 
@@ -201,7 +203,7 @@ class State:
                 message = failure_at(task, event.place, lost)
                 failed = Failed(message, cause=RunCause.EXECUTOR, status=event.status)
                 self._endings.fail(task, failed)
-                self._note_logs(task, event.logs)
+                self._note_logs(task, logs_of(event.printed))
         if not executor.ready:
             self._blame_failed_start(executor.runner, event)
 
@@ -327,12 +329,22 @@ class State:
         """
         session = self.sessions.get(session_of(task_id))
         task = None if session is None else session.tasks.get(task_id)
-        if task is None or task.row is not TaskRow.RUNNING:
-            return None
-        return task if task.executor is None or len(task.executor.calls) == 1 else None
+        return task if task is not None and _surely_runs(task) else None
+
+    def all_running(self) -> list[Task]:
+        """Returns all tasks that run here, as `running` does each."""
+        in_hand = [executor.calls[0] for executor in self.pool.busy.values()]
+        in_hand += self.dispatch.runs.values()
+        return [task for task in in_hand if _surely_runs(task)]
 
     def find(self, object_id: ObjectId) -> DataObject | None:
         """Returns the object if it is completely here."""
         session = self.sessions.get(session_of(object_id))
         target = None if session is None else session.objects.get(object_id)
         return None if target is None or target.content is None else target
+
+
+def _surely_runs(task: Task) -> bool:
+    if task.row is not TaskRow.RUNNING:
+        return False
+    return task.executor is None or len(task.executor.calls) == 1

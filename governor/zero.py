@@ -11,7 +11,7 @@ import trio
 from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.resources import Resources
-from rain.base.wire import GovernorReport, Orders, Update
+from rain.base.wire import GovernorReport, Orders, Update, Watch
 from rain.governor.parting import Parting
 from rain.governor.reactor import HEARTBEAT
 from rain.governor.service import Upward
@@ -75,6 +75,9 @@ class ZeroService(Parting):
     def printed(self, task: TaskId) -> str:
         del task  # none runs here for any time
         return ""
+
+    def watch(self, number: int, watch: Watch | None) -> None:
+        """Its tasks print nothing."""
 
     def find(self, object_id: ObjectId) -> Held | None:
         return None  # it holds nothing

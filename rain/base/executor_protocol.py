@@ -37,7 +37,7 @@ of outputs and does not run the call.
 
 from typing import Final, NamedTuple
 
-PROTOCOL: Final = "rain-py-4"
+PROTOCOL: Final = "rain-py-6"
 
 SOCKET_FD: Final = "RAIN_EXECUTOR_SOCKET_FD"
 TOKENS_FD: Final = "RAIN_EXECUTOR_TOKENS_FD"
@@ -147,9 +147,11 @@ class Call(NamedTuple):
     outputs: list[int]
 
 
-# An answer is [task, seconds, outputs] or, where there is more to say, [task, seconds, outputs or
-# error text, debug lines, user JSON, what was printed, the pickled exception] without the last
-# words that are empty, or [task, 0.0, nil] for a call that was not run.
+# An answer is [task, start, end, outputs] or, where there is more to say, [task, start, end,
+# outputs or error text, debug lines, user JSON, what was printed, the pickled exception] without
+# the last words that are empty, or [task, 0.0, 0.0, nil] for a call that was not run. Start and end
+# are in seconds on the monotonic clock, which the processes of a machine share. What was printed is
+# "" or, for stdout and for stderr, [bytes that are kept, size of all].
 # An output is its bytes, or [what, content, content type, user JSON] with one of these:
 BYTES: Final = 0  # content: the bytes
 FILE: Final = 1  # content: a path in the executor's folder, whose file is moved away

@@ -14,13 +14,13 @@ from attrs import Factory, define, field, frozen
 
 from rain.base.errors import ProtocolError
 from rain.base.failures import OnFailure
-from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.ids import KindId, ObjectId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 13
-GOVERNOR_VERSION = 12
+CLIENT_VERSION = 14
+GOVERNOR_VERSION = 14
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -234,9 +234,12 @@ class FinishedTasks:
     output_counts: list[int] = Factory(list)
     sizes: list[int] = Factory(list)
     data: list[bytes] = Factory(list)
+    starts: list[float] = Factory(list)  # on the governor's clock; none if it does not say so
 
     def check(self) -> None:
         ids, runs, counts = self.ids, self.runs, self.output_counts
+        if self.starts and len(self.starts) != len(ids):
+            raise _uneven("finished tasks", ids, self.starts)
         if not len(ids) == len(runs) == len(self.durations) == len(counts):
             raise _uneven("finished tasks", ids, runs, self.durations, counts)
         if len(self.sizes) != len(self.data):
@@ -269,6 +272,30 @@ class TaskNote:
     debug: str = ""
     logs: str = ""  # what it has printed
     cache: str = ""  # whether its results came from the cache, or why it has to run
+
+
+@frozen
+class PrintedLines:
+    """Whole lines that a task has printed, for who watches it."""
+
+    task: TaskId
+    name: str = ""  # of the task
+    errors: bool = False  # on stderr
+    text: str = ""
+    left_out: int = 0  # bytes before the text that are not told
+    governor: str = ""  # its address; the server knows it
+
+
+@frozen
+class Watch:
+    """Whose lines are told: those of all tasks of these sessions, and those of these tasks."""
+
+    sessions: frozenset[SessionId] = frozenset()
+    tasks: frozenset[TaskId] = frozenset()
+
+    def has(self, task: TaskId) -> bool:
+        """Whether it is for this task."""
+        return session_of(task) in self.sessions or task in self.tasks
 
 
 @frozen
@@ -316,10 +343,14 @@ class Update:
     resumed_runs: list[int] = Factory(list)
     ended_ids: list[TaskId] = Factory(list)  # they were cancelled, and nobody works on them
     ended_runs: list[int] = Factory(list)
+    started_times: list[float] = Factory(list)  # on the governor's clock; none if it does not say
+    time: float = 0.0  # on the same clock, when it tells times; 0 if it tells none
 
     def check(self) -> None:
         if len(self.started_ids) != len(self.started_runs):
             raise _uneven("started tasks", self.started_ids, self.started_runs)
+        if self.started_times and len(self.started_times) != len(self.started_ids):
+            raise _uneven("started tasks", self.started_ids, self.started_times)
         if len(self.blocked_ids) != len(self.blocked_runs):
             raise _uneven("blocked tasks", self.blocked_ids, self.blocked_runs)
         if len(self.resumed_ids) != len(self.resumed_runs):

@@ -87,6 +87,11 @@ from rain.scheduler import DEFAULT
     help="Another name by which browsers reach this machine; may be repeated.",
 )
 @click.option("--no-http", is_flag=True, help="Serve no HTTP.")
+@click.option(
+    "--dashboard-on-demand",
+    is_flag=True,
+    help="Begin with events and HTTP when a client asks for the dashboard.",
+)
 @daemon_options
 def server(
     daemon: DaemonOptions,
@@ -108,6 +113,7 @@ def server(
     http_listen: str,
     http_hosts: tuple[str, ...],
     no_http: bool,
+    dashboard_on_demand: bool,
 ) -> int:
     """Run the server.
 
@@ -155,6 +161,7 @@ def server(
         ),
         client_silence=client_timeout,
         http=http,
+        on_demand=dashboard_on_demand,
         reactor=ReactorSettings(
             overbooking=overbooking,
             governor_silence=governor_timeout,

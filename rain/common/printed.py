@@ -9,25 +9,42 @@ TAIL = 32 * 1024
 SHOWN = 4096
 """Characters of each stream that are shown in an error."""
 
+Kept = tuple[bytes, int]
+"""What is kept of a file, and the size of the whole file."""
 
-def excerpt(descriptor: int, size: int) -> str:
+Streams = tuple[Kept, Kept]
+"""What is kept of stdout and of stderr."""
+
+
+def keep(descriptor: int, size: int) -> Kept:
     """Reads a file of `size` bytes; of a large one only the start and the end."""
     if size <= HEAD + TAIL:
-        data = os.pread(descriptor, size, 0)
-    else:
+        return os.pread(descriptor, size, 0), size
+    return os.pread(descriptor, HEAD, 0) + os.pread(descriptor, TAIL, size - TAIL), size
+
+
+def keep_of(path: str) -> Kept:
+    """Like `keep` for the file at a path; nothing if there is none."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 # pathlib starts slowly
+            return keep(file.fileno(), os.fstat(file.fileno()).st_size)
+    except FileNotFoundError:
+        return b"", 0
+
+
+def text_of(kept: Kept) -> str:
+    """The text, with a line that says how much is left out."""
+    data, size = kept
+    if size > HEAD + TAIL:
         left_out = f"\n[... {size - HEAD - TAIL} bytes are left out here ...]\n"
-        data = os.pread(descriptor, HEAD, 0) + left_out.encode()
-        data += os.pread(descriptor, TAIL, size - TAIL)
+        data = data[:HEAD] + left_out.encode() + data[HEAD:]
     return data.decode(errors="replace")
 
 
-def excerpt_of(path: str) -> str:
-    """Like `excerpt` for the file at a path; "" if there is none."""
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 # pathlib starts slowly
-            return excerpt(file.fileno(), os.fstat(file.fileno()).st_size)
-    except FileNotFoundError:
-        return ""
+def logs_of(streams: Streams) -> str:
+    """Both streams as one text."""
+    out, err = streams
+    return as_logs(text_of(out), text_of(err))
 
 
 def as_logs(out: str, err: str) -> str:

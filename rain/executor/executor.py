@@ -121,7 +121,7 @@ class Executor:
             blocking.task = call.task
             # The first input is the function, which always comes whole.
             if len(call.inputs) > 1 and not made.complete(call.inputs):
-                desk.answer([call.task, 0.0, None], started)
+                desk.answer([call.task, 0.0, 0.0, None], started)
                 continue
             made.forget(call.outputs)
             if call.task >> NUMBER_BITS != session:
@@ -143,7 +143,7 @@ class Executor:
             said = take_printed()
             if said is not None:
                 result, words = with_printed(result, words, said)
-            row = [call.task, ended - started, result]
+            row = [call.task, started, ended, result]
             desk.answer(row + words if words else row, ended)
             # The rest runs after the answer was sent.
             if type(result) is not str:

@@ -9,15 +9,12 @@ import os
 import sys
 from typing import Any
 
-from rain.common.printed import as_logs, excerpt, last_words
+from rain.common.printed import Streams, keep, last_words, text_of
 
 STDOUT, STDERR = 1, 2
 
-Said = tuple[str, str]
-"""The texts of stdout and of stderr."""
 
-
-def take_printed() -> Said | None:
+def take_printed() -> Streams | None:
     """Takes the output since the last call; None if there is none."""
     if "ctypes" in sys.modules:
         _flush_what_c_holds_back()
@@ -25,7 +22,7 @@ def take_printed() -> Said | None:
     err_end = os.lseek(STDERR, 0, os.SEEK_END)
     if not (out_end or err_end):
         return None
-    said = excerpt(STDOUT, out_end), excerpt(STDERR, err_end)
+    said = keep(STDOUT, out_end), keep(STDERR, err_end)
     os.ftruncate(STDOUT, 0)
     os.ftruncate(STDERR, 0)
     if err_end:
@@ -33,12 +30,12 @@ def take_printed() -> Said | None:
     return said
 
 
-def with_printed(result: Any, words: list[Any] | None, said: Said) -> tuple[Any, list[Any]]:
+def with_printed(result: Any, words: list[Any] | None, said: Streams) -> tuple[Any, list[Any]]:
     """An answer with what was printed; an error shows the end of it."""
     if isinstance(result, str):
-        result = result.rstrip("\n") + last_words(*said)
+        result = result.rstrip("\n") + last_words(*map(text_of, said))
     debug, user, *more = words or ("", "")
-    return result, [debug, user, as_logs(*said), *more[1:]]
+    return result, [debug, user, said, *more[1:]]
 
 
 def _flush_what_c_holds_back() -> None:

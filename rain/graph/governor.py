@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define, field
@@ -28,6 +29,8 @@ class Governor:
     address: str  # how users see it, "host:port"; also where its data is read
     resources: Resources  # what may be planned on now: no cpus while it rests
     heard: float = 0.0  # when it last said something
+    clock: float = inf  # what is added to a time of its clock to get one of ours; inf: not known
+    clock_seen: float = 0.0  # when that was looked at last
 
     scheduled: dict[Task, None] = Factory(dict)  # every task that is planned here
     queue: ReadyQueue = Factory(ReadyQueue)  # those that are ready and not assigned

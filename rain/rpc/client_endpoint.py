@@ -49,9 +49,11 @@ from rain.base.wire import (
     JoinedSession,
     ObjectReport,
     Overview,
+    PrintedLines,
     Submission,
     TaskReport,
     WaitAnswer,
+    Watch,
 )
 from rain.rpc.client_calls import Asked, ClientCalls
 from rain.rpc.client_fetch import Downloads
@@ -61,17 +63,20 @@ from rain.rpc.codec.client_methods import (
     CANCEL,
     CANCEL_UNSTARTED,
     CLOSE_SESSION,
+    DASHBOARD,
     FETCH,
     HANDLES_GONE,
     JOIN_SESSION,
     OPEN_SESSION,
     OVERVIEW,
+    PRINTED,
     REPORTS,
     SERVER_INFO,
     TAKE_HANDLES,
     TERMINATE,
     UNKEEP,
     WAIT,
+    WATCH,
     A,
     ClientMethod,
     Q,
@@ -413,6 +418,14 @@ class ClientConnection:
         (report,), _ = self._ask(REPORTS, ReportsOf((task,), (), logs=True))
         return report.logs
 
+    def watch(self, watch: Watch | None) -> None:
+        """From now on the server gathers what these tasks print; None: of no task any more."""
+        self._tell(WATCH, watch)
+
+    def printed(self, *, wait: bool) -> Sequence[PrintedLines]:
+        """What was gathered and not told yet; waits for something if that is said."""
+        return self._ask(PRINTED, wait)
+
     # The server.
 
     def server_info(self) -> Sequence[GovernorReport]:
@@ -421,6 +434,10 @@ class ClientConnection:
     def overview(self, session: SessionId | None = None) -> Overview:
         """What is there and done in numbers, of all sessions unless one is named."""
         return self._ask(OVERVIEW, SessionId(0) if session is None else session)
+
+    def dashboard(self) -> str:
+        """Where the server serves its dashboard, which may begin with this; "host:port"."""
+        return self._ask(DASHBOARD, None)
 
     def terminate(self) -> None:
         self._ask(TERMINATE, None)

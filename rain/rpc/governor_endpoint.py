@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -12,7 +13,7 @@ from rain.base.errors import StartError
 from rain.base.ids import GovernorId, TaskId
 from rain.base.resources import Resources
 from rain.base.silence import SILENCE_LIMIT
-from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Orders, Update
+from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Orders, PrintedLines, Update
 from rain.rpc import schema
 from rain.rpc.codec.amounts import write_amounts
 from rain.rpc.codec.answers import write_governor_report
@@ -28,6 +29,9 @@ from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.peer import CallError, Remote
 from rain.rpc.sizes import MESSAGE_LIMIT
 
+if TYPE_CHECKING:
+    from rain.rpc.codec.printed import Watched
+
 CONNECT_TIMEOUT = 10.0
 
 ALWAYS_INLINE = INLINE_BYTES // INLINE_LIMIT
@@ -36,6 +40,7 @@ ALWAYS_INLINE = INLINE_BYTES // INLINE_LIMIT
 _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerGovernor"]
 _UPSTREAM = Interface.of(schema.governor.GovernorUpstream).methods
 _UPDATE, _DRAINED = _UPSTREAM["update"], _UPSTREAM["drained"]
+_PRINTED = _UPSTREAM["printed"]
 
 
 class Upstream:
@@ -55,6 +60,12 @@ class Upstream:
         if len(update.finished.data) > ALWAYS_INLINE:
             update = slim_update(update)
         self._link.peer.call(self._upstream, _UPDATE, write_update(update), _taken)
+
+    def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
+        """Tells what was printed, for a watch; in order with the news."""
+        from rain.rpc.codec.printed import Told, write_told  # noqa: PLC0415 # mostly nobody looks
+
+        self._link.peer.call(self._upstream, _PRINTED, write_told(Told(watch, lines)), _taken)
 
     async def drained(self) -> None:
         """Says, after all news, that this governor leaves on purpose.
@@ -90,6 +101,10 @@ def _control(handler: ControlHandler) -> Offered:
     def printed(task: TaskId, call: IncomingCall) -> None:
         call.answer({"logs": handler.printed(task)})
 
+    def watch(watched: Watched, call: IncomingCall) -> None:
+        handler.watch(watched.number, watched.watch)
+        call.answer()
+
     return offer(
         schema.governor.GovernorControl,
         {
@@ -97,6 +112,7 @@ def _control(handler: ControlHandler) -> Offered:
             "report": Served(nothing, report),
             "stop": Served(_read_reason, stop),
             "printed": Served(_read_task, printed),
+            "watch": Served(_read_watched, watch),
         },
     )
 
@@ -104,6 +120,12 @@ def _control(handler: ControlHandler) -> Offered:
 def _read_reason(params: Fields) -> str:
     reason: str = params["reason"]
     return reason
+
+
+def _read_watched(params: Fields) -> Watched:
+    from rain.rpc.codec.printed import read_watched  # noqa: PLC0415 # mostly nobody looks
+
+    return read_watched(params)
 
 
 def _read_task(params: Fields) -> TaskId:

@@ -15,7 +15,7 @@ from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
 from rain.base.requests import Request, Statement
 from rain.base.resources import Resources
-from rain.base.wire import GovernorReport, Orders, Overview, Update
+from rain.base.wire import GovernorReport, Orders, Overview, PrintedLines, Update, Watch
 from rain.stream.holder import Held, UnfinishedUpload
 
 T = TypeVar("T")
@@ -57,6 +57,18 @@ class ClientHandler(Protocol):
         """Answered at once; of all sessions for 0."""
         ...
 
+    def watch(self, watch: Watch | None) -> None:
+        """Gathers what these tasks print, in place of others; None: of no task any more."""
+        ...
+
+    def printed(self, wait: bool, reply: Reply[Sequence[PrintedLines]]) -> None:
+        """What was gathered and not told yet; with `wait` not before there is anything."""
+        ...
+
+    def dashboard(self, reply: Reply[str]) -> None:
+        """Where the dashboard is served, "host:port"; refused if it is not."""
+        ...
+
     def terminate(self) -> None:
         """The server shall end in order."""
         ...
@@ -80,6 +92,10 @@ class GovernorHandler(Protocol):
 
     def update(self, update: Update) -> None: ...
 
+    def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
+        """What tasks have printed that this watch is for."""
+        ...
+
     def drained(self) -> None: ...
 
     def left(self, cause: str) -> None: ...
@@ -98,6 +114,10 @@ class GovernorLink(Protocol):
 
     def printed(self, task: TaskId, reply: Reply[str]) -> None:
         """Asks what a task has printed that runs there; refused as a report is."""
+        ...
+
+    def watch(self, number: int, watch: Watch | None) -> None:
+        """From now on it tells what these tasks print, or nothing any more."""
         ...
 
     def stop(self, reason: str) -> None:
@@ -177,6 +197,10 @@ class ControlHandler(Protocol):
 
     def printed(self, task: TaskId) -> str:
         """What a task has printed so far; "" if it does not run here."""
+        ...
+
+    def watch(self, number: int, watch: Watch | None) -> None:
+        """Begins or changes the watch of this number, or ends it."""
         ...
 
     def stop(self, reason: str) -> None: ...

@@ -11,24 +11,27 @@ from rain.base.errors import ProtocolError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId
 from rain.base.requests import Request, Statement, Submit, WaitFor
-from rain.base.wire import Submission, WaitAnswer
+from rain.base.wire import Submission, WaitAnswer, Watch
 from rain.rpc import schema
 from rain.rpc.codec.client_methods import (
     ALIVE,
     CANCEL,
     CANCEL_UNSTARTED,
     CLOSE_SESSION,
+    DASHBOARD,
     FETCH,
     HANDLES_GONE,
     JOIN_SESSION,
     OPEN_SESSION,
     OVERVIEW,
+    PRINTED,
     REPORTS,
     SERVER_INFO,
     TAKE_HANDLES,
     TERMINATE,
     UNKEEP,
     WAIT,
+    WATCH,
     A,
     ClientMethod,
 )
@@ -77,6 +80,9 @@ class ServedClient:
             **dict(map(self._asked, _ASKED)),
             **dict(map(self._said, _SAID)),
             OVERVIEW.name: Served(OVERVIEW.params.read, self._overview),
+            WATCH.name: Served(WATCH.params.read, self._watch),
+            PRINTED.name: Served(PRINTED.params.read, self._printed),
+            DASHBOARD.name: Served(DASHBOARD.params.read, self._dashboard),
             TERMINATE.name: Served(TERMINATE.params.read, self._terminate),
             ALIVE.name: Served(ALIVE.params.read, self._alive),
         }
@@ -110,6 +116,16 @@ class ServedClient:
 
     def _overview(self, session: SessionId, call: IncomingCall) -> None:
         self._handler.overview(session, CallReply(call, OVERVIEW.results.write))
+
+    def _watch(self, watch: Watch | None, call: IncomingCall) -> None:
+        self._handler.watch(watch)
+        call.answer()
+
+    def _printed(self, wait: bool, call: IncomingCall) -> None:
+        self._handler.printed(wait, CallReply(call, PRINTED.results.write))
+
+    def _dashboard(self, _: None, call: IncomingCall) -> None:
+        self._handler.dashboard(CallReply(call, DASHBOARD.results.write))
 
     def _terminate(self, _: None, call: IncomingCall) -> None:
         self._handler.terminate()

@@ -8,11 +8,12 @@ import trio
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import TaskId
-from rain.base.wire import GovernorReport, Orders, Update
+from rain.base.wire import GovernorReport, Orders, Update, Watch
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
 from rain.rpc.codec.border import reading
 from rain.rpc.codec.orders import write_orders
+from rain.rpc.codec.printed import Told, Watched, read_told, write_watched
 from rain.rpc.codec.split import OrdersSplitter
 from rain.rpc.codec.update import read_update
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
@@ -30,7 +31,7 @@ ANSWER_EVERY = 1.0
 
 _CONTROL = Interface.of(schema.governor.GovernorControl).methods
 _ORDER, _REPORT, _STOP = _CONTROL["order"], _CONTROL["report"], _CONTROL["stop"]
-_PRINTED = _CONTROL["printed"]
+_PRINTED, _WATCH = _CONTROL["printed"], _CONTROL["watch"]
 
 
 class GovernorEnd:
@@ -52,6 +53,10 @@ class GovernorEnd:
     def printed(self, task: TaskId, reply: Reply[str]) -> None:
         then = partial(self._has_printed, reply)
         self._link.peer.call(self._control, _PRINTED, {"task": task}, then)
+
+    def watch(self, number: int, watch: Watch | None) -> None:
+        fields = write_watched(Watched(watch, number))
+        self._link.peer.call(self._control, _WATCH, fields, _nothing)
 
     def stop(self, reason: str) -> None:
         heard = trio.Event()
@@ -89,6 +94,10 @@ class GovernorEnd:
         self._link.end(reason)
 
 
+def _nothing(_: Fields | CallError) -> None:
+    """It has heard it, or has gone."""
+
+
 def _why_not(error: CallError) -> str:
     has_left = error.kind == "disconnected"
     return "the governor has left" if has_left else f"the governor says: {error}"
@@ -121,6 +130,7 @@ class ServedGovernor:
             {
                 "update": Served(read_update, self._update),
                 "drained": Served(nothing, self._drained),
+                "printed": Served(read_told, self._printed),
             },
         )
 
@@ -132,6 +142,10 @@ class ServedGovernor:
             call.answer()
         else:
             call.acknowledge()
+
+    def _printed(self, told: Told, call: IncomingCall) -> None:
+        self._handler.printed(told.number, told.lines)
+        call.answer()
 
     def _drained(self, _: None, call: IncomingCall) -> None:
         self._handler.drained()

@@ -1,26 +1,23 @@
-"""Estimates the start times of tasks for which a governor reports only the end. No I/O.
+"""When tasks began, in the time of the server.
 
-A governor reports many short tasks together, in the order of their ends, with their durations. If
-all of them had ended now, more would have run at once than there are cpus. So they are laid out
-backwards from now, on as many lanes as tasks can run at once.
+Governors tell when tasks began on a clock of their own, and with the message what that clock
+shows. A message takes a while to arrive, and longer when the server is busy. The quickest one of a
+governor shows best how the clocks differ. So all starts of one governor are moved by the same
+difference, and what did not overlap there does not overlap here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from heapq import heapify, heapreplace
+from rain.base.wire import Update
+from rain.graph.governor import Governor
+
+DRIFT = 1e-4
+"""Seconds by which two clocks may part in a second: by so much the difference may grow again."""
 
 
-def starts(now: float, seconds: Sequence[float], lanes: int) -> list[float]:
-    """The start of each task, so that at most `lanes` of them overlap."""
-    if len(seconds) <= lanes:
-        return [now - each for each in seconds]
-    free = [-now] * lanes  # the time before which each lane is free, negated, the latest first
-    heapify(free)
-    found: list[float] = []
-    for each in reversed(seconds):
-        start = -free[0] - each
-        found.append(start)
-        heapreplace(free, -start)
-    found.reverse()
-    return found
+def difference(governor: Governor, update: Update, now: float) -> float:
+    """What is to be added to the times of this update."""
+    seen = now - update.time
+    grown = governor.clock + DRIFT * max(now - governor.clock_seen, 0.0)
+    governor.clock, governor.clock_seen = min(seen, grown), now
+    return governor.clock

@@ -5,6 +5,9 @@ A message tells of a hundred tasks, so whatever can be done for all of them at o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import repeat
+
 from rain.base.caching import TAKEN
 from rain.base.copies import CopyMove
 from rain.base.errors import ProtocolError
@@ -16,9 +19,10 @@ from rain.graph.copy import move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.handles import NOBODY
+from rain.graph.run import Run
 from rain.graph.task import Task
 from rain.server import failing, following, waiting
-from rain.server.began import starts
+from rain.server.began import difference
 from rain.server.state import State
 
 _NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.BLOCKED, TaskRow.CANCELLING)
@@ -31,9 +35,17 @@ def finish(state: State, governor: Governor, update: Update) -> None:
     sizes, data = finished.sizes, finished.data
     notes = {note.object: note for note in update.object_notes} if update.object_notes else None
     tasks: dict[Task, float] = {}  # and how many seconds each took
+    began: list[float] = []  # and when each did, in our time, if that is told
     start = end = 0  # of what they made
-    for task_id, number, seconds, count in zip(
-        finished.ids, finished.runs, finished.durations, finished.output_counts, strict=True
+    starts: Iterable[float] = finished.starts or repeat(0.0, len(finished.ids))
+    ours = difference(governor, update, state.now) if finished.starts else 0.0
+    for task_id, number, seconds, count, its_start in zip(
+        finished.ids,
+        finished.runs,
+        finished.durations,
+        finished.output_counts,
+        starts,
+        strict=True,
     ):
         task = known.get(task_id)
         if task is None:  # as at the first one, and at one of another session
@@ -50,8 +62,8 @@ def finish(state: State, governor: Governor, update: Update) -> None:
             or len(task.outputs) != count
             or task in tasks
         ):  # seldom: it cannot go with those before it, whose end may change how it stands
-            _finish_batch(state, governor, tasks, sizes[start:end], data[start:end], notes)
-            tasks, start = {}, end
+            _finish_batch(state, governor, tasks, began, sizes[start:end], data[start:end], notes)
+            tasks, began, start = {}, [], end
             if (
                 task is None
                 or task.assigned is not governor
@@ -70,8 +82,9 @@ def finish(state: State, governor: Governor, update: Update) -> None:
             if task.row is TaskRow.AHEAD or len(task.outputs) != count:
                 raise ProtocolError(_contradiction(task, count))
         tasks[task] = seconds
+        began.append(its_start and its_start + ours)
         end += count
-    _finish_batch(state, governor, tasks, sizes[start:end], data[start:end], notes)
+    _finish_batch(state, governor, tasks, began, sizes[start:end], data[start:end], notes)
 
 
 def learn(state: State) -> None:
@@ -113,6 +126,7 @@ def _finish_batch(
     state: State,
     governor: Governor,
     tasks: dict[Task, float],
+    began: list[float],
     sizes: list[int],
     data: list[bytes],
     notes: dict[ObjectId, ObjectNote] | None,
@@ -124,13 +138,12 @@ def _finish_batch(
     outputs: list[DataObject] = []
     readers: list[Task] = []
     waited: list[Task] = []
-    address = governor.address
-    began = starts(state.now, [*tasks.values()], max(governor.offered.cpus, 1))
+    now, address = state.now, governor.address
     for task, start in zip(tasks, began, strict=True):
         run = task.run or task.last_run()
         sudden = not run.started  # it was so short that its start was never told
-        if sudden:
-            run.started = start
+        if start or sudden:
+            run.started = _began(run, start, now)
         if state.happenings is not None:
             state.happenings.task_finished(state.now, address, task, run, sudden=sudden)
         outputs += task.outputs
@@ -152,6 +165,12 @@ def _finish_batch(
         state.touched[governor] = None
     if waited:
         _end_waits(state, waited)
+
+
+def _began(run: Run, start: float, now: float) -> float:
+    """When it did; 0 if its governor has not said so: then it has ended just now."""
+    latest = now - run.duration
+    return min(max(start, run.told), latest) if start else latest
 
 
 def _end_waits(state: State, tasks: list[Task]) -> None:

@@ -27,6 +27,7 @@ from rain.server import (
     nesting,
     unfetched,
 )
+from rain.server.began import difference
 from rain.server.messages import (
     DismissGovernor,
     GovernorEvent,
@@ -63,7 +64,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     """All the news of one governor, in the order in which things happen to a task."""
     if update.located:
         _located(state, governor, update.located)
-    ahead = _started(state, governor, update) if update.started_ids else ()
+    ahead = _started(state, governor, update) if update.started_ids else {}
     blocked_ahead: list[Task] = []
     if update.blocked_ids or update.resumed_ids:
         blocked_ahead = nesting.block_and_resume(state, governor, update)
@@ -72,9 +73,9 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     if update.finished.ids:
         governor.pace = max(len(update.finished.ids), governor.pace * 15 // 16)
         finishing.finish(state, governor, update)
-    for task in ahead:
+    for task, start in ahead.items():
         if task.row is TaskRow.ASSIGNED:
-            _start(state, governor, task)
+            _start(state, governor, task, start)
     for task in blocked_ahead:
         nesting.block(state, governor, task)
     if update.failed:
@@ -138,24 +139,30 @@ def dismiss(state: State, governor: Governor, reason: str) -> None:
     state.emit(DismissGovernor(governor.id, reason))
 
 
-def _started(state: State, governor: Governor, update: Update) -> list[Task]:
-    """Starts; returns those whose inputs are only finished by this very update."""
-    ahead: list[Task] = []
-    for task_id, number in zip(update.started_ids, update.started_runs, strict=True):
+def _started(state: State, governor: Governor, update: Update) -> dict[Task, float]:
+    """Starts; returns those whose inputs are only finished by this very update, and their times."""
+    ahead: dict[Task, float] = {}
+    starts, ours = update.started_times, 0.0
+    if starts:
+        ours = difference(governor, update, state.now)
+    else:
+        starts = [state.now] * len(update.started_ids)
+    for task_id, number, start in zip(update.started_ids, update.started_runs, starts, strict=True):
         task = nesting.current(state, governor, task_id, number)
         if task is None:
             continue
         if task.row is TaskRow.ASSIGNED:
-            _start(state, governor, task)
+            _start(state, governor, task, start + ours)
         elif task.row is TaskRow.AHEAD:
-            ahead.append(task)
+            ahead[task] = start + ours
     return ahead
 
 
-def _start(state: State, governor: Governor, task: Task) -> None:
-    progress.start(task, state.now)
+def _start(state: State, governor: Governor, task: Task, start: float) -> None:
+    run = task.last_run()
+    progress.start(task, min(max(start, run.told), state.now))
     if state.happenings is not None:
-        state.happenings.task_started(state.now, governor, task)
+        state.happenings.task_started(run.started, governor, task)
 
 
 def _failed(state: State, governor: Governor, failure: TaskFailure, printed: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar, cast
@@ -12,8 +13,10 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.ids import ClientId, GovernorId, RequestId, SessionId
 from rain.base.requests import AnyRequest, ReportsOf, Request, Statement
-from rain.base.wire import Overview, Update
+from rain.base.wire import Overview, PrintedLines, Update, Watch
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
+from rain.server.audience import Audience
+from rain.server.dashboard_on_demand import DashboardOnDemand
 from rain.server.inbox import Inbox
 from rain.server.live_logs import LiveLogs, Reports
 from rain.server.messages import (
@@ -60,9 +63,11 @@ class Links:
     uploads: Spool
     state: State  # only read, between two turns
     http: str = ""  # where the dashboard is served
+    on_demand: DashboardOnDemand | None = None  # or may be served
     end_asked: trio.Event = Factory(trio.Event)  # a client wants the server to end
     governors: dict[GovernorId, GovernorLink] = Factory(dict)
     live: LiveLogs = field(init=False)
+    audience: Audience = field(init=False)
     clients: dict[ClientId, ClientLink] = Factory(dict)
     _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # the effect's value has the right type
     _requests: dict[Reply[Any], RequestId] = Factory(dict)
@@ -70,6 +75,11 @@ class Links:
 
     def __attrs_post_init__(self) -> None:
         self.live = LiveLogs(self.state, self.governors)
+        self.audience = Audience(self.governors)
+
+    def serves_http(self, address: str) -> None:
+        """The dashboard is there from now on."""
+        self.http = address
 
     def request(self, reply: Reply[Any]) -> RequestId:
         """Returns a new request id for this reply."""
@@ -180,6 +190,9 @@ class ConnectedGovernor:
         else:
             self.links.inbox.from_governor(event)
 
+    def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
+        self.links.audience.printed(self.address, watch, lines)
+
     def drained(self) -> None:
         self._leave("it has stopped", on_purpose=True)
 
@@ -224,6 +237,20 @@ class ConnectedClient:
     def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
         reply.answer(gather_overview(self.links.state, session, self.links.http))
 
+    def watch(self, watch: Watch | None) -> None:
+        self.links.audience.watch(self.id, watch)
+
+    def printed(self, wait: bool, reply: Reply[Sequence[PrintedLines]]) -> None:
+        self.links.audience.ask(self.id, wait, reply)
+
+    def dashboard(self, reply: Reply[str]) -> None:
+        if self.links.http:
+            reply.answer(self.links.http)
+        elif self.links.on_demand is not None:
+            self.links.on_demand.ask(reply)
+        else:
+            reply.refuse("the server has no dashboard: it was started with --no-http")
+
     def terminate(self) -> None:
         self.links.log.info("a client ends the server", client=self.id)
         self.links.end_asked.set()
@@ -235,5 +262,6 @@ class ConnectedClient:
 
     def left(self, cause: str) -> None:
         del self.links.clients[self.id]
+        self.links.audience.left(self.id)
         self.links.log.info("client left", client=self.id, cause=cause)
         self.links.inbox.from_client(ClientLeft(self.id, cause))

@@ -22,6 +22,7 @@ from rain.daemon.folders import (
 from rain.rpc.server_endpoint import listen
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
+from rain.server.dashboard_on_demand import DashboardOnDemand, Place
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.plugins import maker_of
 from rain.server.recording import Header, Recorder
@@ -66,7 +67,8 @@ async def _serve(
             if settings.event_log
             else None
         )
-        reader = await stack.enter_async_context(open_history(history, state, clock.now, log))
+        at_once = None if settings.on_demand else history
+        reader = await stack.enter_async_context(open_history(at_once, state, clock.now, log))
         recorder = None
         if settings.record is not None:  # after the log, which says where sessions go on
             header = Header(settings.scheduler, settings.reactor, state.graph.last_session)
@@ -87,15 +89,25 @@ async def _serve(
         stack.callback(listener.close)
         nursery.start_soon(service.turns.run)
         http = None
-        if settings.http is not None:
-            # Not for the server of an embedded cluster, which has none. They bring numpy along.
+        if settings.http is not None and history is not None and settings.on_demand:
+            service.links.on_demand = DashboardOnDemand(
+                Place(settings.http, history, settings.secret, _own_names(settings.http.names)),
+                nursery,
+                state,
+                service.links.live,
+                clock.now,
+                log,
+                service.links.serves_http,
+            )
+        elif settings.http is not None:
+            # Not for the server of an embedded cluster. They bring numpy along.
             from rain.server.http.listener import serve_http  # noqa: PLC0415
             from rain.server.http.site import Site  # noqa: PLC0415
 
             site = Site.of(state, reader, clock.now, log, settings.secret, service.links.live)
             site.names = _own_names(settings.http.names)
             http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
-            service.links.http = http
+            service.links.serves_http(http)
         settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)
         if http is not None:

@@ -75,6 +75,7 @@ class Service:
                 f"a governor with the incarnation {hello.incarnation} is registered already"
             )
         self.links.governors[hello.incarnation] = link
+        self.links.audience.joined(link)
         self.log.info(
             "governor joined",
             governor=hello.incarnation,

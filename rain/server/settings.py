@@ -45,4 +45,5 @@ class ServerSettings:
     event_log_keep: Keep = Factory(Keep)
     client_silence: float | None = None  # seconds after which a client is given up; None: never
     http: HttpSettings | None = Factory(HttpSettings)
+    on_demand: bool = False  # event log and HTTP begin when a client asks for the dashboard
     reactor: ReactorSettings = Factory(ReactorSettings)

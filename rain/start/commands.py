@@ -1,4 +1,4 @@
-"""The commands `rain start`, `rain stop` and `rain status`.
+"""The commands `rain start`, `rain stop`, `rain status` and `rain logs`.
 
 Their imports happen when they run, so that other commands start quickly.
 """
@@ -261,29 +261,12 @@ def status(which: str, http: str, secret_file: Path | None, insecure: bool, as_j
 
     Without an address, of the cluster that 'rain start' has started here, or of the usual port.
     """
-    from rain.base.address import spell_address
-    from rain.common.secret_file import read_secret
-    from rain.daemon.addresses import parse_address
-    from rain.daemon.exposure import or_user_key
-    from rain.start.choice import server_of
     from rain.start.clusters import user_index
-    from rain.start.plan import DEFAULT_HTTP_PORT, DEFAULT_PORT, LOOPBACK
+    from rain.start.reaching import reach
     from rain.start.status import ask
 
-    cluster = server_of(user_index(), which)
-    server, known_http = (which, "") if cluster is None else (cluster.address, cluster.http)
-    if cluster is not None and cluster.secret_file:
-        secret_file = Path(cluster.secret_file)
-    secret = None if secret_file is None else read_secret(secret_file)
-    host, port = parse_address(server, LOOPBACK, DEFAULT_PORT)
-    host = host.strip("[]")  # of an IPv6 address
-    if cluster is None:
-        secret = or_user_key(secret, host, insecure=insecure)
-    if http:
-        known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
-    elif not known_http and port == DEFAULT_PORT:
-        known_http = spell_address(host, DEFAULT_HTTP_PORT)
-    found = ask(spell_address(host, port), known_http, secret)
+    reached = reach(user_index(), which, http, secret_file, insecure=insecure)
+    found = ask(reached.address, reached.http, reached.secret)
     if as_json:
         click.echo(found.as_json())
         return 0
@@ -294,4 +277,46 @@ def status(which: str, http: str, secret_file: Path | None, insecure: bool, as_j
 
     # Output that does not go to a terminal is not cut to its width.
     print_status(found, Console(width=None if sys.stdout.isatty() else 250))
+    return 0
+
+
+@click.command()
+@click.argument("task", metavar="TASK")
+@click.argument("which", metavar="[ADDRESS]", default="")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the task has ended.")
+@click.option(
+    "--http",
+    metavar="ADDRESS",
+    default="",
+    help="Where the server serves HTTP, for sessions that are over, if 'rain start' has not started"
+    " it here.",
+)
+@click.option(
+    "--secret-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    envvar="RAIN_SECRET_FILE",
+    help="The secret of the cluster, if 'rain start' has not started it here."
+    "  [env: RAIN_SECRET_FILE]",
+)
+@click.option("--insecure", is_flag=True, help="The server was started with --insecure.")
+def logs(
+    task: str, which: str, follow: bool, http: str, secret_file: Path | None, insecure: bool
+) -> int:
+    """Print what a task has printed, or has printed so far.
+
+    TASK is its id, as 3/12. ADDRESS is that of the server; without it, the cluster that 'rain
+    start' has started here, or the usual port. Of a task whose session is over, the event log tells
+    it.
+    """
+    from rain.start.clusters import user_index
+    from rain.start.reaching import reach
+    from rain.start.task_logs import parse_task, show_logs
+
+    def write(text: str, errors: bool) -> None:
+        click.echo(text, nl=False, err=errors)
+
+    task_id = parse_task(task)
+    reached = reach(user_index(), which, http, secret_file, insecure=insecure)
+    show_logs(reached, task_id, write, follow=follow)
     return 0

@@ -138,26 +138,28 @@ def _server_info(address: str, secret: Secret | None) -> Sequence[GovernorReport
         connection.close()
 
 
-def ask_http(address: str, secret: Secret | None = None) -> Mapping[str, Any]:
-    """Returns the content of /status of a server."""
+def ask_http(
+    address: str, secret: Secret | None = None, path: str = "/status"
+) -> Mapping[str, Any]:
+    """Returns what the HTTP side of a server answers at a path."""
     host, port = split_address(address)
     connection = HTTPConnection(host, port, timeout=_HTTP_SECONDS)
     try:
         headers = {} if secret is None else {"authorization": f"Bearer {secret.http_token(port)}"}
-        connection.request("GET", "/status", headers=headers)
+        connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
         body = answer.read()
         if answer.status != 200:
-            raise StartError(f"http://{address}/status answers {answer.status} {answer.reason}")
+            raise StartError(f"http://{address}{path} answers {answer.status} {answer.reason}")
         content: object = json.loads(body)
     except OSError as error:
         raise StartError(
-            f"http://{address}/status cannot be reached: {error.strerror or error}"
+            f"http://{address}{path} cannot be reached: {error.strerror or error}"
         ) from error
     except (HTTPException, ValueError) as error:
-        raise StartError(f"http://{address}/status is not understood: {error!r}") from error
+        raise StartError(f"http://{address}{path} is not understood: {error!r}") from error
     finally:
         connection.close()
     if not isinstance(content, dict):
-        raise StartError(f"http://{address}/status is not understood: it is not an object")
+        raise StartError(f"http://{address}{path} is not understood: it is not an object")
     return cast("dict[str, Any]", content)

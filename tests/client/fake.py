@@ -7,6 +7,7 @@ outputs are what a test puts into `outputs`, or b"".
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 
 from rain.base.errors import SessionFailedError
 from rain.base.failures import OnFailure, SessionFailure
@@ -29,9 +30,11 @@ from rain.base.wire import (
     JoinedSession,
     ObjectReport,
     Overview,
+    PrintedLines,
     Submission,
     TaskReport,
     WaitAnswer,
+    Watch,
 )
 from rain.client import Client
 from rain.client.session import Session
@@ -71,6 +74,8 @@ class FakeConnection:
         self.on_unkeep: Callable[[], None] = lambda: None
         self.on_submit: Callable[[], None] = lambda: None
         self.taken: list[tuple[ObjectId, bool]] = []
+        self.watches: list[Watch | None] = []
+        self.lines: SimpleQueue[list[PrintedLines]] = SimpleQueue()  # that tasks print
         self.deliver = True
         self.closed = False
         self.joins = 0
@@ -297,6 +302,16 @@ class FakeConnection:
         self._called("logs", session_of(task))
         return f"printed by {task}"
 
+    def watch(self, watch: Watch | None) -> None:
+        self._called("watch")
+        self.watches.append(watch)
+        if watch is None:
+            self.lines.put([])
+
+    def printed(self, *, wait: bool) -> Sequence[PrintedLines]:
+        assert wait
+        return self.lines.get()
+
     def server_info(self) -> Sequence[GovernorReport]:
         self._called("server_info")
         task, obj = TaskId(1 << 32 | 10), ObjectId(1 << 32 | 11)
@@ -305,6 +320,10 @@ class FakeConnection:
     def overview(self, session: SessionId | None = None) -> Overview:
         self._called("overview", session)
         return Overview(2, 8, 10, 3, 5, "0.0.0.0:7222") if session is None else self.of_session
+
+    def dashboard(self) -> str:
+        self._called("dashboard")
+        return "0.0.0.0:7222"
 
     def terminate(self) -> None:
         self._called("terminate")

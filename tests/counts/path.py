@@ -30,9 +30,11 @@ from rain.base.wire import (
     JoinedSession,
     ObjectReport,
     Overview,
+    PrintedLines,
     Submission,
     TaskReport,
     WaitAnswer,
+    Watch,
 )
 from rain.client import Client
 from rain.governor.calls import calls_frame
@@ -96,6 +98,7 @@ class PlayedExecutor:
     number: int
     outputs: dict[int, int] = Factory(dict)  # how many, by the kind of task
     frames: deque[CallExecutor] = Factory(deque)
+    now: float = 1000.0123  # when it begins its next call
 
     def answer(self, counted: Counted) -> CallsDone:
         done = CallsDone(self.number, [], [], [])
@@ -104,9 +107,11 @@ class PlayedExecutor:
             self.outputs.update({kind.id: len(kind.outputs) for kind in frame.task_kinds})
             for task, kind, *_ in frame.calls:
                 results: list[Any] = [RESULT] * self.outputs[kind]
-                row: bytes = msgpack.packb([task, TASK_SECONDS, results])
+                start, self.now = self.now, self.now + TASK_SECONDS
+                row: bytes = msgpack.packb([task, start, self.now, results])
                 counted["bytes executor to governor"] += len(row)
                 done.tasks.append(task)
+                done.starts.append(start)
                 done.durations.append(TASK_SECONDS)
                 done.results.append(results)
         counted["messages executor to governor"] += 1
@@ -268,6 +273,15 @@ class Path:
 
     def logs(self, task: TaskId) -> str:
         raise AssertionError("nobody asks for logs here")
+
+    def watch(self, watch: Watch | None) -> None:
+        raise AssertionError("nobody watches here")
+
+    def printed(self, *, wait: bool) -> Sequence[PrintedLines]:
+        raise AssertionError("nobody watches here")
+
+    def dashboard(self) -> str:
+        raise AssertionError("nobody asks for a dashboard here")
 
     def server_info(self) -> Sequence[GovernorReport]:
         return [self._governor.report("127.0.0.1:1")]

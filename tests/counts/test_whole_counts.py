@@ -43,7 +43,7 @@ MANY = {
     "governor messages back": 0.05,
     "client bytes there": 120.0,
     "client bytes back": 60.0,
-    "governor bytes there": 65.0,
+    "governor bytes there": 74.0,
     "governor bytes back": 120.0,
 }
 """For each of a thousand tasks that are submitted together."""

@@ -95,7 +95,8 @@ class Child:
         while True:
             answer: list[Any] | None = next(self.unpacker, None)
             if answer is not None:
-                return answer
+                task, start, end, *rest = answer
+                return [task, end - start, *rest]
             left = deadline - time.monotonic()
             readable = select.select([self.answers], [], [], max(left, 0))[0]
             data = os.read(self.answers, 1 << 20) if readable else b""

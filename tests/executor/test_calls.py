@@ -126,7 +126,7 @@ def test_a_call_that_is_sent_alone_needs_no_token_and_is_answered_in_a_frame(
     for _ in range(2):
         kind, row = executor.row(function_id, 5)
         executor.say(protocol.CALLS, protocol.ALONE, [kind], [], [], [row], None)
-        task, _, result = executor.hear()
+        task, _, _, result = executor.hear()
         assert (task, result) == (row[0], [pickle.dumps(5, 5)])
     # Then all are answered, each in its way
     assert executor.value(function_id, 6) == 6

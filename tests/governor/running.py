@@ -6,7 +6,7 @@ The server is played: orders are given to the service, and updates are collected
 import json
 import pickle
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ import trio
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
-from rain.base.wire import Orders, TaskFailure, Update
+from rain.base.wire import Orders, PrintedLines, TaskFailure, Update
 from rain.daemon import program
 from rain.governor.builtin import Builtins
 from rain.governor.cancelling import GRACE
@@ -62,7 +62,12 @@ class PlayedServer:
         self.located: list[ObjectId] = []
         self.unfetched: list[ObjectId] = []
         self.started: list[TaskId] = []
+        self.printed_lines: list[tuple[int, PrintedLines]] = []  # by watch
         self.news = Bell()
+
+    def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
+        self.printed_lines += [(watch, one) for one in lines]
+        self.news.ring()
 
     def update(self, update: Update) -> None:
         update = through_the_wire(update)

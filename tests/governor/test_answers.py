@@ -1,5 +1,6 @@
 """What executors answer is not believed."""
 
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ def reader() -> AnswerReader:
 
 
 def packed(*row: Any) -> bytes:
+    """An answer to a call that began after ten seconds; the second word is how long it took."""
+    if len(row) > 1 and type(row[1]) is float:
+        row = (row[0], 10.0, 10.0 + row[1], *row[2:])
     return msgpack.packb(list(row))
 
 
@@ -39,6 +43,7 @@ def test_answers_become_columns_wherever_their_bytes_are_cut() -> None:
     assert done is not None
     assert (done.executor, done.tasks) == (3, [task_id(1), task_id(2)])
     assert done.durations == [0.5, 0.25]
+    assert done.starts == [10.0, 10.0]
     assert done.results == [[b"one"], Failed("wrong")]
     assert done.notes == []
 
@@ -51,6 +56,18 @@ def test_words_are_notes_of_what_succeeded_and_debug_lines_of_what_failed() -> N
     assert done is not None
     assert done.notes == [TaskNote(task_id(1), '{"a": 1}', "debug")]
     assert done.results == [[], Failed("wrong", "debug")]
+
+
+def test_what_was_printed_comes_with_the_answer_also_of_a_failure() -> None:
+    printed = [[b"out", 3], [b"err\n", 4]]
+    data = packed(task_id(1), 0.5, [], "debug", "", printed)
+    data += packed(task_id(2), 0.5, "wrong", "", "", printed)
+    done = reader().feed(data)
+    assert done is not None
+    logs = "out\n[stderr]\nerr\n"
+    assert done.notes == [TaskNote(task_id(1), "", "debug", logs), TaskNote(task_id(2), logs=logs)]
+    streams = ((b"out", 3), (b"err\n", 4))
+    assert done.printed == [(task_id(1), streams), (task_id(2), streams)]
 
 
 def test_outputs_are_bytes_files_and_inputs() -> None:
@@ -84,6 +101,9 @@ NONSENSE: list[bytes] = [
     packed(),
     packed(task_id(1), 0.5),
     packed("task", 0.5, []),
+    packed(task_id(1), -0.5, []),
+    packed(task_id(1), nan, []),
+    packed(task_id(1), 1, 2, []),
     packed(task_id(1), "long", []),
     packed(task_id(1), 0.5, 7),
     packed(task_id(1), 0.5, [7]),
@@ -91,6 +111,9 @@ NONSENSE: list[bytes] = [
     packed(task_id(1), 0.5, [[protocol.BYTES, "text", "", ""]]),
     packed(task_id(1), 0.5, [[protocol.FILE, "/etc/passwd", "", ""]]),
     packed(task_id(1), 0.5, [], "only one word"),
+    packed(task_id(1), 0.5, [], "", "", "printed"),
+    packed(task_id(1), 0.5, [], "", "", [[b"out", 2], [b"", 0]]),
+    packed(task_id(1), 0.5, [], "", "", [["out", 3], [b"", 0]]),
     msgpack.packb(7),
 ]
 

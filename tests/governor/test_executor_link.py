@@ -85,10 +85,10 @@ class Desk:
         self.socket.sendall(len(message).to_bytes(4, "little") + message)
 
     def answer_alone(self, task: int) -> None:
-        self.say(msgpack.packb([task, 0.5, [b"x"]]))
+        self.say(msgpack.packb([task, 1.0, 1.5, [b"x"]]))
 
     def answer(self, task: int) -> None:
-        os.write(self.answers, msgpack.packb([task, 0.5, [b"x"]]))
+        os.write(self.answers, msgpack.packb([task, 1.0, 1.5, [b"x"]]))
 
     def ask_to_look(self) -> None:
         self.say(msgpack.packb([protocol.LOOK]))
@@ -100,7 +100,8 @@ class Desk:
 
 def done(*tasks: int) -> CallsDone:
     count = len(tasks)
-    return CallsDone(NUMBER, [TaskId(task) for task in tasks], [0.5] * count, [[b"x"]] * count)
+    ids = [TaskId(task) for task in tasks]
+    return CallsDone(NUMBER, ids, [0.5] * count, [[b"x"]] * count, starts=[1.0] * count)
 
 
 def unstarted(events: list[Event]) -> int:
@@ -323,7 +324,7 @@ def test_a_call_that_found_no_room_in_the_socket_was_not_started(tmp_path: Path)
     ("message", "complaint"),
     [
         (b"\xc1", "answers nonsense"),
-        (msgpack.packb(["1", 0.5, []]), "answers ['1'"),
+        (msgpack.packb(["1", 0.5, 1.0, []]), "answers ['1'"),
         (msgpack.packb([1]), "answers nonsense"),
     ],
 )
@@ -359,7 +360,7 @@ def test_who_speaks_something_else_is_refused_by_name(tmp_path: Path, message: b
     async def scenario(desk: Desk) -> None:
         desk.say(message)
         assert await desk.told() == []
-        assert "which is not 'rain-py-4'" in desk.faults[0]
+        assert "which is not 'rain-py-6'" in desk.faults[0]
 
     with_desk(tmp_path, scenario)
 

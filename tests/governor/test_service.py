@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rain.base.ids import session_of
-from rain.base.wire import INLINE_LIMIT, Orders
+from rain.base.ids import SessionId, session_of
+from rain.base.wire import INLINE_LIMIT, Orders, Watch
 from rain.governor.store import MEMORY_LIMIT
 from tests.governor.running import (
     BLOB,
@@ -124,11 +124,7 @@ def test_what_runs_tells_what_it_has_printed_so_far(tmp_path: Path) -> None:
         with named_pipe(tmp_path / "call") as call, named_pipe(tmp_path / "program") as program:
             calling = governor.call(governor.function(work), str(call.path))
             shell = f"echo so far; head -n1 {program.path}"
-            running = governor.builtin(
-                "run",
-                {"args": ["/bin/sh", "-c", shell], "in_paths": [], "out_paths": []},
-                outputs=(),
-            )
+            running = governor.builtin("run", program_of("/bin/sh", "-c", shell), outputs=())
             await until(lambda: governor.service.printed(task_id(calling)).endswith("child\n"))
             assert governor.service.printed(task_id(calling)) == "so far\n[stderr]\nchild\n"
             await until(lambda: governor.service.printed(task_id(running)))
@@ -141,6 +137,49 @@ def test_what_runs_tells_what_it_has_printed_so_far(tmp_path: Path) -> None:
         assert governor.service.printed(task_id(running)) == ""
 
     governed(tmp_path, scenario)
+
+
+def test_what_is_watched_is_told_while_it_runs_and_before_it_ends(tmp_path: Path) -> None:
+    def texts(governor: Running, number: int) -> str:
+        task = task_id(number)
+        told = [one.text for _, one in governor.server.printed_lines if one.task == task]
+        return "".join(told)
+
+    async def scenario(governor: Running) -> None:
+        def work(ctx: Any, go_on: str) -> None:
+            sys.stdout.write("first\n")
+            subprocess.run(["/usr/bin/head", "-n1", go_on], check=True, stdout=sys.stderr)
+            sys.stdout.write("last")
+
+        def say(ctx: Any, word: str) -> None:
+            sys.stdout.write(word)
+
+        function = governor.function(say)
+        await governor.value(governor.call(function, "nobody watches"))
+        governor.service.watch(1, Watch(frozenset([SessionId(1)])))
+        with named_pipe(tmp_path / "call") as call, named_pipe(tmp_path / "program") as program:
+            calling = governor.call(governor.function(work), str(call.path))
+            shell = f"echo first; head -n1 {program.path}; printf last"
+            running = governor.builtin("run", program_of("/bin/sh", "-c", shell), outputs=())
+            await governor.until(lambda: texts(governor, calling) == "first\n")
+            await governor.until(lambda: texts(governor, running) == "first\n")
+            call.say()
+            program.say()
+            await governor.value(calling)
+            assert texts(governor, calling) == "first\nlastgo\n"
+            await governor.outputs(running)
+            assert texts(governor, running) == "first\ngo\nlast"
+        governor.service.watch(1, None)
+        told = len(governor.server.printed_lines)
+        await governor.value(governor.call(function, "nobody watches any more"))
+        assert len(governor.server.printed_lines) == told
+
+    governed(tmp_path, scenario)
+
+
+def program_of(*args: str) -> dict[str, Any]:
+    """The config of a program that reads and makes nothing."""
+    return {"args": list(args), "in_paths": [], "out_paths": []}
 
 
 def test_an_executor_that_cannot_start_fails_its_task_by_name(

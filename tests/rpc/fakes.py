@@ -1,6 +1,6 @@
 """A server and a governor that do what a test says, and keep what they were told."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import rmtree
@@ -41,9 +41,11 @@ from rain.base.wire import (
     ObjectReport,
     Orders,
     Overview,
+    PrintedLines,
     TaskReport,
     Update,
     WaitAnswer,
+    Watch,
 )
 from rain.rpc.governor_endpoint import Upstream, connect_governor
 from rain.rpc.handlers import ClientLink, GovernorHello, GovernorLink, Reply
@@ -138,6 +140,16 @@ class FakeClient:
     def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
         self._tell("overview", reply, Overview(1, 2, 6, 1, 3, "here:7222"), session)
 
+    def watch(self, watch: Watch | None) -> None:
+        self.server.journal.write("watch", watch)
+
+    def printed(self, wait: bool, reply: Reply[Sequence[PrintedLines]]) -> None:
+        lines = [PrintedLines(TaskId(5), "talk", True, "hello\n", 7, "there:1")]
+        self._tell("printed", reply, lines, wait)
+
+    def dashboard(self, reply: Reply[str]) -> None:
+        self._tell("dashboard", reply, "here:7222")
+
     def terminate(self) -> None:
         self.server.journal.write("terminate")
 
@@ -178,6 +190,9 @@ class FakeGovernor:
         if rule is not None:
             rule(update)
         self.server.journal.write("news", update)
+
+    def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
+        self.server.journal.write("printed", watch, list(lines))
 
     def drained(self) -> None:
         self.server.journal.write("drained")
@@ -273,6 +288,9 @@ class FakeControl:
 
     def printed(self, task: TaskId) -> str:
         return f"printed by {task}"
+
+    def watch(self, number: int, watch: Watch | None) -> None:
+        self.journal.write("watch", number, watch)
 
     def stop(self, reason: str) -> None:
         self.journal.write("stop", reason)

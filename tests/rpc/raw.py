@@ -133,7 +133,10 @@ def control(report: Fields | Exception | None = None) -> Offered:
         else:
             call.answer({"report": report or {}})
 
-    return Offered(CONTROL, {"order": answer, "report": tell, "stop": answer, "printed": answer})
+    return Offered(
+        CONTROL,
+        {"order": answer, "report": tell, "stop": answer, "printed": answer, "watch": answer},
+    )
 
 
 async def connect(

@@ -20,7 +20,7 @@ from rain.base.errors import (
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, SessionId, TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import GovernorReport, Overview, Submission, TaskColumns
+from rain.base.wire import GovernorReport, Overview, PrintedLines, Submission, TaskColumns, Watch
 from rain.daemon import program
 from rain.rpc.client_calls import Asked
 from rain.rpc.client_endpoint import ClientConnection
@@ -43,6 +43,13 @@ def test_every_call_gets_its_answer() -> None:
         assert [report.state for report in objects] == [ObjectState.UNFINISHED]
         assert client.server_info() == [GovernorReport("here:1", (), (), (), (("cpus", 2),))]
         assert client.overview(SESSION) == Overview(1, 2, 6, 1, 3, "here:7222")
+        assert client.dashboard() == "here:7222"
+        watch = Watch(frozenset([SESSION]), frozenset([TaskId(OBJECT)]))
+        client.watch(watch)
+        assert client.printed(wait=True) == [
+            PrintedLines(TaskId(5), "talk", True, "hello\n", 7, "there:1")
+        ]
+        client.watch(None)
         client.close_session(SESSION)
 
     server = play(scene)
@@ -55,6 +62,10 @@ def test_every_call_gets_its_answer() -> None:
         ("update", [OBJECT], [OBJECT]),
         ("server_info",),
         ("overview", SESSION),
+        ("dashboard",),
+        ("watch", Watch(frozenset([SESSION]), frozenset([TaskId(OBJECT)]))),
+        ("printed", True),
+        ("watch", None),
         ("close_session", SESSION),
         ("client left", "the other side closed the connection"),
     ]

@@ -17,8 +17,10 @@ from rain.base.wire import (
     GovernorReport,
     Orders,
     PlacedObjects,
+    PrintedLines,
     TaskFailure,
     Update,
+    Watch,
 )
 from rain.daemon import program
 from rain.rpc.governor_endpoint import connect_governor
@@ -164,6 +166,35 @@ def test_a_governor_tells_what_a_running_task_has_printed_or_that_it_has_left() 
         await server.journal.until("governor left")
         server.governors[0].printed(TaskId(5), answers)
         assert answers.seen == ["printed by 5", "the governor has left"]
+
+    play(scene)
+
+
+def test_a_governor_is_told_what_is_watched_and_tells_it_before_its_later_news() -> None:
+    watch = Watch(frozenset([SessionId(3)]), frozenset([TaskId(5)]))
+    lines = [PrintedLines(TaskId(5), "talk", errors=True, text="hello\n", left_out=7)]
+
+    async def scene(server: FakeServer, here: Serving) -> None:
+        control = FakeControl()
+        upstream = await join(here.nursery, here.listener, control)
+        server.governors[0].watch(8, watch)
+        server.governors[0].watch(8, None)
+        assert await control.journal.until("watch", 2) == [(8, watch), (8, None)]
+        upstream.printed(8, lines)
+        upstream.update(Update(located=[ObjectId(1)]))
+        await server.journal.until("news")
+        assert server.journal.named("printed") == [(8, lines)]
+
+    play(scene)
+
+
+def test_less_than_nothing_cannot_be_left_out() -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
+        control = FakeControl()
+        upstream = await join(here.nursery, here.listener, control)
+        upstream.printed(8, [PrintedLines(TaskId(5), left_out=-1)])
+        ((cause,),) = await server.journal.until("governor left")
+        assert "-1 bytes cannot be left out" in cause
 
     play(scene)
 

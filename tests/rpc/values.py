@@ -173,6 +173,9 @@ def some_orders(draw: st.DrawFn) -> Orders:
     )
 
 
+above_zero = st.floats(0.5, 1e6)  # a column of zeros is as good as none
+
+
 @st.composite
 def finished_tasks(draw: st.DrawFn) -> FinishedTasks:
     count = draw(st.integers(0, FEW))
@@ -185,6 +188,7 @@ def finished_tasks(draw: st.DrawFn) -> FinishedTasks:
         output_counts=output_counts,
         sizes=draw(st.lists(sizes, min_size=outputs, max_size=outputs)),
         data=draw(st.lists(data, min_size=outputs, max_size=outputs)),
+        starts=draw(st.just([]) | st.lists(above_zero, min_size=count, max_size=count)),
     )
 
 
@@ -207,6 +211,8 @@ def some_updates(draw: st.DrawFn) -> Update:
     return Update(
         started_ids=draw(st.lists(task_ids, min_size=started, max_size=started)),
         started_runs=draw(st.lists(numbers, min_size=started, max_size=started)),
+        started_times=draw(st.just([]) | st.lists(seconds, min_size=started, max_size=started)),
+        time=draw(seconds),
         finished=draw(finished_tasks()),
         failed=draw(st.lists(task_failures, max_size=2)),
         located=draw(st.lists(object_ids, max_size=FEW)),

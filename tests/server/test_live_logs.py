@@ -10,7 +10,7 @@ from attrs import Factory, define
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, TaskId
 from rain.base.states import TaskState
-from rain.base.wire import GovernorReport, ObjectReport, Orders, TaskReport
+from rain.base.wire import GovernorReport, ObjectReport, Orders, TaskReport, Watch
 from rain.rpc.handlers import Reply
 from rain.server.live_logs import LiveLogs, Reports
 from tests.support.scenes import Scene, scene
@@ -28,6 +28,8 @@ class AskedGovernor:
     def order(self, orders: Orders) -> None: ...
 
     def report(self, reply: Reply[GovernorReport]) -> None: ...
+
+    def watch(self, number: int, watch: Watch | None) -> None: ...
 
     def stop(self, reason: str) -> None: ...
 

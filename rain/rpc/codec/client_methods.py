@@ -6,6 +6,7 @@ travel in parts (`submission`), and the bytes of a fetch may come over a stream.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from attrs import frozen
@@ -22,7 +23,7 @@ from rain.base.requests import (
     TakeHandles,
     Unkeep,
 )
-from rain.base.wire import Overview
+from rain.base.wire import Overview, PrintedLines
 from rain.rpc.codec.answers import (
     read_fetched,
     read_governor_reports,
@@ -35,6 +36,7 @@ from rain.rpc.codec.answers import (
     write_reports,
     write_taken,
 )
+from rain.rpc.codec.printed import read_lines, read_watch, write_lines, write_watch
 from rain.rpc.codec.record import Codec, record
 from rain.rpc.codec.requests import (
     read_cancel,
@@ -71,6 +73,14 @@ def _read_session(fields: dict[str, SessionId]) -> SessionId:
     return fields["session"]
 
 
+def _read_wait(fields: dict[str, bool]) -> bool:
+    return fields["wait"]
+
+
+def _read_http(fields: dict[str, str]) -> str:
+    return fields["http"]
+
+
 NOTHING: Codec[None] = Codec(lambda _: {}, lambda _: None)
 
 OPEN_SESSION = ClientMethod(
@@ -99,6 +109,13 @@ OVERVIEW = ClientMethod(
     "overview",
     Codec(lambda session: {"session": session}, _read_session),
     record(Overview),
+)
+WATCH = ClientMethod("watch", Codec(write_watch, read_watch), NOTHING)
+PRINTED: ClientMethod[bool, Sequence[PrintedLines]] = ClientMethod(
+    "printed", Codec(lambda wait: {"wait": wait}, _read_wait), Codec(write_lines, read_lines)
+)
+DASHBOARD: ClientMethod[None, str] = ClientMethod(
+    "dashboard", NOTHING, Codec(lambda http: {"http": http}, _read_http)
 )
 TERMINATE = ClientMethod("terminate", NOTHING, NOTHING)
 ALIVE = ClientMethod("alive", NOTHING, NOTHING)

@@ -11,10 +11,11 @@ _MOST_SECONDS = 1e12  # nobody could say when such a task has begun
 
 def write_update(update: Update) -> Fields:
     check_ours(update)
-    fields: Fields = {}
+    fields: Fields = {"time": update.time} if update.time else {}
     if update.started_ids:
         fields["startedTasks"] = update.started_ids
         fields["startedRuns"] = update.started_runs
+        fields["startedTimes"] = update.started_times
     if update.finished.ids:
         fields["finished"] = _write_finished(update.finished)
     if update.failed:
@@ -60,6 +61,8 @@ def read_update(fields: Fields) -> Update:
         waits["resumedRuns"],
         ended["tasks"],
         ended["runs"],
+        _read_times("started tasks", fields["startedTimes"]),
+        *_read_times("an update", [fields["time"]]),
     )
     update.check()
     return update
@@ -73,7 +76,7 @@ def _write_finished(finished: FinishedTasks) -> Fields:
         "outputCounts": finished.output_counts,
         "sizes": finished.sizes,
     }
-    return with_columns(fields, data=finished.data)
+    return with_columns(fields, data=finished.data, starts=finished.starts)
 
 
 def _read_finished(fields: Fields) -> FinishedTasks:
@@ -90,7 +93,15 @@ def _read_finished(fields: Fields) -> FinishedTasks:
         fields["outputCounts"],
         sizes,
         filled(fields["data"], len(sizes), b""),
+        _read_times("finished tasks", fields["starts"]),
     )
+
+
+def _read_times(what: str, times: list[float]) -> list[float]:
+    """What is no number, or endless, would be found in the sum."""
+    if times and not abs(sum(times)) <= _MOST_SECONDS * len(times):
+        raise ProtocolError(f"{what}: a time is no number of seconds")
+    return times
 
 
 def _write_failure(failure: TaskFailure) -> Fields:

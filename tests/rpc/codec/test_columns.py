@@ -122,6 +122,13 @@ WRONG: list[tuple[type[Any], Layout, dict[str, Any], str]] = [
         (Update, UPDATE, finished(durations=[0.5, seconds]), "is no number of seconds")
         for seconds in (nan, inf, -inf, -0.5, 1e300)
     ),
+    *(
+        (Update, UPDATE, finished(starts=[0.5, seconds]), "a time is no number of seconds")
+        for seconds in (nan, inf, -inf, 1e300)
+    ),
+    (Update, UPDATE, finished(starts=[0.5]), f"finished tasks: {LENGTHS}"),
+    (Update, UPDATE, {"startedTimes": [0.5]}, f"started tasks: {LENGTHS}"),
+    (Update, UPDATE, {"time": nan}, "a time is no number of seconds"),
     (Update, UPDATE, {"monitoring": [SAMPLE | {"sent": []}]}, f"monitoring: {LENGTHS}"),
     (Update, UPDATE, {"monitoring": [SAMPLE | {"memUsage": 101}]}, "more than 100 percent"),
     (Update, UPDATE, {"monitoring": [SAMPLE | {"cpuUsage": [200]}]}, "more than 100 percent"),

@@ -1,0 +1,168 @@
+"""Watching what tasks print while they run.
+
+A client that shows the output of tasks has a watch at each governor: the sessions and tasks that it
+is for. As long as there is a watch, the governor looks twice in a second at the files of the tasks
+that run. Without one it does nothing.
+
+Only whole lines are told. A line that a carriage return begins anew, as of a progress bar, is told
+as it stands, every few seconds. What a task prints faster than it can be told is left out here, and
+only counted: its logs have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from attrs import Factory, define, frozen
+
+from rain.base.ids import TaskId
+from rain.base.printed_lines import Waiting
+from rain.base.wire import PrintedLines, Watch
+from rain.common.printed import HEAD, TAIL, Kept, Streams
+
+LOOK = 0.5
+"""Seconds between two looks at the files."""
+
+STATE = 3.0
+"""Seconds between two states of a line that is written again and again."""
+
+MOST = 16 * 1024
+"""Bytes of one stream of a task that one look tells."""
+
+MOST_WAITING = 512 * 1024
+"""Characters that one message tells of all tasks."""
+
+LONGEST_LINE = 4096
+"""Bytes of a line that are told before it has ended."""
+
+Unsent = tuple[bytes, int]
+"""The newest bytes of a stream that were not told, and how many were not told."""
+
+Look = Callable[[int, int], Unsent]
+"""Gives that for one of the streams, 0 or 1, of which so many bytes were told."""
+
+
+@frozen
+class Cut:
+    """What can be told of a stream."""
+
+    text: str
+    left_out: int
+    told: int  # bytes that were told or left out with it
+
+
+def cut(unsent: Unsent, *, over: bool, state_due: bool) -> Cut | None:
+    """The lines that are whole; None if there are none. When the task is over, all that is left."""
+    data, count = unsent
+    left_out = count - len(data)
+    if left_out:
+        begun = data.find(b"\n") + 1
+        left_out, data = left_out + begun, data[begun:]
+    end = len(data)
+    if not over:
+        end = data.rfind(b"\n") + 1
+        rest = data[end:]
+        if len(rest) > LONGEST_LINE or (state_due and b"\r" in rest):
+            end = len(data)
+    if not end and not left_out:
+        return None
+    return Cut(as_seen(data[:end].decode(errors="replace")), left_out, left_out + end)
+
+
+def as_seen(text: str) -> str:
+    """The text as a terminal shows it in the end: of lines that were written anew only the last."""
+    if "\r" not in text:
+        return text
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+
+
+def unsent_of(kept: Kept, told: int) -> Unsent:
+    """What was not told of a stream that has ended."""
+    data, size = kept
+    count = max(size - told, 0)
+    if size > HEAD + TAIL:
+        data = data[HEAD:]
+    start = max(len(data) - min(count, MOST), 0)
+    return data[start:], count
+
+
+@frozen
+class Running:
+    """A task that runs, and how its streams are read."""
+
+    task: TaskId
+    name: str
+    look: Look
+
+
+@define(eq=False)
+class _Told:
+    """How many bytes of the streams of a task were told, and when the last state of a line."""
+
+    bytes: list[int] = Factory(lambda: [0, 0])
+    states: list[float] = Factory(lambda: [0.0, 0.0])
+
+
+@define(eq=False)
+class Watching:
+    """All watches, and what waits to be told of each."""
+
+    watches: dict[int, Watch] = Factory(dict)
+    _told: dict[tuple[int, TaskId], _Told] = Factory(dict)
+    _waiting: dict[int, Waiting] = Factory(dict)
+
+    def watch(self, number: int, watch: Watch | None) -> None:
+        """A watch begins, is for something else now, or ends."""
+        if watch is not None:
+            self.watches[number] = watch
+            return
+        self.watches.pop(number, None)
+        self._waiting.pop(number, None)
+        for key in [key for key in self._told if key[0] == number]:
+            del self._told[key]
+
+    def look(self, running: Iterable[Running], now: float) -> None:
+        """Looks at the tasks that run."""
+        for task in running:
+            for number, watch in self.watches.items():
+                if watch.has(task.task):
+                    told = self._told.get((number, task.task)) or _Told()
+                    if self._tell(number, task, told, now, over=False):
+                        self._told[number, task.task] = told
+
+    def over(self, task: Running) -> None:
+        """A run of a task has ended."""
+        for number, watch in self.watches.items():
+            told = self._told.pop((number, task.task), None) or _Told()
+            if watch.has(task.task):
+                self._tell(number, task, told, 0.0, over=True)
+
+    def take(self) -> list[tuple[int, Sequence[PrintedLines]]]:
+        """What is to be told, by watch."""
+        waiting, self._waiting = self._waiting, {}
+        return [(number, lines.take()) for number, lines in waiting.items()]
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def _tell(self, number: int, task: Running, told: _Told, now: float, *, over: bool) -> bool:
+        any_told = False
+        for stream in (0, 1):
+            unsent = task.look(stream, told.bytes[stream])
+            due = now - told.states[stream] >= STATE
+            found = cut(unsent, over=over, state_due=due) if unsent[1] > 0 else None
+            if found is None:
+                continue
+            told.bytes[stream] += found.told
+            told.states[stream] = now
+            any_told = True
+            waiting = self._waiting.setdefault(number, Waiting(MOST_WAITING))
+            waiting.add(
+                PrintedLines(task.task, task.name, bool(stream), found.text, found.left_out)
+            )
+        return any_told
+
+
+def look_at(streams: Streams) -> Look:
+    """Looks at what a run has printed that has ended."""
+    return lambda stream, told: unsent_of(streams[stream], told)

@@ -1,0 +1,100 @@
+"""The audience of tasks: clients that watch what tasks print while they run.
+
+What is printed is no state: nothing depends on it. So it passes by the reactor, from the governors
+to the clients, and is gone when it is told. A client that is slow holds up nobody: the server keeps
+a bounded part of what it has not read, and only counts the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import Factory, define, evolve
+
+from rain.base.ids import ClientId, GovernorId
+from rain.base.printed_lines import Waiting
+from rain.base.wire import PrintedLines, Watch
+from rain.rpc.handlers import GovernorLink, Reply
+
+MOST_WAITING = 256 * 1024
+"""Characters that wait for one client."""
+
+Lines = Sequence[PrintedLines]
+
+
+@define(eq=False)
+class _Watcher:
+    """One client that watches, or has done so: what it has not read stays until it has."""
+
+    number: int
+    watch: Watch | None = None
+    waiting: Waiting = Factory(lambda: Waiting(MOST_WAITING))
+    reply: Reply[Lines] | None = None
+
+    def answer(self) -> None:
+        """Tells who waits, if there is anything to tell or nothing will come any more."""
+        if self.reply is not None and (self.waiting or self.watch is None):
+            reply, self.reply = self.reply, None
+            reply.answer(self.waiting.take())
+
+
+@define(eq=False)
+class Audience:
+    """All clients that watch."""
+
+    governors: Mapping[GovernorId, GovernorLink]
+    _clients: dict[ClientId, _Watcher] = Factory(dict)
+    _numbers: dict[int, _Watcher] = Factory(dict)
+    _last: int = 0
+
+    def watch(self, client: ClientId, watch: Watch | None) -> None:
+        """What a client watches from now on; None for nothing."""
+        watcher = self._clients.get(client)
+        if watcher is None:
+            if watch is None:
+                return
+            self._last += 1
+            watcher = self._clients[client] = self._numbers[self._last] = _Watcher(self._last)
+        if watcher.watch == watch:
+            return
+        watcher.watch = watch
+        for governor in self.governors.values():
+            governor.watch(watcher.number, watch)
+        watcher.answer()
+
+    def joined(self, governor: GovernorLink) -> None:
+        """A new governor is told all watches."""
+        for watcher in self._numbers.values():
+            if watcher.watch is not None:
+                governor.watch(watcher.number, watcher.watch)
+
+    def printed(self, address: str, number: int, lines: Lines) -> None:
+        """A governor tells something; for a watch that is over it may come late."""
+        watcher = self._numbers.get(number)
+        if watcher is None or watcher.watch is None:
+            return
+        for one in lines:
+            watcher.waiting.add(evolve(one, governor=address))
+        watcher.answer()
+
+    def ask(self, client: ClientId, wait: bool, reply: Reply[Lines]) -> None:
+        """A client asks for what it was not told yet. Its former question is over."""
+        watcher = self._clients.get(client)
+        if watcher is None:
+            reply.answer([])
+            return
+        if watcher.reply is not None:
+            watcher.reply.answer([])
+            watcher.reply = None
+        if wait:
+            watcher.reply = reply
+            watcher.answer()
+        else:
+            reply.answer(watcher.waiting.take())
+
+    def left(self, client: ClientId) -> None:
+        """A client has gone, and nobody watches for it."""
+        self.watch(client, None)
+        watcher = self._clients.pop(client, None)
+        if watcher is not None:
+            del self._numbers[watcher.number]

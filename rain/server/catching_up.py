@@ -1,0 +1,109 @@
+"""Notes how things stand, for an event log that begins in the middle of a run.
+
+The log then has the governors, the clients, and the open sessions with their tasks, as if it had
+been there from the beginning. What has gone before is not told.
+"""
+
+from __future__ import annotations
+
+from rain.base.ids import KindId
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.states import TaskRow
+from rain.base.wire import TaskColumns
+from rain.graph import Session, Task
+from rain.server.collector import Happenings
+from rain.server.happenings import (
+    ClientNew,
+    ClientSubmit,
+    GovernorNew,
+    SessionNew,
+    TaskFailed,
+    TaskNotes,
+    TasksFinished,
+    TasksSkipped,
+    TasksStarted,
+)
+from rain.server.state import State
+
+_TASK_BYTES = 160  # as in the columns of `Happenings`
+_RUNNING = (TaskRow.RUNNING, TaskRow.BLOCKED)
+
+
+def note_all(state: State, happenings: Happenings, now: float) -> None:
+    """Between two turns, before anything else is noted."""
+    graph = state.graph
+    for governor in graph.governors.values():
+        happenings.add(GovernorNew(now, governor.address), len(governor.address))
+    for client in graph.clients:
+        happenings.add(ClientNew(now, client))
+    for session in graph.sessions.values():
+        opened = SessionNew(now, session.id, session.client.id, session.name, session.user)
+        happenings.add(opened, len(session.name) + len(session.user))
+        if session.tasks:
+            happenings.add(_submission(session, now), _TASK_BYTES * len(session.tasks))
+            _note_runs(session, happenings, now)
+
+
+def _submission(session: Session, now: float) -> ClientSubmit:
+    """All tasks that are there, as one submission."""
+    columns = TaskColumns()
+    task_kinds: dict[KindId, TaskKind] = {}
+    object_kinds: dict[KindId, ObjectKind] = {}
+    for task in session.tasks.values():
+        columns.ids.append(task.id)
+        columns.kinds.append(task.kind.id)
+        columns.configs.append(task.config)
+        columns.input_counts.append(len(task.inputs))
+        columns.inputs += [given.id for given in task.inputs]
+        columns.outputs += [made.id for made in task.outputs]
+        if task.kind.id not in task_kinds:
+            task_kinds[task.kind.id] = task.kind
+            object_kinds.update({made.kind.id: made.kind for made in task.outputs})
+    constants = [one for one in session.objects.values() if one.producer is None]
+    object_kinds.update({one.kind.id: one.kind for one in constants})
+    return ClientSubmit(
+        now,
+        session.id,
+        task_kinds,
+        object_kinds,
+        columns,
+        [one.id for one in constants],
+        [one.kind.id for one in constants],
+    )
+
+
+def _note_runs(session: Session, happenings: Happenings, now: float) -> None:
+    """What of them runs, and how those have ended that have."""
+    finished: dict[str, TasksFinished] = {}  # by governor
+    skipped: list[Task] = []
+    for task in session.tasks.values():
+        if task.row in _RUNNING:
+            run = task.last_run()
+            happenings.add(TasksStarted(run.started, run.governor, [task.id]), _TASK_BYTES)
+        elif task.row is TaskRow.FINISHED:
+            run = task.last_run()
+            batch = finished.get(run.governor)
+            if batch is None:
+                batch = finished[run.governor] = TasksFinished(now, run.governor)
+            batch.sudden.append(len(batch.ids))  # its start was not told before
+            batch.ids.append(task.id)
+            batch.starts.append(run.started)
+            batch.durations.append(run.duration)
+            if task.user or run.debug or task.id in session.logs:
+                batch.notes[task.id] = _notes(task)
+        elif task.row is TaskRow.FAILED and task.run is not None:
+            run, notes = task.run, _notes(task)
+            end = TaskFailed(now, task.id, run.governor, run.started, run.message, notes)
+            happenings.add(end, len(run.message) + len(notes.logs) + len(notes.debug))
+        elif task.has_failed:
+            skipped.append(task)
+    for batch in finished.values():
+        happenings.add(batch, _TASK_BYTES * len(batch.ids))
+    if skipped:
+        ids = [task.id for task in skipped]
+        happenings.add(TasksSkipped(now, None, "", ids), _TASK_BYTES * len(ids))
+
+
+def _notes(task: Task) -> TaskNotes:
+    debug = "" if task.run is None else task.run.debug
+    return TaskNotes(task.user, debug, task.session.logs.get(task.id, ""))

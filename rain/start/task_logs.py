@@ -1,0 +1,124 @@
+"""What a task has printed, for `rain logs`; of a session that is over the event log tells it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from rain.base.address import split_address
+from rain.base.errors import (
+    ConnectionLostError,
+    RainError,
+    RefusedError,
+    SessionFailedError,
+    StartError,
+)
+from rain.base.ids import NUMBER_BITS, SessionId, TaskId, pack, session_of, spell, unpack
+from rain.base.states import TaskState
+from rain.base.wire import JoinedSession, ObjectReport, PrintedLines, TaskReport, Watch
+from rain.rpc.client_endpoint import ClientConnection
+from rain.start.reaching import Reached
+from rain.start.status import ask_http
+
+LOOK = 0.5
+"""Seconds between two questions of who follows a task."""
+
+_OVER = (TaskState.FINISHED, TaskState.FAILED, TaskState.CANCELLED)
+
+Write = Callable[[str, bool], object]
+"""Writes text: what was printed on stdout, or (True) on stderr."""
+
+
+class Server(Protocol):
+    """What is asked of the server."""
+
+    def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession: ...
+
+    def logs(self, task: TaskId) -> str: ...
+
+    def update(
+        self, tasks: Sequence[TaskId], objects: Sequence[Any]
+    ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]: ...
+
+    def watch(self, watch: Watch | None) -> None: ...
+
+    def printed(self, *, wait: bool) -> Sequence[PrintedLines]: ...
+
+
+def parse_task(text: str) -> TaskId:
+    """The id of a task as it is shown everywhere: SESSION/NUMBER."""
+    session, slash, number = text.partition("/")
+    if slash and session.isdecimal() and number.isdecimal():
+        whole = int(session), int(number)
+        if 0 < whole[0] < 1 << 31 and whole[1] < 1 << NUMBER_BITS:
+            return TaskId(pack(*whole))
+    raise StartError(f"{text!r} is not the id of a task: write it as 3/12, SESSION/NUMBER")
+
+
+def show_logs(reached: Reached, task: TaskId, write: Write, *, follow: bool) -> None:
+    """Writes what a task has printed; `follow` goes on until it has ended."""
+    host, port = split_address(reached.address)
+    connection = ClientConnection(host, port, secret=reached.secret)
+    try:
+        try:
+            connection.join_session(session_of(task), "", numbers=False)
+        except (RefusedError, SessionFailedError) as error:  # it is over, or never was
+            write(logs_in_event_log(reached, task, error), False)
+            return
+        if follow:
+            follow_task(connection, task, write)
+        else:
+            write(connection.logs(task), False)
+    except (ConnectionLostError, RefusedError, SessionFailedError) as error:
+        raise StartError(f"the server at {reached.address} says: {_said(error)}") from error
+    finally:
+        connection.close()
+
+
+def follow_task(
+    server: Server, task: TaskId, write: Write, sleep: Callable[[float], object] = time.sleep
+) -> None:
+    """Writes lines as they come, from the first one of the run, until the task has ended."""
+    server.watch(Watch(tasks=frozenset([task])))
+    shown = over = False
+    while not over:
+        (report,), _ = server.update([task], [])
+        over = report.state in _OVER  # looked at first: lines of a run come before its end
+        for lines in server.printed(wait=False):
+            shown = True
+            if lines.left_out:
+                write(f"[... {lines.left_out} bytes are left out here ...]\n", lines.errors)
+            ends = lines.text.endswith("\n") or not lines.text
+            write(lines.text if ends else f"{lines.text}\n", lines.errors)
+        if not over:
+            sleep(LOOK)
+    if not shown:  # it had ended before
+        write(server.logs(task), False)
+
+
+def logs_in_event_log(reached: Reached, task: TaskId, error: RainError) -> str:
+    """What a task of a session that is over has printed."""
+    if not reached.http:
+        raise StartError(f"{_said(error)}; with --http ADDRESS its event log is asked")
+    session, number = unpack(task)
+    try:
+        told = ask_http(reached.http, reached.secret, f"/api/task?session={session}&task={number}")
+    except StartError as unknown:
+        raise StartError(f"{_said(error)}, and its event log does not help: {unknown}") from None
+    return read_logs(told, task)
+
+
+def read_logs(told: Mapping[str, Any], task: TaskId) -> str:
+    """What the last run has printed, by the answer of `/api/task`."""
+    try:
+        texts = [str(entry["info"].get("logs", "")) for entry in told["story"]]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise StartError(f"what the server says of {spell(task)} is not understood") from error
+    return next((text for text in reversed(texts) if text), "")
+
+
+def _said(error: RainError) -> str:
+    if isinstance(error, SessionFailedError):
+        return "the session of the task has failed"
+    return str(error)

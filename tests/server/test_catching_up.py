@@ -1,0 +1,100 @@
+"""An event log that begins in the middle of a run tells how things stand, and then goes on."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from rain.base.ids import unpack
+from rain.base.wire import TaskNote
+from rain.server.catching_up import note_all
+from rain.server.collector import Happenings
+from rain.server.dashboard.digest import Digest, Mark
+from rain.server.dashboard.reading import catch_up, task
+from rain.server.history.store import FILE, open_store
+from tests.support.scenes import Scene, scene
+
+
+def log(s: Scene) -> Happenings:
+    """The log begins."""
+    happenings = s.world.state.happenings = Happenings()
+    note_all(s.world.state, happenings, s.world.now)
+    return happenings
+
+
+def digest_of(folder: Path, s: Scene, happenings: Happenings) -> Digest:
+    with closing(open_store(folder / FILE)) as store:
+        store.write(s.world.now, happenings.take().happenings, 0)
+    digest = Digest(1)
+    assert catch_up(folder / FILE, digest) == 1.0
+    return digest
+
+
+def test_the_log_has_every_task_of_an_open_session_as_it_stands(tmp_path: Path) -> None:
+    s = scene(1)
+    finished, (made,) = s.draft.task()
+    failed, _ = s.draft.task()
+    running, _ = s.draft.task()
+    waits, _ = s.draft.task(made)
+    s.client.compute(s.draft, made)
+    for one in (finished, failed, running):
+        s.assign(one)
+    update = s.governors[0].finished(finished)
+    update.task_notes.append(TaskNote(finished, logs="printed"))
+    s.governors[0].send(update)
+    s.governors[0].send(s.governors[0].failed(failed, "why"))
+    s.governors[0].start(running)
+
+    digest = digest_of(tmp_path, s, log(s))
+
+    marks = {one: Mark(digest.columns.mark[unpack(one).id]) for one in (finished, failed, running)}
+    assert marks == {
+        finished: Mark.FINISHED,
+        failed: Mark.FAILED,
+        running: Mark.RUNNING,
+    }
+    assert digest.columns.mark[unpack(waits).id] == Mark.WAITING
+    assert [tasks for _, tasks in digest.submissions] == [4]
+    assert (digest.closed, digest.failed_task) == (0.0, unpack(failed).id)
+    told = task(tmp_path / FILE, 1, unpack(finished).id)
+    assert told is not None
+    assert [entry["event"] for entry in told["story"]] == ["TaskStarted", "TaskFinished"]
+    assert told["story"][-1]["info"]["logs"] == "printed"
+
+
+def test_what_happens_afterwards_goes_on_from_there(tmp_path: Path) -> None:
+    s = scene(1)
+    running, _ = s.draft.task()
+    s.submit()
+    s.assign(running)
+    s.governors[0].start(running)
+    happenings = log(s)
+    s.governors[0].finish(running)
+    later = s.client.session("later")
+    late, _ = later.task()
+    s.client.submit(later)
+
+    digest = digest_of(tmp_path, s, happenings)
+
+    assert digest.columns.mark[unpack(running).id] == Mark.FINISHED
+    second = Digest(2)
+    assert catch_up(tmp_path / FILE, second) == 1.0
+    assert second.columns.mark[unpack(late).id] == Mark.WAITING
+
+
+def test_the_tasks_of_a_failure_that_were_skipped_are_told_as_skipped(tmp_path: Path) -> None:
+    s = scene(1)
+    first, (made,) = s.draft.task()
+    second, _ = s.draft.task(made)
+    s.client.compute(s.draft, made)
+    s.assign(first)
+    s.governors[0].send(s.governors[0].failed(first, "why"))
+
+    digest = digest_of(tmp_path, s, log(s))
+
+    assert digest.columns.mark[unpack(second).id] == Mark.SKIPPED
+
+
+def test_governors_clients_and_sessions_without_tasks_are_in_the_log() -> None:
+    kinds = [type(one).__name__ for one in log(scene(1)).take().happenings]
+    assert kinds == ["GovernorNew", "ClientNew", "SessionNew"]
