@@ -83,7 +83,8 @@ class DataObject:
         # Nothing may block here, or take a lock: this runs wherever the collector happens to.
         try:
             if self.submission and self.unit is None:  # what is inside of one is unknown there
-                self.session.drop(self.packed_id, kept=self.kept or self.constant is not None)
+                made = self.constant is None
+                self.session.drop(self.packed_id, kept=self.kept or not made, made=made)
         except AttributeError:  # a handle that was never finished
             pass
 

@@ -38,12 +38,23 @@ class History:
         left = self._left
         left.append(packed_id)
         if len(left) > REMEMBERED:
-            self._tasks.pop(left.popleft(), None)
+            self._forget(left.popleft())
+
+    def leave_unit(self, unit: Unit, *, finished: bool) -> None:
+        """The last handle of a unit was collected; its last task is told of separately."""
+        for member in unit.members[:-1]:
+            self._tasks.pop(member, None)
+        if finished:
+            self._units.pop(unit.task_id, None)
+
+    def _forget(self, packed_id: TaskId) -> None:
+        self._tasks.pop(packed_id, None)
+        self._units.pop(packed_id, None)
 
     def forget_left(self) -> None:
         """All tasks have finished that were submitted until now."""
         while self._left:
-            self._tasks.pop(self._left.popleft(), None)
+            self._forget(self._left.popleft())
 
     def note_unit(self, unit: Unit) -> None:
         """Remembers which tasks are one; each of them is noted as others are."""

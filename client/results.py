@@ -7,6 +7,7 @@ from typing import TypeAlias
 from rain.base.ids import ObjectId
 from rain.base.wire import Delivery, Fetched
 from rain.client.data import DataObject, Seen, info_of, spec_of
+from rain.client.early import Early
 from rain.client.reports import object_info
 from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import ObjectShape
@@ -34,6 +35,7 @@ class ResultStore:
         self._capacity = capacity
         self._results: dict[int, Result] = {}
         self._size = 0
+        self._early = Early()
 
     def __len__(self) -> int:
         return len(self._results)
@@ -43,6 +45,8 @@ class ResultStore:
         sizes, types = delivery.sizes, delivery.content_types
         for place, packed_id in enumerate(delivery.ids):
             size, data = sizes[place], delivery.data[place]
+            if self._early and self._early.take(packed_id):
+                continue
             if len(data) != size or packed_id in self._results:
                 continue
             if self._size + size > self._capacity:
@@ -85,9 +89,12 @@ class ResultStore:
         result = self._results.pop(packed_id, None)
         if result is not None:
             self._size -= len(result[0])
+        else:
+            self._early.note(packed_id)
 
     def clear(self) -> None:
         self._results.clear()
+        self._early.clear()
         self._size = 0
 
 

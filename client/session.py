@@ -37,6 +37,7 @@ from rain.client.shapes import ObjectShape
 from rain.client.showing import LINES_PER_SECOND
 from rain.client.task import Task
 from rain.client.told import ToldFunction
+from rain.client.unit import Unit
 from rain.client.waiting import Waiting
 from rain.common.attributes import SessionSpec
 from rain.common.data_instance import DataInstance
@@ -179,10 +180,12 @@ class Session:
         self._expect_active()
         self._outgoing.pending.add_object(obj)
 
-    def drop(self, packed_id: ObjectId, *, kept: bool) -> None:
+    def drop(self, packed_id: ObjectId, *, kept: bool, made: bool) -> None:
         """The handle of a submitted object was collected. Called by a finalizer."""
         if not self.active and self._owned:  # else the session may go on without this client
             return
+        if made and self._waiting.follows:
+            self._waiting.forget(packed_id)
         if kept:
             self._results.drop(packed_id)
             self._lent.discard(packed_id)
@@ -198,6 +201,13 @@ class Session:
             self._waiting.forget(packed_id)
         if self.client is not None:
             self.client.housekeeper.drop_task(packed_id)
+
+    def drop_member(self, unit: Unit, packed_id: TaskId, state: TaskState | None) -> None:
+        """The same of a task in a unit, which goes with the last of its handles."""
+        unit.handles.discard(packed_id)
+        if not unit.handles and (self.active or not self._owned):
+            self._outgoing.history.leave_unit(unit, finished=state is TaskState.finished)
+            self.drop_task(unit.task_id, state)
 
     # Building and submitting.
 

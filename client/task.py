@@ -142,10 +142,14 @@ class Task(metaclass=TaskMeta):
         session.add_task(self)
 
     def __del__(self) -> None:
-        # As of data objects. A unit stays until its session ends: it stands for several handles.
+        # As of data objects.
         try:
-            if self.submission and self.unit is None:
+            if not self.submission:
+                return
+            if self.unit is None:
                 self.session.drop_task(self.packed_id, self.known_state)
+            else:
+                self.session.drop_member(self.unit, self.packed_id, self.state)
         except AttributeError:  # a handle that was never finished, or is none of anybody's
             pass
 

@@ -6,7 +6,7 @@ Only the last task of a unit is known to the server, and stands there for all of
 from collections.abc import Sequence
 from itertools import groupby
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 from rain.base.ids import TaskId, unpack
 from rain.base.units import failed_task
@@ -22,6 +22,8 @@ class Unit:
 
     name: str
     members: tuple[TaskId, ...]
+    # Those members that the user has handles of.
+    handles: set[TaskId] = Factory(lambda unit: set(unit.members), takes_self=True)
 
     @property
     def task_id(self) -> TaskId:

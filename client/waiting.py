@@ -8,6 +8,7 @@ from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.wire import WaitAnswer
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
+from rain.client.early import Early
 from rain.client.failure import noting_failure
 from rain.client.items import (
     asked_ids,
@@ -39,6 +40,10 @@ class News:
         self.failed: set[int] = set()
         self.cancelled: set[int] = set()
         self._done: set[int] = set()
+        self._early = Early()
+
+    def __len__(self) -> int:
+        return len(self._done)
 
     def add(self, known: int, answer: WaitAnswer) -> None:
         """An answer to a question that has named `known`; several threads may ask at once."""
@@ -47,9 +52,19 @@ class News:
         self.failed.update(answer.failed)
         self.cancelled.update(answer.cancelled)
         self.count = max(self.count, known + len(answer.tasks))
+        if self._early:
+            for packed_id in (*answer.tasks, *answer.objects):
+                if self._early.take(packed_id):
+                    self._discard(packed_id)
 
     def forget(self, packed_id: int) -> None:
-        """Nobody will ask for it."""
+        """Nobody will ask for it. Called by finalizers: takes no lock."""
+        if packed_id in self._done:
+            self._discard(packed_id)
+        else:
+            self._early.note(packed_id)
+
+    def _discard(self, packed_id: int) -> None:
         self._done.discard(packed_id)
         self.failed.discard(packed_id)
         self.cancelled.discard(packed_id)
@@ -93,8 +108,8 @@ class Waiting:
         """Whether it was told of tasks that nobody has named."""
         return self._news.count > 0
 
-    def forget(self, packed_id: TaskId) -> None:
-        """Nobody has a handle of this task any more. Called by finalizers: takes no lock."""
+    def forget(self, packed_id: int) -> None:
+        """Nobody has a handle of this task or object any more. Called by finalizers."""
         self._news.forget(packed_id)
 
     def for_all(

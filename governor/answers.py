@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
+from rain.base.runs import RunCause
 from rain.base.wire import TaskNote
 from rain.common.printed import HEAD, TAIL, Streams, logs_of
 from rain.governor.messages import (
@@ -44,6 +45,16 @@ class Staged:
     path: Path
 
 
+def not_stored(error: StoreError, debug: str = "") -> Failed:
+    """The result of a task whose output cannot be stored; it is handed back if that is our fault.
+
+    Its executor may have written all of it, and still the disk may be full for the last part of a
+    copy, or there may be no descriptor for it.
+    """
+    cause = RunCause.NOT_STARTED if error.short else RunCause.TASK
+    return Failed(str(error), debug, cause)
+
+
 def adopt_all(done: CallsDone, staged: Iterable[Staged], adopt: Adopt) -> CallsDone:
     """Adopts the staged outputs; a task whose output cannot be stored has failed."""
     for one in staged:
@@ -55,7 +66,7 @@ def adopt_all(done: CallsDone, staged: Iterable[Staged], adopt: Adopt) -> CallsD
         try:
             result[one.output] = evolve(made, content=adopt(one.path))
         except StoreError as error:
-            done.results[one.task] = Failed(str(error))
+            done.results[one.task] = not_stored(error)
     return done
 
 
@@ -135,7 +146,7 @@ class AnswerReader:
         try:
             return [self._output(place, output) for place, output in enumerate(result)]
         except StoreError as error:
-            return Failed(str(error))
+            return not_stored(error)
 
     def _output(self, place: int, output: Any) -> bytes | Made:
         if type(output) is bytes:

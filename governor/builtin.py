@@ -113,7 +113,7 @@ class Builtins:
 
     async def _work(self, effect: RunBuiltin) -> Outputs | Failed:
         from rain.governor.builtin_files import IN_A_THREAD, Job  # noqa: PLC0415 # see the top
-        from rain.governor.sandbox import attempt  # noqa: PLC0415 # see the top
+        from rain.governor.sandbox import attempt, attempt_in_a_thread  # noqa: PLC0415 # see the top
 
         method = _method(effect)
         job = Job(effect, self._store, self._folder / str(effect.run))
@@ -126,9 +126,7 @@ class Builtins:
             return [Made(PassedOn(source.id))]
         if method not in IN_A_THREAD:
             return Failed(f"there is no task type {effect.kind.task_type!r}")
-        return await trio.to_thread.run_sync(
-            attempt, effect, _in_a_folder, IN_A_THREAD[method], job
-        )
+        return await attempt_in_a_thread(effect, _in_a_folder, IN_A_THREAD[method], job)
 
 
 def _rest(job: Job) -> tuple[float, BuiltinInput]:

@@ -14,6 +14,7 @@ from rain.base.kinds import DataType, ObjectKind
 from rain.common.content_type import is_type_instance
 from rain.common.errors import RainException
 from rain.common.fs import unpack
+from rain.governor.answers import not_stored
 from rain.governor.cbor_calls import Call, UncallableError
 from rain.governor.cbor_replies import AtPath, Inline, OtherObject, Result, SaidOutput
 from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
@@ -68,9 +69,12 @@ class Exchange:
         try:
             for (_, kind), said in zip(call.outputs, result.outputs, strict=True):
                 made.append(self._output(call, kind, said))
-        except (BuiltinError, StoreError) as error:
+        except BuiltinError as error:
             self._discard(made)
             return Failed(str(error), result.debug)
+        except StoreError as error:
+            self._discard(made)
+            return not_stored(error, result.debug)
         except ProtocolError:
             self._discard(made)
             raise

@@ -85,6 +85,7 @@ class ExecutorLink:
         self._alone = 0  # where the frame of a call ends that was sent alone and is not answered
         self._stale = False  # the executor may still hold calls that were taken back
         self._fault = ""  # why it was killed
+        self._lacks = ""  # why it ends itself
         self._link = SocketLink(started.socket, background, self._heard, self._hung_up)
 
     # Downwards.
@@ -209,10 +210,17 @@ class ExecutorLink:
         if self._alone > self._link.said - self._unread():
             unstarted += 1
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
-        cause = cause_of_death(self.number, status, self._places, tail, self._fault)
+        if self._lacks:
+            cause = f"executor {self.number} cannot go on: {self._lacks}"
+        else:
+            cause = cause_of_death(self.number, status, self._places, tail, self._fault)
         place = place_reached(self.number, self._places)
         printed = printed_so_far(self.number, self._places)
-        self._tell(ExecutorDied(self.number, cause, unstarted, place, printed, status=status))
+        short = bool(self._lacks)
+        died = ExecutorDied(
+            self.number, cause, unstarted, place, printed, short=short, status=status
+        )
+        self._tell(died)
 
     def _unread(self) -> int:
         """How many bytes that were sent to the dead executor it has not read."""
@@ -242,6 +250,8 @@ class ExecutorLink:
                 if not self._alone:  # else nothing before it is unread, and what follows must wait
                     self.look()  # what it has answered before comes first
                 self._tell(CallWaits(self.number, waits=frame == _BLOCKED))
+            elif lacks := protocol.lack_of(frame):
+                self._lacks = lacks
             elif self._alone:
                 self._alone = 0
                 try:

@@ -9,12 +9,14 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.ids import SessionId
+from rain.base.shortage import is_shortage
 from rain.common.printed import logs_of
 from rain.governor.executor_config import Commands
 from rain.governor.executor_link import ExecutorLink
@@ -36,10 +38,9 @@ from rain.governor.messages import (
     StartExecutor,
     TakeBackCalls,
 )
-from rain.governor.shortage import is_shortage
 from rain.governor.store import Store, remove
 from rain.governor.warden import Warden
-from rain.rpc.background import Background
+from rain.rpc.background import Background, in_a_thread
 
 if TYPE_CHECKING:
     from rain.governor.watching import Look
@@ -212,7 +213,7 @@ class Executors:
         link.close()
         try:
             await link.idle()  # or the governor ends, which removes all folders
-            await trio.to_thread.run_sync(remove, self._places.folder(link.number))
+            await in_a_thread(partial(remove, self._places.folder(link.number)), abandon=False)
         except OSError as error:  # a process that left its group may still write there
             self._log.warning(
                 "executor folder not removed", executor=link.number, reason=str(error)

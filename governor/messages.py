@@ -142,7 +142,7 @@ class ExecutorDied:
     unstarted: int = 0
     place: int = 0  # of the call of a unit that was running, from 1
     printed: Streams = ((b"", 0), (b"", 0))  # by the running task
-    short: bool = False  # it could not be started, because the machine lacks resources
+    short: bool = False  # the machine lacks something to start it, or for its part of the work
     status: int | None = None  # its exit code; of a signal the negative number
 
 

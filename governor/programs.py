@@ -23,6 +23,7 @@ import trio
 from attrs import define
 
 from rain.base.ids import session_of
+from rain.base.shortage import is_shortage
 from rain.governor.builtin_files import Job
 from rain.governor.cancelling import GRACE
 from rain.governor.messages import BuiltinDone, Event, Failed, Outputs, RunBuiltin
@@ -38,8 +39,7 @@ from rain.governor.program_folder import (
     outputs,
     why_failed,
 )
-from rain.governor.sandbox import BuiltinError, attempt
-from rain.governor.shortage import is_shortage
+from rain.governor.sandbox import BuiltinError, attempt, attempt_in_a_thread
 from rain.governor.store import Store
 from rain.governor.strays import kill_tree, marked
 from rain.governor.warden import Warden
@@ -119,7 +119,7 @@ class Programs:
 
     async def _begin_slowly(self, run: Run) -> None:
         job = run.job
-        laid_out = await trio.to_thread.run_sync(attempt, job.effect, lay_out, job, run.program)
+        laid_out = await attempt_in_a_thread(job.effect, lay_out, job, run.program)
         self._begin(run, laid_out)
 
     def _begin(self, run: Run, laid_out: Failed | None) -> None:
@@ -213,7 +213,7 @@ class Programs:
             self._background.start(self._finish_slowly, run, failed)
 
     async def _finish_slowly(self, run: Run, failed: Failed | None) -> None:
-        self._done(run, await trio.to_thread.run_sync(_take, run, failed))
+        self._done(run, await attempt_in_a_thread(run.job.effect, _take, run, failed))
 
     def _done(self, run: Run, result: Outputs | Failed) -> None:
         effect, logs = run.job.effect, ""

@@ -7,14 +7,17 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import TypeVar, TypeVarTuple
 
+import trio
+
 from rain.base.errors import RainError
 from rain.base.ids import spell
 from rain.base.kinds import DataType, ObjectKind
 from rain.base.runs import RunCause
+from rain.base.shortage import is_shortage
 from rain.common.errors import RainException
 from rain.common.fs import copy_writable, unpack
+from rain.governor.answers import not_stored
 from rain.governor.messages import BuiltinInput, Failed, RunBuiltin, Stored
-from rain.governor.shortage import is_shortage
 from rain.governor.store import MEMORY_LIMIT, Store, StoreError
 
 Ts = TypeVarTuple("Ts")
@@ -31,8 +34,10 @@ def attempt(effect: RunBuiltin, function: Callable[[*Ts], Result], *args: *Ts) -
     """Returns the result of the function, or a failure if it raises."""
     try:
         return function(*args)
-    except (BuiltinError, StoreError) as error:
+    except BuiltinError as error:
         return Failed(str(error))
+    except StoreError as error:
+        return not_stored(error)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         message = f"{effect.kind.task_type}: {error.strerror or error}{where}"
@@ -40,6 +45,18 @@ def attempt(effect: RunBuiltin, function: Callable[[*Ts], Result], *args: *Ts) -
         if is_shortage(error) and effect.kind.task_type != EXPORT:
             return Failed(message, cause=RunCause.NOT_STARTED)
         return Failed(message)
+
+
+async def attempt_in_a_thread(
+    effect: RunBuiltin, function: Callable[[*Ts], Result], *args: *Ts
+) -> Result | Failed:
+    """The same in a thread; without one the task is handed back."""
+    try:
+        return await trio.to_thread.run_sync(attempt, effect, function, *args)
+    except RuntimeError as error:
+        if not is_shortage(error):
+            raise
+        return Failed(f"{effect.kind.task_type}: {error}", cause=RunCause.NOT_STARTED)
 
 
 def plain(path: object) -> str:

@@ -187,7 +187,10 @@ class State:
             self._endings.discard(kept.outputs)
 
     def on_executor_died(self, event: ExecutorDied) -> None:
-        """An executor has ended; only the task that it was running has failed."""
+        """An executor has ended; only the task that it was running has failed.
+
+        If the machine lacked something for Rain's own part of the task, it is handed back instead.
+        """
         gone = self.pool.died(event.executor, event.unstarted)
         if gone is None:
             return
@@ -198,6 +201,8 @@ class State:
             elif task.row is _CANCELLING:
                 task.move(TaskMove.END)
                 self.outbox.ended(task)
+            elif event.short:
+                self._endings.fail(task, Failed(event.cause, cause=RunCause.NOT_STARTED))
             else:
                 lost = f"Lost connection to the executor: {event.cause}"
                 message = failure_at(task, event.place, lost)

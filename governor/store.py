@@ -15,6 +15,7 @@ import tarfile
 from pathlib import Path
 
 from rain.base.errors import RainError
+from rain.base.shortage import is_shortage
 from rain.governor.messages import Stored
 from rain.stream.archive import Archive, ChangedError, receive_folder
 from rain.stream.copying import copy_bytes
@@ -28,7 +29,14 @@ _WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class StoreError(RainError):
-    """Something cannot be stored; says what and why."""
+    """Something cannot be stored; says what and why.
+
+    `short` says whether it could be stored on another governor, or here later.
+    """
+
+    def __init__(self, message: str, *, short: bool = False) -> None:
+        super().__init__(message)
+        self.short = short
 
 
 class NoRoomError(StoreError):
@@ -66,7 +74,8 @@ class Store:
             self.path(number).write_bytes(data)
         except OSError as error:
             self.path(number).unlink(missing_ok=True)
-            raise StoreError(f"cannot write into {self.folder}: {error.strerror}") from None
+            reason = f"cannot write into {self.folder}: {error.strerror}"
+            raise StoreError(reason, short=is_shortage(error)) from None
         return self.settle(number)
 
     def keep(self, data: bytes) -> bytes | Stored:
@@ -90,7 +99,8 @@ class Store:
             return self.settle(number)
         except OSError as error:
             self.delete([number])
-            raise StoreError(f"cannot store {path}: {error.strerror}") from None
+            reason = f"cannot store {path}: {error.strerror}"
+            raise StoreError(reason, short=is_shortage(error)) from None
         except ChangedError as error:  # a pipe, a socket or a device somewhere in a directory
             self.delete([number])
             raise StoreError(f"cannot store {path}: {error}") from None
@@ -111,7 +121,8 @@ class Store:
             return self.settle(number)
         except OSError as error:
             self.delete([number])
-            raise StoreError(f"cannot copy {path}: {error.strerror}") from None
+            reason = f"cannot copy {path}: {error.strerror}"
+            raise StoreError(reason, short=is_shortage(error)) from None
 
     # From other governors; in threads.
 

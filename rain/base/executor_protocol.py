@@ -9,7 +9,9 @@ all made by the governor and inherited by the executor, whose environment names 
   Upwards: REGISTER with the protocol's name and the executor's number, once; LOOK whenever there
   are answers that the governor should read now; the answer to a call that was sent alone; BLOCKED
   and RESUMED when the running call begins to wait for other tasks and when it goes on, in turns,
-  after a LOOK for what was answered before.
+  after a LOOK for what was answered before; LACKS with a text as the last message of an executor
+  that ends because the machine lacks something for its own part of the work, for instance
+  descriptors: then the running call is not to blame.
 * A pipe of tokens downwards. A token is the epoch of its call in four bytes. Tokens are written
   before the frame with their calls. The side that takes a call's token decides on the call: the
   executor starts it, or the governor takes it back, which it always does with all tokens that are
@@ -63,11 +65,14 @@ CALLS: Final = "calls"
 DROP: Final = "drop"
 BLOCKED: Final = "blocked"
 RESUMED: Final = "resumed"
+LACKS: Final = "lacks"
 
 HEADER: Final = 4
 TOKEN: Final = 4
 STOP: Final = 8
 _CALL: Final = 5  # bytes of a stop
+_LONGEST_TEXT: Final = 255  # bytes
+_LACKS_HEAD: Final = b"\x92\xa5lacks\xd9"
 
 ALONE: Final = 0
 """The epoch of a call without a token; other epochs begin with 1."""
@@ -156,3 +161,16 @@ class Call(NamedTuple):
 BYTES: Final = 0  # content: the bytes
 FILE: Final = 1  # content: a path in the executor's folder, whose file is moved away
 INPUT: Final = 2  # content: the id of an input that is passed on unchanged
+
+
+def lacks_frame(text: str) -> bytes:
+    """The frame of LACKS, without msgpack: there may be no descriptor left to import it."""
+    said = text.encode(errors="replace")[:_LONGEST_TEXT]
+    body = _LACKS_HEAD + bytes([len(said)]) + said
+    return len(body).to_bytes(HEADER, "little") + body
+
+
+def lack_of(body: bytes) -> str:
+    """What the executor lacks, from the body of such a frame; empty for every other frame."""
+    head = len(_LACKS_HEAD)
+    return body[head + 1 :].decode(errors="ignore") if body[:head] == _LACKS_HEAD else ""

@@ -4,6 +4,7 @@ import os
 import sys
 
 from rain.base import executor_protocol as protocol
+from rain.base.shortage import is_shortage
 
 
 def main() -> int:
@@ -14,14 +15,26 @@ def main() -> int:
             file=sys.stderr,
         )
         return 1
-    from rain.executor.executor import Executor  # noqa: PLC0415 # not needed for the error above
+    connected = int(os.environ[protocol.SOCKET_FD])
+    try:
+        _run()
+    # What a task raises is its answer, so this is of our own part of the work.
+    except (OSError, RuntimeError) as error:
+        if not is_shortage(error):
+            raise
+        os.write(connected, protocol.lacks_frame(str(error)))
+        return 1
+    return 0
+
+
+def _run() -> None:
+    from rain.executor.executor import Executor  # noqa: PLC0415 # its modules are files, too
 
     if "RAIN_PROFILE" in os.environ:
         from rain.daemon.sampling import start_if_asked  # noqa: PLC0415 # seldom used
 
         start_if_asked("executor")
     Executor.from_environment().run()
-    return 0
 
 
 if __name__ == "__main__":

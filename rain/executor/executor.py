@@ -4,6 +4,7 @@ The pickles of clients refer to `unpickle_input_object`, so the name of this mod
 interface.
 """
 
+import errno
 import os
 import pickle
 import socket
@@ -17,6 +18,7 @@ import msgpack
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
+from rain.base.shortage import ShortageError, lacks_thread_of_ours
 from rain.common import running
 from rain.common.errors import RainException
 from rain.executor.blocking import Blocking
@@ -193,9 +195,13 @@ class Executor:
         try:
             told = self._call_function(memory, context, call)
             return told, context.words() if context.spoke else None
+        except ShortageError:
+            raise  # this process has to end: not the task lacks something, but our part of it
         # Anything that user code raises, including sys.exit, affects only its own task.
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             self.interrupts.open = False
+            if lacks_thread_of_ours(error):
+                raise ShortageError(errno.EAGAIN, str(error)) from error
             throw_away(context.staged or (), frozenset())
             with_hint(error)
             text = _told(error) + explained(error, memory.spaces.current)

@@ -7,6 +7,7 @@ from typing import Any, Self, TypeVar
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
+from rain.base.shortage import OwnFiles
 from rain.base.units import UNIT
 from rain.executor.made import Made
 from rain.executor.modules import Space, Spaces
@@ -123,7 +124,8 @@ class Memory:
         if isinstance(row.content, bytes):
             return row.content
         assert row.content is not None  # outputs of earlier calls were filled in before
-        with open(self.path(row.content), "rb") as file:  # noqa: PTH123 # pathlib starts slowly
+        path = self.path(row.content)
+        with OwnFiles("cannot open an input"), open(path, "rb") as file:  # noqa: PTH123 # pathlib starts slowly
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 

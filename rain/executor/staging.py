@@ -6,6 +6,7 @@ import errno
 import itertools
 from typing import TYPE_CHECKING
 
+from rain.base.shortage import OwnFiles, ShortageError
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
@@ -26,8 +27,13 @@ def stage_parts(stage_folder: str, parts: Sequence[bytes | memoryview]) -> str:
     """Writes these parts to a file without joining them in memory first."""
     path = new_path(stage_folder)
     try:
-        with open(path, "wb") as file:  # noqa: PTH123 # pathlib starts slowly
+        with (
+            OwnFiles(f"cannot write into {stage_folder}"),
+            open(path, "wb") as file,  # noqa: PTH123 # pathlib starts slowly
+        ):
             file.writelines(parts)
+    except ShortageError:
+        raise
     except OSError as error:
         raise RainException(f"cannot write into {stage_folder}: {error.strerror}") from None
     return path
@@ -57,7 +63,8 @@ def stage(stage_folder: str, path: str, content_type: str | None, is_folder: boo
             raise
         import shutil  # noqa: PLC0415 # few tasks stage from another filesystem
 
-        shutil.move(source, target)
+        with OwnFiles(f"cannot move {path!r} into {stage_folder}"):
+            shutil.move(source, target)
     data_type = DataType.DIRECTORY if is_folder else DataType.BLOB
     return DataInstance(path=target, data_type=data_type, content_type=content_type)
 

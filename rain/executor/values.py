@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import ID, pack
+from rain.base.shortage import OwnFiles
 from rain.common.content_type import (
     PICKLE_PROTOCOL,
     encode_parts,
@@ -169,7 +170,8 @@ class Outputs:
         path = str(value.path)
         if path in self.taken:
             path = new_path(self._stage_folder)
-            value.write(path)
+            with OwnFiles(f"cannot write into {self._stage_folder}"):
+                value.write(path)
         self.taken.add(path)
         return path
 

@@ -7,13 +7,18 @@ program, and ends with it. A failure in any of these is ours, and ends the progr
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar, TypeVarTuple
 
 import outcome
 import trio
 
 from rain.base.errors import RainError
+from rain.base.shortage import is_shortage
 from rain.stream.sockets import BrokenError
+
+NO_THREAD_PAUSE = 0.5
+"""Seconds after which a thread is asked for again that the system has refused."""
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -111,13 +116,22 @@ class Background:
         """
 
         async def run() -> None:
-            done(
-                await trio.to_thread.run_sync(
-                    outcome.capture, function, abandon_on_cancel=True, limiter=UNLIMITED
-                )
-            )
+            done(await in_a_thread(partial(outcome.capture, function)))
 
         self._nursery.start_soon(run)
+
+
+async def in_a_thread(function: Callable[[], T], *, abandon: bool = True) -> T:
+    """Runs a function that blocks in a thread, as soon as the system gives one."""
+    while True:
+        try:
+            return await trio.to_thread.run_sync(
+                function, abandon_on_cancel=abandon, limiter=UNLIMITED
+            )
+        except RuntimeError as error:
+            if not is_shortage(error):
+                raise
+        await trio.sleep(NO_THREAD_PAUSE)
 
 
 async def _raise(error: BaseException) -> None:

@@ -32,7 +32,9 @@ WITHIN = {
     "OutputBase": "merged shape",
     "OutputDir": "merged shape",
     "Remote": "new_task",
-    "Session": ("add_object add_task add_tasks asking drop drop_pending drop_task submit_by"),
+    "Session": (
+        "add_object add_task add_tasks asking drop drop_member drop_pending drop_task submit_by"
+    ),
     "Task": "settle",
 }
 """Methods that modules of the library call: they are no part of what users are promised."""

@@ -1,5 +1,6 @@
 """What handles say of tasks and objects that are inside of a unit, and whom a failure names."""
 
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -170,3 +171,27 @@ def test_when_the_executor_ended_nobody_knows_which_task_it_was(here: World) -> 
             here.session.wait(made)
         assert "for the unit 'inc x 3': one of its 3 tasks has failed" in str(caught.value)
         assert {task.state for task in made} == {TaskState.failed}
+
+
+def test_a_unit_goes_with_the_last_handle_of_its_tasks(here: World) -> None:
+    with here.session as session:
+        made = chain(3)
+        session.submit(fuse=True)
+        session.wait_all()
+        ids = [task.packed_id for task in made]
+        history = session._outgoing.history  # pyright: ignore[reportPrivateUsage]
+        # when: one handle is left
+        del made[1:]
+        gc.collect()
+        here.client.housekeeper.flush()
+        assert here.server.gone_tasks == []
+        assert history.unit(ids[-1]) is not None
+        assert made[0].state is TaskState.finished
+        # and when
+        made.clear()
+        gc.collect()
+        here.client.housekeeper.flush()
+        # then
+        assert here.server.gone_tasks == [ids[-1]]
+        assert history.unit(ids[-1]) is None
+        assert [history.find(one) for one in ids] == [None] * 3

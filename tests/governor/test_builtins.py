@@ -6,6 +6,7 @@ import os
 import socket
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -372,6 +373,39 @@ def test_a_program_that_does_not_do_its_work_fails_by_name(
 ) -> None:
     async def scenario(governor: Running) -> None:
         assert complaint in await governor.failure(governor.builtin("run", config))
+
+    governed(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("shortage", [errno.EMFILE, errno.ENOSPC, errno.EDQUOT])
+def test_a_task_whose_output_has_no_room_here_is_handed_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shortage: int
+) -> None:
+    def no_room(*_: object) -> None:
+        raise OSError(shortage, os.strerror(shortage))
+
+    async def scenario(governor: Running) -> None:
+        monkeypatch.setattr("rain.governor.store._make_read_only", no_room)
+        number = governor.builtin("run", shell("head -c 999999 /dev/zero"))
+        assert os.strerror(shortage) in await governor.failure(number)
+        assert governor.server.failed[task_id(number)].cause is RunCause.NOT_STARTED
+
+    governed(tmp_path, scenario)
+
+
+def test_a_task_without_a_thread_is_handed_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def scenario(governor: Running) -> None:
+        threadless = SimpleNamespace(to_thread=SimpleNamespace(run_sync=refuse))
+        monkeypatch.setattr("rain.governor.sandbox.trio", threadless)
+        number = governor.builtin("concat", None, (governor.give(BIG),))
+        assert "can't start new thread" in await governor.failure(number)
+        assert governor.server.failed[task_id(number)].cause is RunCause.NOT_STARTED
+        monkeypatch.undo()
 
     governed(tmp_path, scenario)
 

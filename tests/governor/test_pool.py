@@ -165,6 +165,22 @@ def test_an_executor_for_which_there_is_no_room_hands_its_task_back() -> None:
     assert world.failed[task_id(100)].message.endswith("Too many open files")
 
 
+def test_the_running_task_of_an_executor_that_lacks_something_is_handed_back() -> None:
+    world = a_world(cpus=1)
+    assign_calls(world, range(100, 103))
+    world.ready(1)
+    world.start_next(1)
+    world.executors.pop(1)
+    # when
+    cause = "executor 1 cannot go on: Too many open files"
+    world.turn(ExecutorDied(1, cause, short=True))
+    # then: only that one goes elsewhere, and another executor goes on
+    assert list(world.failed) == [task_id(100)]
+    assert world.failed[task_id(100)].cause is RunCause.NOT_STARTED
+    assert world.failed[task_id(100)].message == cause
+    assert list(world.executors) == [2]
+
+
 def test_a_failing_task_tells_why() -> None:
     world = a_world(cpus=1)
     assign_calls(world, range(100, 101))
