@@ -65,7 +65,8 @@ interface ClientService {
       -> (objects :List(ObjectReport), refusal :Common.Refusal);
   # The client has one more handle of each of these objects: they stay known until `handlesGone` or
   # its end. What a client submits it has one handle of already. With `wantsData` they are kept for
-  # this client, too, until `unkeep`; that is refused for what nobody keeps. Answered with one report
+  # this client, too, until `unkeep`; that is refused for what nobody claims. Then they may be of a
+  # session that goes on after failures, and that the client has not joined. Answered with one report
   # for each, in their order.
 
   cancelUnstarted @14 (session :Int64, objects :List(Int64))
@@ -106,6 +107,15 @@ struct Submission {
   wanted @8 :List(Int64);
   # If there are any: the call is answered as a `wait` for all of these objects would be. Not with
   # constants that were uploaded.
+
+  contents @9 :Contents;
+}
+
+# Futures inside of the arguments of new tasks and of new constants. Columns of those that have any.
+struct Contents {
+  holders @0 :List(Int64);      # tasks and constants
+  counts @1 :List(UInt32);
+  objects @2 :List(Int64);      # flat: `counts`; the server claims them for the holder
 }
 
 struct NewTasks {

@@ -193,6 +193,7 @@ struct ObjectNote {
   object @0 :Int64;
   contentType @1 :Text;
   user @2 :Text;                # JSON
+  contents @3 :List(Int64);     # the objects of the futures inside of its data
 }
 
 # How busy a governor's machine is, now and then.

@@ -10,8 +10,10 @@ interface ServerBootstrap {
   # server's is refused, and the text of the exception says both. Nothing else is compared: two
   # releases with the same version understand each other.
 
-  registerClient @0 (version :Int32) -> (service :Client.ClientService, key :Data);
-  # The key (16 bytes) goes with what the client uploads over streams.
+  registerClient @0 (version :Int32)
+      -> (service :Client.ClientService, key :Data, cluster :Data);
+  # The key (16 bytes) goes with what the client uploads over streams. The cluster (16 bytes) is
+  # drawn when the server starts: ids mean something only where it is the same.
 
   registerGovernor @1 (
       version :Int32,

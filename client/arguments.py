@@ -2,7 +2,8 @@
 
 A data object, or a task with one output, may stand anywhere in an argument. It becomes an input of
 the task, and in the pickle a call of `rain.executor.executor.unpickle_input_object` takes its
-place, which puts the data there when the function runs.
+place, which puts the data there when the function runs. A future inside of an argument stays a
+future: the task does not wait for it, and the server is told that it is inside.
 """
 
 import io
@@ -16,6 +17,7 @@ import cloudpickle
 
 from rain.client.data import DataObject, to_dataobj
 from rain.client.future import Future
+from rain.client.references import refer
 from rain.client.task import Task
 from rain.common.errors import RainWarning
 
@@ -51,18 +53,18 @@ class _ModuleReference:
 
 
 _UNPICKLE = _Reference(_ModuleReference(), _FUNCTION)
-_UNPICKLE_FUTURE = _Reference(_ModuleReference(), "unpickle_input_future")
 _OURS = frozenset({_Reference, _ModuleReference})
 
 
 class InputCollector:
     """Gathers the inputs of one call while its arguments are pickled. Input 0 is the function."""
 
-    __slots__ = ("labels", "objects")
+    __slots__ = ("labels", "objects", "references")
 
     def __init__(self, function: tuple[DataObject]) -> None:
         self.objects: list[DataObject] = [*function]
         self.labels: list[str | None] = [None]
+        self.references: list[Future[Any]] = []  # inside of arguments, and no inputs
 
     def add(self, label: str, value: Any) -> int:
         """Adds a data object, and answers its index among the inputs."""
@@ -119,10 +121,12 @@ class _Finder:
         self._count = 0
 
     def replaced(self, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, Future):
+            future: Future[Any] = value
+            self._collector.references.append(future)
+            return future.reference()
         label = f"{self._name}{{{self._count}}}"
         self._count += 1
-        if isinstance(value, Future):
-            return _UNPICKLE_FUTURE, (label, self._collector.add(label, value.input()))
         index = self._collector.add(label, value)
         return _UNPICKLE, (label, index, self._load, self._content_type)
 
@@ -141,7 +145,7 @@ class _PlainPickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _HANDLES):
             return self._finder.replaced(obj)
-        if type(obj) in _OURS or obj is getattr or obj is import_module:
+        if type(obj) in _OURS or obj is getattr or obj is import_module or obj is refer:
             return NotImplemented
         raise _NotPlain
 
@@ -217,13 +221,13 @@ def _pickle_structure(
 def _structure(
     value: Any, name: str, collector: InputCollector, load: bool, content_type: str | None
 ) -> bytes:
-    known = len(collector.objects)
+    known, referred = len(collector.objects), len(collector.references)
     target = io.BytesIO()
     try:
         _PlainPickler(target, _Finder(collector, name, load, content_type)).dump(value)
     except _NotPlain:
         # What the first try has found is found again.
-        del collector.objects[known:], collector.labels[known:]
+        del collector.objects[known:], collector.labels[known:], collector.references[referred:]
         target = io.BytesIO()
         pickler: Any = _CloudPickler(target, _Finder(collector, name, load, content_type))
         pickler.dump(value)

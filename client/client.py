@@ -24,6 +24,7 @@ from rain.client.items import asked_ids, note_reports
 from rain.client.local import LocalCluster
 from rain.client.numbers import SharedNumbers
 from rain.client.pictures import asked, client_picture, dashboard
+from rain.client.references import note_client
 from rain.client.reports import governor_info
 from rain.client.session import Session
 from rain.client.showing import LINES_PER_SECOND, Showing
@@ -130,6 +131,8 @@ class Client(FutureMethods):
         self._numbers: dict[SessionId, SharedNumbers] = {}  # of joined sessions
         self.showing = Showing(connection, self.housekeeper.open_sessions)
         self.housekeeper.at_close.append(self.showing.stop)
+        housekeeper = self.housekeeper
+        note_client(self.open_futures, connection.cluster, lambda: housekeeper.closed)
 
     def __del__(self) -> None:
         housekeeper = self.__dict__.get("housekeeper")

@@ -37,6 +37,8 @@ from rain.common.errors import ConnectionException, RainException
 class Connection(Protocol):
     """A connection to a server. Each method may be called from any thread, and blocks it."""
 
+    cluster: bytes  # which start of which server this is
+
     def open_session(
         self,
         name: str,
@@ -125,6 +127,17 @@ class Connection(Protocol):
     def take_handles(
         self, objects: Sequence[ObjectId], *, wants_data: bool = False
     ) -> Sequence[ObjectReport]: ...
+
+    def take_handles_then(
+        self,
+        objects: Sequence[ObjectId],
+        then: Callable[[Sequence[ObjectReport] | Exception], object],
+    ) -> None:
+        """Takes handles of objects of any sessions, and wants their data.
+
+        The answer goes to `then`, in the thread of the connection.
+        """
+        ...
 
     def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched: ...
 

@@ -10,6 +10,7 @@ from rain.common.content_type import check_content_type, encode_value
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
 from rain.common.fs import Tree, pack_directory, pack_tree
+from rain.common.references import Reference, finding_references
 
 
 def blob(
@@ -31,11 +32,13 @@ def blob(
         content_type: what the bytes are, if `value` is bytes.
         encode: the content type by which `value` becomes bytes, for instance "json".
     """
+    found: dict[int, Reference] = {}
     if encode is not None:
         if content_type is not None:
             raise RainException("blob: use either content_type or encode; encode sets both")
         check_content_type(encode)
-        data = encode_value(value, encode)
+        with finding_references() as found:
+            data = encode_value(value, encode)
         content_type = encode
     elif isinstance(value, bytes):
         check_content_type(content_type)
@@ -52,7 +55,7 @@ def blob(
         raise RainException(
             f"blob: a value of type {type(value).__name__} needs encode=..., or use pickled()"
         )
-    return constant_object(get_active_session(), ObjectShape(label, content_type), data)
+    return constant_object(get_active_session(), ObjectShape(label, content_type), data, found)
 
 
 def pickled(val: Any, label: str | None = "pickle") -> DataObject:

@@ -15,10 +15,12 @@ from rain.common.errors import RainException
 from rain.common.ids import ID
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from rain.client.session import Session
     from rain.common.data_instance import DataInstance
+    from rain.common.references import Reference
 
 _DIRECTORY = DataType.DIRECTORY.value
 
@@ -336,9 +338,16 @@ def output_object(session: "Session", shape: ObjectShape) -> DataObject:
     return filled(new_handle(DataObject), session, shape)
 
 
-def constant_object(session: "Session", shape: ObjectShape, data: bytes) -> DataObject:
-    """The handle of data that the client has."""
+def constant_object(
+    session: "Session",
+    shape: ObjectShape,
+    data: bytes,
+    found: "Mapping[int, Reference] | None" = None,
+) -> DataObject:
+    """The handle of data that the client has, and the futures that were found in that."""
     obj = filled(new_handle(DataObject), session, shape, data)
+    if found:
+        session.note_contents(obj.packed_id, found.values())
     session.add_object(obj)
     return obj
 

@@ -4,7 +4,7 @@ What is planned in `chains` is carried out here, on what is about to be sent; no
 that a refusal would have to change back.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from rain.base.errors import InvariantError
@@ -51,7 +51,18 @@ def fused(batch: Batch, *, check: bool = False) -> tuple[Batch, Units]:
                 sent[place] = None
                 inside.add(tasks[place].output_objects[0].packed_id)
     objects = [obj for obj in batch.objects if obj.packed_id not in inside]
-    return Batch([task for task in sent if task is not None], objects), units
+    contents = _contents(batch, units)
+    return Batch([task for task in sent if task is not None], objects, contents), units
+
+
+def _contents(batch: Batch, units: Units) -> Mapping[int, Sequence[DataObject]]:
+    """What is inside of members is inside of their unit, which has the id of the last one."""
+    contents = dict(batch.contents)
+    for _, members in units:
+        inside = [one for member in members for one in contents.pop(member.packed_id, ())]
+        if inside:
+            contents[members[-1].packed_id] = inside
+    return contents
 
 
 def _links(batch: Batch) -> Links:

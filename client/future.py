@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
+from rain.base.ids import ObjectId
 from rain.client.errors import CancelledError
 from rain.client.grace import check_grace
+from rain.client.references import reading, refer
 from rain.common.content_type import decode_value
 from rain.common.errors import RainException
+from rain.common.references import Reference, note_reference
 from rain.common.running import in_a_task, waiting_for_tasks
 
 if TYPE_CHECKING:
@@ -50,6 +53,23 @@ class Home(Protocol):
         """Calls a user's function with a future, in a thread of the client."""
         ...
 
+    @property
+    def cluster(self) -> bytes:
+        """Where the ids of their objects mean something."""
+        ...
+
+    def borrow(self, object_id: ObjectId, name: str) -> Future[Any]:
+        """A future of an object, whoever has submitted that."""
+        ...
+
+    def settle(self) -> None:
+        """The server knows all calls when this returns."""
+        ...
+
+    def secure(self, references: Sequence[Reference]) -> None:
+        """The server knows these when this returns, and keeps them until the run has ended."""
+        ...
+
 
 class Future(concurrent.futures.Future[T]):
     """The result of a call, which may not be there yet.
@@ -58,7 +78,9 @@ class Future(concurrent.futures.Future[T]):
     those takes it. In asyncio and in trio, `await future` gives the result.
 
     As an argument of another call it stands for its result, which goes from governor to governor
-    without a visit here. The cluster keeps the result as long as the future exists.
+    without a visit here. Inside of lists and other objects it stays a future, also in results and
+    in other programs: it can be pickled. The cluster keeps the result as long as such a future
+    exists somewhere.
 
     >>> future = client.submit(pow, 2, 3)
     >>> client.submit(pow, future, 2).result()
@@ -183,7 +205,7 @@ class Future(concurrent.futures.Future[T]):
         (8, 'finished')
         """
         if self.task is None:
-            raise RainException(f"{self!r} was put, and not called")
+            raise RainException(f"{self!r} was not called by this client")
         self.home.send(awaited=True)
         self.task.update()
         assert self.task.info is not None  # it was updated
@@ -217,6 +239,11 @@ class Future(concurrent.futures.Future[T]):
     def input(self) -> DataObject:
         """What stands for its result as an argument of a call."""
         return self.handle
+
+    @property
+    def object_id(self) -> ObjectId:
+        """The packed id of what it stands for."""
+        return self.handle.packed_id
 
     def forget(self) -> None:
         """Keeps no result here any more; who asks for it again asks the cluster."""
@@ -267,16 +294,24 @@ class Future(concurrent.futures.Future[T]):
 
     def _load(self) -> Any:
         delivered = self._delivered
-        if delivered is None:
-            return self.home.fetch(self.handle)
-        data, content_type = delivered
-        return decode_value(data, content_type or self.handle.content_type)
+        before, reading.taker = reading.taker, self.home  # of the futures inside
+        try:
+            if delivered is None:
+                return self.home.fetch(self.handle)
+            data, content_type = delivered
+            return decode_value(data, content_type or self.handle.content_type)
+        finally:
+            reading.taker = before
 
-    def __reduce__(self) -> NoReturn:
-        raise RainException(
-            f"{self!r} cannot be pickled: give it to a call as an argument, or in a list or a"
-            " dictionary that is one"
-        )
+    def reference(self) -> tuple[Callable[..., Any], tuple[int, str, bytes]]:
+        """How it is pickled: as a call that makes it again."""
+        return refer, (self.object_id, self.name, self.home.cluster)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[int, str, bytes]]:
+        note_reference(self)
+        if not self._is_over:
+            self.home.send()  # so that others can ask for it
+        return self.reference()
 
     def __repr__(self) -> str:
         return f"<Future {self.name!r} {self.status}>"

@@ -57,6 +57,8 @@ class Housekeeper:
         self.at_close: list[Callable[[], None]] = []  # what else ends then; knows no client either
         self._collected: deque[ObjectId] = deque()
         self._collected_tasks: deque[TaskId] = deque()
+        self._given_back: deque[ObjectId] = deque()  # whatever their sessions
+        self.before_telling: list[Callable[[], None]] = []  # what is taken is told before
         self._noted = inf  # a look was asked for, within this many seconds
         self._notes: SimpleQueue[float] = SimpleQueue()  # the same; 0: stop
         self._flushing = threading.RLock()  # a signal handler may come in the middle
@@ -79,6 +81,11 @@ class Housekeeper:
         self._collected_tasks.append(packed_id)
         self._note(HOLDING_NOTHING)
 
+    def give_back(self, packed_id: ObjectId) -> None:
+        """The same of an object that was borrowed."""
+        self._given_back.append(packed_id)
+        self._note(HOLDING_DATA)
+
     def _note(self, seconds: float) -> None:
         if seconds < self._noted:
             self._noted = seconds
@@ -96,6 +103,9 @@ class Housekeeper:
             open_sessions = self.open_sessions  # a session that was closed needs no such news
             tasks = [one for one in tasks if session_of(one) in open_sessions]
             objects = [one for one in objects if session_of(one) in open_sessions]
+            objects += _taken(self._given_back)
+            for tell in self.before_telling:
+                tell()
             if tasks or objects:
                 with suppress(RainError):  # nor does a server that has gone
                     self.connection.handles_gone(tasks, objects)

@@ -7,6 +7,7 @@ from typing import Any
 from rain.base.ids import TaskId
 from rain.client.client import DEFAULT_PORT, Client
 from rain.client.futures.futures import Futures
+from rain.client.references import note_tasks
 from rain.common.errors import RainException
 from rain.common.running import running_call
 
@@ -33,8 +34,18 @@ class TaskClient(Client):
                     former, self._futures = self._futures, None
                     self._call = call
                     if former is not None:
-                        former.stop()
+                        self._leave(former)
         return super().open_futures()
+
+    def _leave(self, former: Futures) -> None:
+        """The run before has ended, and its session with it.
+
+        This client may be given the same objects again. So what it had of them before is told now,
+        or never.
+        """
+        former.stop()
+        self.housekeeper.open_sessions.discard(former.session.session_id)
+        self.housekeeper.flush()
 
     def _parent(self) -> TaskId:
         """The running task, to which new sessions belong."""
@@ -88,3 +99,10 @@ def process_client() -> Client:
             host, _, port = address.rpartition(":")
             client = _clients[address] = TaskClient(host.strip("[]"), port)
         return client
+
+
+def _futures_of_task() -> Futures:
+    return process_client().open_futures()
+
+
+note_tasks(_futures_of_task)

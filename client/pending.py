@@ -4,6 +4,8 @@ Several threads may add while one takes: each addition is one append, and a take
 came after its look.
 """
 
+from collections.abc import Sequence
+
 from rain.client.data import DataObject
 from rain.client.submission import Batch
 from rain.client.task import Task
@@ -15,6 +17,8 @@ class Pending:
     def __init__(self) -> None:
         self.tasks: list[Task] = []
         self._objects: list[DataObject] = []  # those that no task has made by itself
+        # What is inside of tasks and constants, from before they are added until they are sent.
+        self.contents: dict[int, Sequence[DataObject]] = {}
         self.add_task = self.tasks.append
         self.add_tasks = self.tasks.extend  # which no other thread divides
         self.add_object = self._objects.append
@@ -34,13 +38,22 @@ class Pending:
         objects = self._objects[:]
         if objects:  # as for few single tasks
             del self._objects[: len(objects)]
-        return Batch(tasks, objects)
+        contents: dict[int, Sequence[DataObject]] = {}
+        if self.contents:
+            added: tuple[Task | DataObject, ...] = (*tasks, *objects)
+            for one in added:
+                inside = self.contents.pop(one.packed_id, None)
+                if inside is not None:
+                    contents[one.packed_id] = inside
+        return Batch(tasks, objects, contents)
 
     def put_back(self, batch: Batch) -> None:
         """What was refused waits for the next submit, before what came meanwhile."""
         self.tasks[:0] = batch.tasks
         self._objects[:0] = batch.objects
+        self.contents.update(batch.contents)
 
     def clear(self) -> None:
         self.tasks.clear()
         self._objects.clear()
+        self.contents.clear()

@@ -186,7 +186,10 @@ class Remote(Wrapper):
             inputs, labels = tuple(collector.objects), tuple(collector.labels)
         key = (name or self.name, labels, None if made is self._outputs else made.shapes)
         shape = self._shapes.get(key) or self._new_shape(key, made)
-        return quick_task(session, shape, config, inputs, created_at)
+        task = quick_task(session, shape, config, inputs, created_at)
+        if collector is not None and collector.references:
+            session.note_contents(task.packed_id, collector.references)
+        return task
 
     def _plan(
         self,

@@ -42,6 +42,7 @@ from rain.client.waiting import Waiting
 from rain.common.attributes import SessionSpec
 from rain.common.data_instance import DataInstance
 from rain.common.errors import RainException
+from rain.common.references import Reference
 from rain.common.running import in_a_task
 
 if TYPE_CHECKING:
@@ -179,6 +180,14 @@ class Session:
         """Takes a new constant, to be sent with the next submit."""
         self._expect_active()
         self._outgoing.pending.add_object(obj)
+
+    def note_contents(self, holder: int, references: Iterable[Reference]) -> None:
+        """A task or a constant that comes next has these futures inside."""
+        futures = self._client().open_futures()
+        handles = [futures.handle_of(reference) for reference in references]
+        self._outgoing.pending.contents[holder] = handles
+        if futures.session is not self:
+            futures.send()  # before this session sends anything
 
     def drop(self, packed_id: ObjectId, *, kept: bool, made: bool) -> None:
         """The handle of a submitted object was collected. Called by a finalizer."""

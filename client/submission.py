@@ -1,8 +1,8 @@
 """From pending tasks and objects to one message to the server. Pure: nothing is sent here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
@@ -89,6 +89,7 @@ class Batch:
 
     tasks: Sequence[Task]
     objects: Sequence[DataObject]  # those that no task has made by itself
+    contents: Mapping[int, Sequence[DataObject]] = Factory(dict)  # what is inside of some of these
 
 
 def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
@@ -97,7 +98,15 @@ def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
     columns = _task_columns(session_id, batch.tasks, kinds, kept)
     constants = _constant_columns(batch, kinds, kept) if batch.objects else ConstantColumns()
     task_kinds, object_kinds = kinds.untold()
-    return Submission(SessionId(session_id), task_kinds, object_kinds, columns, constants, kept)
+    submission = Submission(
+        SessionId(session_id), task_kinds, object_kinds, columns, constants, kept
+    )
+    for holder, inside in batch.contents.items():
+        contents = submission.contents
+        contents.holders.append(holder)
+        contents.counts.append(len(inside))
+        contents.objects.extend(one.packed_id for one in inside)
+    return submission
 
 
 def _task_columns(

@@ -15,6 +15,7 @@ from rain.client.reloads import reload_count, watch_reloads
 from rain.client.shapes import ObjectShape
 from rain.client.uploads import uploads_of
 from rain.common.imports import with_imports
+from rain.common.references import finding_references
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -50,14 +51,16 @@ class ToldFunction:
         self._reloads = reload_count()
         self._code = ""
         captured = self._captured = Captured(fn)
-        alone = _pickle_function(fn, PROTOCOL)
-        pickled = alone if around is None else _pickle_function(around(fn), PROTOCOL)
+        with finding_references() as found:
+            alone = _pickle_function(fn, PROTOCOL)
+            pickled = alone if around is None else _pickle_function(around(fn), PROTOCOL)
         self._is_large = len(pickled) > LARGEST_PICKLE
         self._submits = session.submits
         self._digest = _digest(alone) if captured.can_change else b""
         self._uploads = uploads_of(session)
         imports = own_imports(self._uploads, captured.imported)
-        obj = constant_object(session, ObjectShape(name, FUNCTION), with_imports(pickled, imports))
+        shape = ObjectShape(name, FUNCTION)
+        obj = constant_object(session, shape, with_imports(pickled, imports), found)
         obj.keep()
         self.inputs: tuple[DataObject] = (obj,)
 

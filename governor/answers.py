@@ -6,7 +6,7 @@ no sense raises `ProtocolError`, and the executor is killed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -69,6 +69,8 @@ def adopt_all(done: CallsDone, staged: Iterable[Staged], adopt: Adopt) -> CallsD
             done.results[one.task] = not_stored(error)
     return done
 
+
+_IDS_END = 1 << 63
 
 _NOT_YET = Stored(0, 0)
 """A placeholder for an output that has not been adopted yet."""
@@ -151,7 +153,7 @@ class AnswerReader:
     def _output(self, place: int, output: Any) -> bytes | Made:
         if type(output) is bytes:
             return output
-        what, content, content_type, user = output
+        what, content, content_type, user, *contents = output
         made: bytes | Stored | PassedOn
         if what == protocol.BYTES and type(content) is bytes:
             made = content
@@ -161,7 +163,7 @@ class AnswerReader:
             made = self._file(place, Path(content))
         else:
             raise ProtocolError(f"the executor {self._executor} answers {output!r:.200}")
-        return Made(made, str(content_type), str(user))
+        return Made(made, str(content_type), str(user), _contents(*contents))
 
     def _file(self, place: int, path: Path) -> Stored:
         if path.parent != self._stage_folder:
@@ -172,6 +174,13 @@ class AnswerReader:
             return self._adopt(path)
         self._put_off.append((place, path))
         return _NOT_YET
+
+
+def _contents(inside: Sequence[Any] = ()) -> tuple[ObjectId, ...]:
+    """The objects of the futures inside of an output."""
+    if any(type(one) is not int or not 0 < one < _IDS_END for one in inside):
+        raise ValueError(f"{inside!r:.200} are no ids of objects")
+    return tuple(map(ObjectId, inside))
 
 
 def _note(done: CallsDone, task: TaskId, result: Any, words: list[Any]) -> None:

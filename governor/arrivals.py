@@ -167,7 +167,12 @@ class Arrivals:
             raise ProtocolError("assigned tasks: the kinds' outputs do not add up to the outputs")
 
     def _missed(self, session: Session, object_id: ObjectId) -> DataObject:
-        """Returns an unknown input: the output of a task here that has just failed."""
+        """An input of another session, or the output of a task here that has just failed."""
+        if session_of(object_id) != session.id:
+            session = self._session(session_of(object_id))
+            target = session.objects.get(object_id)
+            if target is not None:
+                return target
         kind = session.unmade.get(object_id)
         if kind is None:
             raise ProtocolError(

@@ -45,8 +45,9 @@ def _contradictions(state: State) -> Iterator[str]:
     called = Counter(task for one in state.pool.executors.values() for task in one.calls)
     asked = Counter(state.objects.caching.asked.values())
     kept = Counter(kept.task for kept in state.objects.caching.keeping.values())
+    consumers, missed = _readers(state)
     for session in state.sessions.values():
-        yield from _session(state, session)
+        yield from _session(state, session, consumers, missed)
         yield from _order(session)
         for task in session.tasks.values():
             if queued[task] != (task.row is TaskRow.READY):
@@ -70,16 +71,32 @@ def _contradictions(state: State) -> Iterator[str]:
         yield "something decided was not handed over"
 
 
-def _session(state: State, session: Session) -> Iterator[str]:
-    consumers = Counter(target for task in session.tasks.values() for target in task.inputs)
+def _readers(state: State) -> tuple[Counter[DataObject], dict[DataObject, Counter[Task]]]:
+    """How often each object is read, and by whom those are that are not here.
+
+    A task may read what is of another session.
+    """
+    consumers: Counter[DataObject] = Counter()
     missed: dict[DataObject, Counter[Task]] = {}
+    for session in state.sessions.values():
+        for task in session.tasks.values():
+            consumers.update(task.inputs)
+            for target in task.inputs:
+                if target.row is not ObjectRow.HELD:
+                    missed.setdefault(target, Counter())[task] += 1
+    return consumers, missed
+
+
+def _session(
+    state: State,
+    session: Session,
+    consumers: Counter[DataObject],
+    missed: dict[DataObject, Counter[Task]],
+) -> Iterator[str]:
     for task_id, task in session.tasks.items():
         if session_of(task.id) != session.id or task.id != task_id or task.session is not session:
             yield f"{task!r} is listed in the wrong place"
         yield from _task(state, task)
-        for target in task.inputs:
-            if target.row is not ObjectRow.HELD:
-                missed.setdefault(target, Counter())[task] += 1
     for object_id, target in session.objects.items():
         if session_of(target.id) != session.id or target.id != object_id:
             yield f"{target!r} is listed in the wrong place"
@@ -101,7 +118,7 @@ def _task(state: State, task: Task) -> Iterator[str]:
     if (task.row in _MISSING) != (missing > 0):
         yield f"{task!r} misses {missing} inputs"
     for target in (*task.inputs, *task.outputs):
-        if task.session.objects.get(target.id) is not target:
+        if target.session.objects.get(target.id) is not target:
             yield f"{task!r} names {target!r}, which is not known"
     for target in task.outputs:
         if target.producer is not task:

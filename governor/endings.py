@@ -41,7 +41,7 @@ class Endings:
         if not plain and (fault := _fault(task, result)):
             self.discard(result)
             self.fail(task, Failed(fault))
-        elif task.key is not None:
+        elif task.key is not None and (plain or not _has_futures(result)):
             self._objects.caching.keep(task, task.key, start, duration, result)
         else:
             self.finish(task, start, duration, result)
@@ -85,8 +85,8 @@ class Endings:
             content, size = made.content, len(made.content)
         held_before = target.content  # content that is held stays
         self._objects.made(target, content, size, content_type, made.user)
-        if content_type or made.user:
-            note = ObjectNote(target.id, content_type, made.user)
+        if content_type or made.user or made.contents:
+            note = ObjectNote(target.id, content_type, made.user, made.contents)
             self._outbox.update.object_notes.append(note)
         return content if held_before is None else held_before
 
@@ -133,6 +133,11 @@ class Endings:
         for output in result:
             if isinstance(output, Made) and isinstance(output.content, Stored):
                 self._objects.files.discard(output.content)
+
+
+def _has_futures(outputs: Outputs) -> bool:
+    """Whether an output has futures inside, which mean nothing to a later run."""
+    return any(type(output) is Made and bool(output.contents) for output in outputs)
 
 
 def _fault(task: Task, outputs: Outputs) -> str:

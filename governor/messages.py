@@ -43,6 +43,7 @@ class Made:
     content: bytes | Stored | PassedOn
     content_type: str = ""
     user: str = ""  # JSON
+    contents: tuple[ObjectId, ...] = ()  # the objects of the futures inside of it
 
 
 @frozen

@@ -286,6 +286,9 @@ class State:
             return
         for task in session.tasks.values():
             self._halt(task)
+            for target in task.inputs:
+                if target.session is not session:
+                    self.objects.unread(target, task)
         session.tasks.clear()
         self.objects.forget_all(session)
         for kind in session.task_kinds.values():

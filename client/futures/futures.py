@@ -15,12 +15,13 @@ from weakref import WeakMethod, WeakValueDictionary
 
 from rain.base.errors import ConnectionLostError, RainError, SessionFailedError
 from rain.base.failures import SessionFailure
-from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.states import TaskState as States
 from rain.base.wire import Submission, WaitAnswer
-from rain.client.data import DataObject, constant_object
+from rain.client.data import DataObject, constant_object, filled, new_handle
 from rain.client.errors import CancelledError, raised_by_future
 from rain.client.future import Future
+from rain.client.futures.borrowed import Borrowing, borrowed_object
 from rain.client.futures.callbacks import Callback, Callbacks
 from rain.client.futures.options import Options
 from rain.client.futures.plain import Function, PlainCalls
@@ -30,12 +31,15 @@ from rain.client.shapes import ObjectShape
 from rain.client.task import Task
 from rain.common.content_type import encode_value
 from rain.common.errors import RainException, SessionException
+from rain.common.references import Reference, finding_references
 
 if TYPE_CHECKING:
     from rain.client.housekeeper import Housekeeper
     from rain.client.session import Session
 
 T = TypeVar("T")
+
+_PIN = ObjectShape("returned", "pickle")
 
 SENT_AT = 1000
 """Calls that are sent at once: the cluster works on them while the next ones are made."""
@@ -47,7 +51,7 @@ class Futures:
     def __init__(self, session: Session, housekeeper: Housekeeper) -> None:
         self.session = session
         self._callbacks = Callbacks()
-        self._calls = PlainCalls(session)
+        self._calls = PlainCalls(session, self.take_over)
         self._sender = Sender(WeakMethod(self.send))
         self._housekeeper = housekeeper
         housekeeper.at_close += [self._sender.stop, self._callbacks.stop]
@@ -59,9 +63,14 @@ class Futures:
         self._heard = 0  # of how many tasks the news have told
         self._follows = False  # the server was asked for news
         self._unsent = 0  # about
+        self._borrowing = Borrowing(self._connection, self)
+        self._pins: list[DataObject] = []  # hold what a task returns until its run has ended
+        housekeeper.before_telling.append(self._borrowing.take)
 
     def stop(self) -> None:
         """Their session is over, and the client goes on."""
+        self._borrowing.take()
+        self._housekeeper.before_telling.remove(self._borrowing.take)
         for end in (self._sender.stop, self._callbacks.stop):
             self._housekeeper.at_close.remove(end)
             end()
@@ -106,9 +115,9 @@ class Futures:
 
     def constant(self, value: Any, name: str) -> DataObject:
         """A value that is here, for the steps of a graph; sent with the next submission."""
-        return constant_object(
-            self.session, ObjectShape(name, "pickle"), encode_value(value, "pickle")
-        )
+        with finding_references() as found:
+            data = encode_value(value, "pickle")
+        return constant_object(self.session, ObjectShape(name, "pickle"), data, found)
 
     def run(self, steps: Sequence[Task], wanted: Iterable[Task]) -> list[Future[Any]]:
         """The futures of those steps whose results are wanted, after all of them were sent.
@@ -135,6 +144,7 @@ class Futures:
         handle = self.constant(value, name)
         handle.kept = True
         future: Future[T] = Future(self, handle, None)
+        self._all[handle.packed_id] = future
         self.send()
         _note_finished(future)  # the server has it, or says with the next answer that it refused
         return future
@@ -154,6 +164,7 @@ class Futures:
         """
         self._unsent = 0
         self._sender.sent()
+        self._borrowing.take()
         try:
             self.session.submit_by(self._submit_awaited if awaited else self._submit)
         except (RainError, RainException) as error:
@@ -196,8 +207,10 @@ class Futures:
     def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
         """Nobody wants this result, nor that of any call that needs it."""
         self.send()
+        object_id = handle.packed_id
+        session = session_of(object_id)
         self._connection.cancel(
-            self._id, [], [handle.packed_id], always=True, recursive=recursive, grace=grace
+            session, [], [object_id], always=True, recursive=recursive, grace=grace
         )
 
     def hold(self, future: object) -> None:
@@ -231,6 +244,62 @@ class Futures:
     def fetch(self, handle: DataObject) -> Any:
         """The value of a result that did not come with the news."""
         return self.session.fetch(handle).load()
+
+    # Those of others.
+
+    @property
+    def cluster(self) -> bytes:
+        """Which start of which server knows their objects."""
+        return self._connection.cluster
+
+    def borrow(self, object_id: ObjectId, name: str) -> Future[Any]:
+        """The future of an object, whoever has submitted that; the same one if it is here."""
+        known = self._all.get(object_id)
+        if known is not None:
+            return known
+        handle = borrowed_object(self.session, object_id, name)
+        future: Future[Any] = Future(self, handle, None)
+        self._register(future)
+        self._borrowing.add(object_id)
+        self._sender.soon()
+        return future
+
+    def take_over(self, future: Reference) -> Future[Any]:
+        """A future of this client for the same object."""
+        if isinstance(future, Future) and future.home is self:
+            return future
+        if not isinstance(future, Future) or future.home.cluster != self.cluster:
+            raise RainException(f"{future!r} belongs to another cluster; give its value instead")
+        if not future.done():
+            future.home.settle()
+        return self.borrow(future.object_id, future.name)
+
+    def handle_of(self, future: Reference) -> DataObject:
+        """What stands for its result here, also for a future of another client."""
+        return self.take_over(future).handle
+
+    def settle(self) -> None:
+        """The server knows all calls when this returns, or has refused them."""
+        self.send()
+        self._connection.update([], [])
+
+    def secure(self, references: Sequence[Reference]) -> None:
+        """The server knows these when this returns, and keeps them until the run has ended.
+
+        A task returns them. What it returns reaches the server on another way, perhaps later than
+        the news that the task itself has none of them any more.
+        """
+        here = self.session.client
+        assert here is not None
+        here.open_futures().pin(references)
+
+    def pin(self, references: Sequence[Reference]) -> None:
+        """Keeps these as long as the session."""
+        pin = filled(new_handle(DataObject), self.session, _PIN, b"")
+        self.session.note_contents(pin.packed_id, references)
+        self.session.add_object(pin)
+        self._pins.append(pin)
+        self.settle()
 
     # Hearing: in the thread of the connection.
 
@@ -274,6 +343,18 @@ class Futures:
             else:
                 self._open.discard(object_id)
                 _note_finished(future)
+
+    def ended(self, object_id: ObjectId, answer: WaitAnswer | Exception) -> None:
+        """Something that was borrowed is done, or cannot be had."""
+        if not isinstance(answer, Exception):
+            self._open.discard(object_id)
+            future = self._all.get(object_id)
+            if future is not None and not future.cancelled():
+                _note_finished(future)
+        elif isinstance(answer, SessionFailedError):
+            self._failed(object_id, answer)
+        else:
+            self._fail(object_id, self._told(answer))
 
     def _ask_why(self, object_id: ObjectId) -> None:
         then = partial(self._failed, object_id)

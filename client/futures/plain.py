@@ -42,6 +42,7 @@ from rain.client.task import PYTHON_TASK, Task, quick_task
 from rain.client.told import ToldFunction
 from rain.common.content_type import encode_value
 from rain.common.errors import RainException
+from rain.common.references import finding_references
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -63,8 +64,9 @@ _SIMPLE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KE
 class PlainCalls:
     """Makes the tasks of the plain calls of one session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, take_over: Callable[[Future[Any]], Future[Any]]) -> None:
         self._session = session
+        self._take_over = take_over  # gives a future of this client for one of another client
         self._functions: OrderedDict[object, _Function] = OrderedDict()
         self._large: WeakValueDictionary[bytes, DataObject] = WeakValueDictionary()
 
@@ -110,9 +112,35 @@ class PlainCalls:
             inputs, labels = tuple(collector.objects), tuple(collector.labels)
             for one in inputs:
                 if one.session is not self._session:
-                    raise _foreign(function.name, one)
+                    return self._with_others(fn, args, keywords, options, one)
         shape = function.shape(options, labels)
-        return quick_task(self._session, shape, config, inputs, here(1))
+        task = quick_task(self._session, shape, config, inputs, here(1))
+        if collector is not None and collector.references:
+            self._session.note_contents(task.packed_id, collector.references)
+        return task
+
+    def _with_others(
+        self,
+        fn: Function,
+        args: Sequence[Any],
+        keywords: Mapping[str, Any],
+        options: Options,
+        foreign: DataObject,
+    ) -> Task:
+        """The same call, if what is foreign is the future of another client."""
+        taken = [self._taken(value) for value in args]
+        named = {key: self._taken(value) for key, value in keywords.items()}
+        same = all(new is old for new, old in zip(taken, args, strict=True))
+        if same and all(named[key] is keywords[key] for key in keywords):
+            raise _foreign(getattr(fn, "__name__", repr(fn)), foreign)
+        return self.new_task(fn, taken, named, options)
+
+    def _taken(self, value: Any) -> Any:
+        """The future of this client for one of another client."""
+        if not isinstance(value, Future):
+            return value
+        future: Future[Any] = value
+        return future if future.handle.session is self._session else self._take_over(future)
 
     def _function(self, fn: Function, surrounding: Surrounding | None) -> _Function:
         """What is known of something that can be called.
@@ -140,21 +168,23 @@ class PlainCalls:
     def _pickled(self, value: Any, collector: InputCollector, label: str) -> bytes:
         if isinstance(value, Future):
             return placeholder(label, collector.add(label, value.input()), load=True)
-        known = len(collector.objects)
+        known, referred = len(collector.objects), len(collector.references)
         size = getattr(value, "nbytes", 0)
         if not (isinstance(size, int) and size > LARGEST_PICKLE):
             data = pickle_value(value, collector, label)
             if len(data) <= LARGEST_PICKLE or len(collector.objects) > known:
                 return data
+            del collector.references[referred:]  # they are inside of what is uploaded
         return placeholder(label, collector.add(label, self._uploaded(value, label)), load=True)
 
     def _uploaded(self, value: Any, label: str) -> DataObject:
-        data = encode_value(value, "pickle")
+        with finding_references() as found:
+            data = encode_value(value, "pickle")
         digest = blake2b(data, digest_size=16).digest()
         known = self._large.get(digest)
         if known is None:
             shape = ObjectShape(label, "pickle")
-            known = self._large[digest] = constant_object(self._session, shape, data)
+            known = self._large[digest] = constant_object(self._session, shape, data, found)
         return known
 
     def _remote_task(self, fn: Remote, args: Sequence[Any], keywords: Mapping[str, Any]) -> Task:

@@ -39,7 +39,7 @@ of outputs and does not run the call.
 
 from typing import Final, NamedTuple
 
-PROTOCOL: Final = "rain-py-6"
+PROTOCOL: Final = "rain-py-7"
 
 SOCKET_FD: Final = "RAIN_EXECUTOR_SOCKET_FD"
 TOKENS_FD: Final = "RAIN_EXECUTOR_TOKENS_FD"
@@ -157,7 +157,8 @@ class Call(NamedTuple):
 # the last words that are empty, or [task, 0.0, 0.0, nil] for a call that was not run. Start and end
 # are in seconds on the monotonic clock, which the processes of a machine share. What was printed is
 # "" or, for stdout and for stderr, [bytes that are kept, size of all].
-# An output is its bytes, or [what, content, content type, user JSON] with one of these:
+# An output is its bytes, or [what, content, content type, user JSON] and, if there are futures
+# inside of its data, the list of the objects that these stand for. `what` is one of these:
 BYTES: Final = 0  # content: the bytes
 FILE: Final = 1  # content: a path in the executor's folder, whose file is moved away
 INPUT: Final = 2  # content: the id of an input that is passed on unchanged

@@ -19,8 +19,8 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 14
-GOVERNOR_VERSION = 14
+CLIENT_VERSION = 15
+GOVERNOR_VERSION = 15
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -91,6 +91,20 @@ class ConstantColumns:
 
 
 @define
+class ContentColumns:
+    """What is inside of new tasks and constants, where there is anything: futures, by objects."""
+
+    holders: MutableSequence[int] = field(factory=list, eq=list)  # tasks and constants
+    counts: MutableSequence[int] = field(factory=list, eq=list)
+    objects: MutableSequence[ObjectId] = field(factory=list, eq=list)  # flat: `counts`
+
+    def check(self) -> None:
+        if len(self.holders) != len(self.counts):
+            raise _uneven("contents", self.holders, self.counts)
+        check_counts("contents: the counts", self.counts, self.objects)
+
+
+@define
 class Submission:
     """What one `submit` of a client adds to its session, whole or not at all."""
 
@@ -101,10 +115,12 @@ class Submission:
     constants: ConstantColumns = Factory(ConstantColumns)
     kept: MutableSequence[ObjectId] = field(factory=list, eq=list)
     fails_alone: bool = False  # what fails of it does not end its session, whatever that's rule is
+    contents: ContentColumns = Factory(ContentColumns)
 
     def check(self) -> None:
         self.tasks.check()
         self.constants.check()
+        self.contents.check()
 
 
 @define
@@ -305,6 +321,7 @@ class ObjectNote:
     object: ObjectId
     content_type: str = ""
     user: str = ""  # JSON
+    contents: tuple[ObjectId, ...] = ()  # the objects of the futures in its data
 
 
 @frozen

@@ -16,6 +16,7 @@ from rain.common.utils import format_size
 
 if TYPE_CHECKING:
     from rain.common.attributes import ObjectInfo, ObjectSpec
+    from rain.common.references import Reference
 
 _UNLOADED = object()
 
@@ -38,6 +39,7 @@ class DataInstance:
         "_path",
         "_spec",
         "_value",
+        "contents",
         "data_type",
     )
 
@@ -57,6 +59,7 @@ class DataInstance:
         self._data = data
         self._path = None if path is None else Path(path)
         self._value: object = _UNLOADED
+        self.contents: dict[int, Reference] | None = None  # futures inside, of what a task made
         self._content_type = content_type
         self._spec = spec
         self._info = info

@@ -20,12 +20,14 @@ class Blocking:
         self._thread = get_ident()
         self._waits = 0  # one inside the other
         self.task = 0  # that of the last call
+        self.at_work = False  # it runs, its arguments are read, or its outputs are made
         interrupts.on_refusal = self._refused
 
     @property
     def call(self) -> tuple[int, int] | None:
         """The running task, and the number of its call."""
-        return (self.task, self._interrupts.call) if self._interrupts.open else None
+        interrupts = self._interrupts
+        return (self.task, interrupts.call) if self.at_work and not interrupts.is_stopped else None
 
     def begin_wait(self) -> bool:
         """The governor hears of the outermost wait."""

@@ -37,7 +37,6 @@ from rain.executor.threads import Threads
 from rain.executor.values import Outputs, small_pickle, split
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
     from types import TracebackType
 
     from rain.common.data_instance import DataInstance
@@ -60,15 +59,6 @@ def unpickle_input_object(
     if load:
         return _current.load_input(input_index, label, content_type)
     return _current.input(input_index, label, content_type)
-
-
-def unpickle_input_future(label: str, input_index: int) -> "Future[Any]":
-    """Stands in the pickle of an argument where the client had a future inside of a container."""
-    from concurrent.futures import Future  # noqa: PLC0415 # few tasks need it
-
-    future: Future[Any] = Future()
-    future.set_result(unpickle_input_object(label, input_index, load=True, content_type=None))
-    return future
 
 
 class Executor:
@@ -131,6 +121,7 @@ class Executor:
                 self._mark_session(session)
             if memory.cpus != threads.cpus:
                 threads.limit(memory.cpus)
+            blocking.at_work = True
             try:
                 if memory.gpus is None and call.kind not in memory.units:
                     context = Context(memory, self.stage_folder, call)
@@ -140,6 +131,7 @@ class Executor:
             except KeyboardInterrupt:
                 # The function had just raised something else. Nobody reads this answer.
                 result, words = "the call was interrupted", None
+            blocking.at_work = False
             interrupts.settle()
             ended = now()
             said = take_printed()

@@ -37,6 +37,11 @@ class Interrupts:
         self.call = 0  # the one that was started last, counted from 1
         self.open = False  # its function runs, and may be interrupted
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the last call was to be interrupted."""
+        return self._stopped == self.call
+
     def listen(self) -> None:
         """From now on stops are heard."""
         os.set_blocking(self._stops, False)

@@ -43,7 +43,7 @@ class Made:
                 rows[output] = ("", "", content)
                 self._bytes += len(content)
             elif content[0] == protocol.BYTES:
-                _, data, content_type, user = content
+                _, data, content_type, user = content[:4]
                 rows[output] = (content_type, user, data)
                 self._bytes += len(data)
         while len(rows) > OUTPUTS_AT_MOST or self._bytes > BYTES_AT_MOST:

@@ -125,7 +125,7 @@ class Unit:
         """Makes a handover from an output in the form of answers."""
         if isinstance(told, bytes):
             return Handover(row._replace(size=len(told), content=told))
-        what, content, content_type, user = told
+        what, content, content_type, user = told[:4]
         row = row._replace(content_type=content_type, user=user)
         if what == protocol.FILE:
             return Handover(row, staged=content)

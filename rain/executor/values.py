@@ -23,6 +23,7 @@ from rain.common.content_type import (
 )
 from rain.common.errors import RainException
 from rain.common.pickles import WITHOUT_BUFFERS
+from rain.common.references import finding_references, secure
 from rain.executor.staging import new_path, stage_parts
 
 if TYPE_CHECKING:
@@ -48,10 +49,14 @@ def blob(
     if encode is not None:
         if content_type is not None:
             raise RainException("blob: use either content_type or encode")
-        parts = encode_parts(value, encode)
+        with finding_references() as found:
+            parts = encode_parts(value, encode)
         if len(parts) > 1:
-            return DataInstance(path=stage_parts(stage_folder, parts), content_type=encode)
-        return DataInstance(data=bytes(parts[0]), content_type=encode)
+            made = DataInstance(path=stage_parts(stage_folder, parts), content_type=encode)
+        else:
+            made = DataInstance(data=bytes(parts[0]), content_type=encode)
+        made.contents = found or None
+        return made
     if isinstance(value, bytes):
         return DataInstance(data=value, content_type=content_type)
     if isinstance(value, str):
@@ -138,8 +143,12 @@ class Outputs:
         if is_instance(value):
             return self._instance(value, kind)
         content_type = ""
+        inside: list[int] = []
         if encode:
-            parts = encode_parts(value, encode)
+            with finding_references() as found:
+                parts = encode_parts(value, encode)
+            if found:
+                inside = secure(found)
             content_type = encode
         elif isinstance(value, bytes):
             parts = [value]
@@ -153,7 +162,7 @@ class Outputs:
                 " the function"
             )
         _agree(_BLOB, kind)
-        return self._told(parts, content_type, "", kind)
+        return _with_contents(self._told(parts, content_type, "", kind), inside)
 
     def _instance(self, value: DataInstance, kind: protocol.ObjectKindRow) -> Any:
         _agree(value.data_type.value, kind)
@@ -161,9 +170,10 @@ class Outputs:
         user = json.dumps(value.info.user) if value.info is not None and value.info.user else ""
         if value.object_id is not None and self._is_input(value.object_id):
             return [protocol.INPUT, pack(*value.object_id), content_type, user]
+        inside = secure(value.contents) if value.contents else []
         if value.path is not None and str(value.path.parent) == self._stage_folder:
-            return [protocol.FILE, self._own(value), content_type, user]
-        return self._told([value.get_bytes()], content_type, user, kind)
+            return _with_contents([protocol.FILE, self._own(value), content_type, user], inside)
+        return _with_contents(self._told([value.get_bytes()], content_type, user, kind), inside)
 
     def _own(self, value: DataInstance) -> str:
         """Returns a path in the stage folder that no other output uses."""
@@ -190,6 +200,14 @@ class Outputs:
             return [protocol.FILE, path, content_type, user]
         data = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
         return [protocol.BYTES, data, content_type, user] if content_type or user else data
+
+
+def _with_contents(told: Any, inside: list[int]) -> Any:
+    """The output, and the objects of the futures inside of it, if there are any."""
+    if not inside:
+        return told
+    row = [protocol.BYTES, told, "", ""] if isinstance(told, bytes) else told
+    return [*row, inside]
 
 
 def _found(content_type: str, kind: protocol.ObjectKindRow) -> str:

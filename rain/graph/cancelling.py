@@ -48,7 +48,9 @@ def _readers(tasks: Iterable[Task]) -> dict[Task, None]:
 
 
 def _serves_only(producer: Task, lost: dict[Task, None]) -> bool:
-    return not any(
-        output.kept or any(not reader.is_done and reader not in lost for reader in output.consumers)
-        for output in producer.outputs
-    )
+    for output in producer.outputs:
+        readers = [reader for reader in output.consumers if not reader.is_done]
+        is_contained = output.needed_by > len(readers)
+        if output.kept or is_contained or any(reader not in lost for reader in readers):
+            return False
+    return True

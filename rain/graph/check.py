@@ -14,7 +14,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import spell
 from rain.base.runs import RUN_FACTS, RunState
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
-from rain.graph import check_claims, planning
+from rain.graph import check_claims, check_references, planning
 from rain.graph.data_object import DataObject
 from rain.graph.expect import Expect
 from rain.graph.governor import Governor
@@ -27,6 +27,7 @@ def check(graph: Graph) -> None:
     """Raises `InvariantError` with everything that contradicts itself."""
     found: list[str] = []
     unneeded, leaving = frozenset(graph.unneeded), frozenset(graph.leaving)
+    contained = check_references.count(graph, found)
     for task in graph.tasks.values():
         _check_task(graph, task, found)
         _check_runs(task, Expect(task, found))
@@ -35,7 +36,7 @@ def check(graph: Graph) -> None:
         expect = Expect(data_object, found)
         _check_object(graph, data_object, expect)
         _check_readers(graph, data_object, expect)
-        check_claims.check_object(graph, data_object, unneeded, leaving, expect)
+        check_claims.check_object(graph, data_object, contained, unneeded, leaving, expect)
     for governor in graph.governors.values():
         _check_governor(graph, governor, found)
     for session in graph.sessions.values():
@@ -68,7 +69,8 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
     # A finished task may have inputs that were removed, or are made again for others.
     expect(task.is_done or missing == task.missing, "{} inputs are unfinished", missing)
     for data_object in task.inputs:
-        expect(data_object.session is task.session, "{} is of another session", data_object)
+        is_ours = data_object.session is task.session or task in task.session.reads_outside
+        expect(is_ours, "{} is of another session", data_object)
         if not data_object.is_known:
             expect(task.is_done and not task.may_run_again, "its input {} has gone", data_object)
             continue
@@ -238,9 +240,13 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
 
 def _check_session(graph: Graph, session: Session, found: list[str]) -> None:
     expect = Expect(session, found)
-    expect(session.client.sessions.get(session.id) is session, "its client does not list it")
-    expect(graph.clients.get(session.client.id) is session.client, "its client has left")
+    left, client = session.is_left, session.client
+    listed = client.sessions.get(session.id) is session
+    expect(listed or left, "its client does not list it")
+    expect(not (listed and left), "it is left, and its client lists it")
+    expect(left or graph.clients.get(client.id) is client, "its client has left")
     check_claims.check_members(graph, session, expect)
+    check_references.check_session(session, expect)
     unfinished = sum(not task.is_done for task in session.tasks.values())
     expect(unfinished == session.unfinished, "{} unfinished, {}", session.unfinished, unfinished)
     if session.failure is not None:

@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 
 from rain.base.ids import ClientId
 from rain.base.states import TaskRow
+from rain.graph.check_references import Contained
 from rain.graph.claims import claims_on
 from rain.graph.data_object import DataObject
 from rain.graph.expect import Expect
@@ -25,7 +26,10 @@ def check_task(
 ) -> None:
     """Checks its handles, that it leaves without any, and what it claims of its lineage."""
     _check_handles(graph, task, expect)
-    stays = not may_go(task) or not leaving.isdisjoint((task, *task.outputs))
+    looked_at = not leaving.isdisjoint((task, *task.outputs)) or (
+        not unneeded.isdisjoint(task.outputs)
+    )
+    stays = not may_go(task) or looked_at
     expect(stays, "nobody needs it or has a handle of it, and it does not leave")
     needed = [output for output in task.outputs if output.may_have_to_be_made]
     may_run_again = task.row is TaskRow.FINISHED and bool(task.inputs) and bool(needed)
@@ -37,6 +41,7 @@ def check_task(
 def check_object(
     graph: Graph,
     data_object: DataObject,
+    contained: Contained,
     unneeded: AbstractSet[DataObject],
     leaving: AbstractSet[Task | DataObject],
     expect: Expect,
@@ -44,8 +49,10 @@ def check_object(
     """Checks that its claims are valid, and that it is let go without any."""
     _check_handles(graph, data_object, expect)
     needed_by = sum(not task.is_done for task in data_object.consumers)
-    expect(needed_by == data_object.needed_by, "{} consumers, {}", needed_by, data_object.needed_by)
+    needed_by += contained.needed[data_object]
+    expect(needed_by == data_object.needed_by, "{} need it, {}", needed_by, data_object.needed_by)
     remade_by = sum(task.may_run_again for task in data_object.consumers)
+    remade_by += contained.remade[data_object]
     expect(remade_by == data_object.remade_by, "{} may read it again", remade_by)
     claims = claims_on(data_object)
     holds_data = any(claim.holds_data for claim in claims)
@@ -57,13 +64,16 @@ def check_object(
         "finished and not needed, but neither removed nor about to be",
     )
     if data_object.producer is None and may_go(data_object):
-        expect(data_object in leaving, "nobody needs it or has a handle of it, and it stays")
+        looked_at = data_object in leaving or data_object in unneeded
+        expect(looked_at, "nobody needs it or has a handle of it, and it stays")
 
 
 def check_members(graph: Graph, session: Session, expect: Expect) -> None:
     """Checks that the members of a session are known, and list the nodes of their handles."""
     owner = session.owner
-    expect(session.members.get(session.client.id) is owner, "its client does not take part in it")
+    there = session.members.get(session.client.id) is owner
+    expect(there or session.is_left, "its client does not take part in it")
+    expect(not (there and session.is_left), "it is left, and its client takes part in it")
     for client_id, member in session.members.items():
         expect(client_id in graph.clients, "the client {} that joined it has left", client_id)
         expect(member.client == client_id, "{} is listed as {}", member, client_id)

@@ -5,9 +5,11 @@
 * A **reader**, a task that has not finished, claims the data (`needed_by`).
 * **Lineage**, a finished task that may have to run again, claims what it reads (`remade_by`): the
   data as far as the server has it, since the rest can be made again, too.
+* A **container**, an object or arguments with futures inside, claims what these stand for. It
+  counts as a reader, or as lineage (`references`).
 
-Readers and lineage are counters, and change only here. A claim that ends says which objects nobody
-claims any more; `release` lets them go.
+Readers and lineage are counters, and change only here and in `references`. A claim that ends says
+which objects nobody claims any more; `release` lets them go.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from attrs import frozen
 
 from rain.base.ids import ClientId
 from rain.base.states import ObjectState
+from rain.graph import references
 from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
 from rain.graph.handles import NOBODY, Handles, Member
@@ -33,6 +36,7 @@ class Why(enum.Enum):
 
     HANDLE = "handle"
     READERS = "readers"
+    CONTAINERS = "containers"
     LINEAGE = "lineage"
 
 
@@ -41,7 +45,7 @@ class Claim:
     """One reason why an object lives."""
 
     why: Why
-    count: int  # of handles or of tasks
+    count: int  # of handles, of tasks or of containers
     holds_data: bool  # else it only has to be known
     client: ClientId | None = None  # whose handles they are
 
@@ -52,8 +56,12 @@ def claims_on(data_object: DataObject) -> list[Claim]:
         Claim(Why.HANDLE, handle.times, handle.wants_data, handle.client)
         for handle in data_object.handles.each
     ]
-    if data_object.needed_by:
-        claims.append(Claim(Why.READERS, data_object.needed_by, holds_data=True))
+    needed = data_object.needed_by
+    readers = sum(not task.is_done for task in data_object.consumers) if needed else 0
+    if readers:
+        claims.append(Claim(Why.READERS, readers, holds_data=True))
+    if needed > readers:
+        claims.append(Claim(Why.CONTAINERS, needed - readers, holds_data=True))
     if data_object.remade_by:
         at_server = data_object.is_at_server
         claims.append(Claim(Why.LINEAGE, data_object.remade_by, holds_data=at_server))
@@ -90,6 +98,22 @@ def leave(graph: Graph, session: Session, member: Member) -> None:
     del session.members[member.client]
     if member.nodes:
         graph.departed.append((session, member))
+
+
+def leave_open(graph: Graph, session: Session) -> list[DataObject]:
+    """The owner leaves a session that goes on without it, and all its handles go at once.
+
+    The same client may be given something of the session again. Returns what nobody wants to have.
+    """
+    owner = session.owner
+    del session.members[owner.client]
+    unwanted: list[DataObject] = []
+    nodes: tuple[Task | DataObject, ...] = (*session.tasks.values(), *session.objects.values())
+    for node in nodes:
+        data_object = _change(graph, owner, node, node.handles.without(owner))
+        if data_object is not None:
+            unwanted.append(data_object)
+    return unwanted
 
 
 def drop_departed(graph: Graph, most: int = maxsize) -> list[DataObject]:
@@ -160,6 +184,8 @@ def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:
     for task in tasks:
         inputs = task.inputs
         if not inputs:
+            if task.session.contents:
+                free += references.finished(task)
             continue
         again = False
         for output in task.outputs:
@@ -172,6 +198,8 @@ def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:
                 data_object.remade_by += 1
             if not data_object.needed_by and not data_object.handles.wants_data:
                 free.append(data_object)
+        if task.session.contents:
+            free += references.finished(task)
     return free
 
 
@@ -185,6 +213,8 @@ def never_reading(tasks: Iterable[Task]) -> list[DataObject]:
                 data_object.needed_by -= 1
                 if not data_object.needed_by and not data_object.handles.wants_data:
                     free.append(data_object)
+        if task.session.contents:
+            free += references.let_go(task)
     return free
 
 
@@ -206,4 +236,6 @@ def end_lineage(task: Task) -> list[DataObject]:
         data_object.remade_by -= 1
         if not (data_object.remade_by or data_object.needed_by or data_object.handles.wants_data):
             free.append(data_object)
+    if task.session.contents:
+        free += references.end_lineage(task)
     return free

@@ -12,7 +12,7 @@ from rain.base.ids import NUMBER_BITS, NUMBER_MASK, KindId, ObjectId, TaskId, se
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectMove, ObjectState, TaskMove
 from rain.base.wire import Submission
-from rain.graph import claims
+from rain.graph import claims, references
 from rain.graph.claims import start_reading
 from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
@@ -49,6 +49,7 @@ class Draft:
         self._earlier: dict[ObjectId, Task] = {}  # what is read of earlier submits, and by whom
         # The tasks that read such inputs. The inputs do not list these as consumers yet.
         self._unconnected: dict[Task, list[DataObject]] = {}
+        self._contents: list[tuple[Task | DataObject, list[DataObject]]] = []
         if submission.task_kinds or submission.object_kinds:
             self._read_kinds()
 
@@ -209,6 +210,8 @@ class Draft:
             self._check_new_kind("task kind", task_kind, self.session.task_kinds)
         for object_id, task in self._earlier.items():
             self._earlier_input(task, object_id)
+        if submission.contents.holders:
+            self._read_contents()
 
     def link(self, tasks: list[Task]) -> list[Task]:
         """Applies the verified draft. From here on nothing may fail."""
@@ -229,10 +232,9 @@ class Draft:
         if not self.member.is_owner:
             claims.note_submitted(self.member, (*tasks, *self.objects.values()))
         for task, earlier in self._unconnected.items():
-            alone = (task,)
-            task.missing += sum([start_reading(data_object, alone) for data_object in earlier])
-            if not task.missing:
-                task.move(TaskMove.INPUTS_FINISHED)
+            self._connect(task, earlier)
+        for holder, inside in self._contents:
+            references.contain(holder, inside)
         if not self.creation_order:
             self._by_id = {task.id: task for task in tasks}
         first = graph.last_order + 1
@@ -247,6 +249,36 @@ class Draft:
         graph.linked += len(tasks) + len(self.objects)
         session.unfinished += len(tasks)
         return tasks
+
+    def _connect(self, task: Task, earlier: list[DataObject]) -> None:
+        alone = (task,)
+        task.missing += sum([start_reading(data_object, alone) for data_object in earlier])
+        for data_object in earlier:
+            if data_object.session is not self.session:
+                references.share(data_object, self.session)
+                self.session.reads_outside[task] = None
+        if not task.missing:
+            task.move(TaskMove.INPUTS_FINISHED)
+
+    def _read_contents(self) -> None:
+        """What has gone meanwhile is left out: whoever asks for it later is told so."""
+        columns, start = self.submission.contents, 0
+        for packed, count in zip(columns.holders, columns.counts, strict=True):
+            holder = self._by_id.get(TaskId(packed)) or self.objects.get(ObjectId(packed))
+            if holder is None or (isinstance(holder, DataObject) and holder.producer is not None):
+                raise RefusedError(
+                    f"{spell(packed)} cannot contain anything: it is no new task or constant"
+                )
+            inside: list[DataObject] = []
+            for object_id in columns.objects[start : start + count]:
+                found = self.objects.get(object_id)
+                if found is None:
+                    found = self.graph.objects.get(object_id)
+                    if found is None or not references.can_be_had(found, self.session):
+                        continue
+                inside.append(found)
+            self._contents.append((holder, inside))
+            start += count
 
     def _find_what_is_not_new(self) -> None:
         constants, columns = self.submission.constants.ids, self.submission.tasks
@@ -296,9 +328,12 @@ class Draft:
             return data_object
         where = f"the input {spell(object_id)} of the task {spell(task.id)}"
         if session_of(object_id) != self.session.id:
+            data_object = self.graph.objects.get(object_id)
+            if data_object is not None and references.can_be_read(data_object, self.session):
+                return data_object
             raise RefusedError(
                 f"{where} belongs to another session; objects of different sessions cannot be"
-                " combined"
+                " combined, unless they are results of futures that somebody still has"
             )
         if data_object is None:
             raise RefusedError(f"{where} is unknown")

@@ -16,7 +16,7 @@ from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
 from rain.base.runs import RunCause
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
-from rain.graph import claims, planning
+from rain.graph import claims, planning, references
 from rain.graph.data_object import DataObject
 from rain.graph.run import Ending
 from rain.graph.task import Task
@@ -108,4 +108,6 @@ def _cancel(task: Task, fallout: Fallout) -> None:
 def _fail_object(data_object: DataObject, fallout: Fallout) -> None:
     if data_object.state is ObjectState.UNFINISHED:
         data_object.move(ObjectMove.FAIL)
+        if data_object.session.contents:  # of before it was lost
+            fallout.free += references.let_go(data_object)
     fallout.objects.append(data_object)

@@ -40,6 +40,7 @@ class Graph:
     last_order: int = 0  # of tasks
     unspooled: list[ObjectId] = Factory(list)  # constants whose files can be deleted
     unneeded: deque[DataObject] = Factory(deque)  # to be released in parts
+    unwanted: list[DataObject] = Factory(list)  # unfinished, in sessions that were left
     leaving: deque[Task | DataObject] = Factory(deque)  # candidates to leave the graph
     former_readers: dict[DataObject, int] = Factory(dict)  # how many of its consumers have gone
     departed: deque[tuple[Session, Member]] = Factory(

@@ -87,10 +87,14 @@ NOBODY = Handles()
 
 @define(eq=False)
 class Member:
-    """A client in a session: the one that has opened it, or one that has joined it."""
+    """A client in a session: the one that has opened it, one that has joined it, or a visitor.
+
+    A visitor has something of it that it was given as a future, also after the owner has gone.
+    """
 
     client: ClientId
     is_owner: bool = False
+    is_visitor: bool = False
     # Those of which it has handles; not for the owner, whose handles end with the session.
     nodes: dict[Task | DataObject, None] = field(factory=dict, repr=False)
     # A single handle of its own, without and with the wish for data, for nodes to share.

@@ -71,6 +71,8 @@ def _take_task(graph: Graph, task: Task, gone: list[Task | DataObject]) -> None:
     gone.append(task)
     for data_object in task.unique_inputs():
         _stop_reading(graph, data_object)
+    if session.reads_outside:
+        session.reads_outside.pop(task, None)
     for output in task.outputs:
         _take_object(graph, output, gone)
 
@@ -81,6 +83,8 @@ def _take_object(graph: Graph, data_object: DataObject, gone: list[Task | DataOb
     session.gone_objects += 1
     graph.linked -= 1
     graph.former_readers.pop(data_object, None)
+    if session.shared:
+        session.shared.pop(data_object, None)
     gone.append(data_object)
 
 

@@ -16,7 +16,7 @@ from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
 from rain.base.runs import RunCause
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
-from rain.graph import claims, planning
+from rain.graph import claims, planning, references
 from rain.graph.copy import forget_copies, move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.failing import failure_of
@@ -130,4 +130,7 @@ def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectM
             planning.input_lost(producer)
             if data_object.state is ObjectState.FAILED:
                 losses.unmakeable[data_object] = failure_of(data_object)
+    if producer.session.contents:  # it may ask for these, and waits for none
+        asked = references.asked_again(producer)
+        revived += [(one, ObjectMove.REVIVE) for one in asked if one.state is ObjectState.REMOVED]
     return revived

@@ -13,7 +13,7 @@ from typing import Any
 
 from rain.base.ids import ObjectId
 from rain.base.states import ObjectMove, ObjectState, TaskRow
-from rain.graph import claims, planning, rules
+from rain.graph import claims, planning, references, rules
 from rain.graph.copy import forget_copies
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
@@ -62,6 +62,8 @@ def release(
         elif data_object.state is not _REMOVED:
             _leave_if_over(graph, data_object)
             continue
+        if data_object.session.contents:
+            _look_at(graph, references.let_go(data_object), looked_at, most)
         if not data_object.remade_by:
             _end_lineage(graph, data_object, looked_at, most)
             _leave_if_over(graph, data_object)
@@ -78,6 +80,8 @@ def _leave_if_over(graph: Graph, data_object: DataObject) -> None:
     """Lets an object that is not needed leave the graph if no client has a handle of it."""
     if data_object.handles is NOBODY and data_object.state in OVER:
         graph.leaving.append(data_object)
+    elif data_object.session.is_left and data_object.state is ObjectState.UNFINISHED:
+        graph.unwanted.append(data_object)
 
 
 def _remove(graph: Graph, data_object: DataObject) -> None:
@@ -104,7 +108,12 @@ def _end_lineage(
     for output in task.outputs:
         if output.may_have_to_be_made:
             return
-    for one in claims.end_lineage(task):
+    _look_at(graph, claims.end_lineage(task), looked_at, most)
+
+
+def _look_at(graph: Graph, free: list[DataObject], looked_at: list[DataObject], most: int) -> None:
+    """Nobody needs these: they are looked at next, or in a later turn."""
+    for one in free:
         if len(looked_at) < most:
             looked_at.append(one)
         else:
@@ -123,11 +132,12 @@ def _unspool(graph: Graph, data_object: DataObject) -> None:
 
 
 def clear(graph: Graph, session: Session) -> dict[Governor, float]:
-    """Empties a session that was closed or has failed.
+    """Empties a session that was closed or has failed, and of whose objects nobody claims any.
 
     Returns the governors that know of it, and at most how many bytes each holds of it; infinitely
     many for governors that work for it. Its nodes leave the graph and are taken apart later
-    (`take_apart`).
+    (`take_apart`). What it has claimed of other sessions is let go before
+    (`references.forget_claims`).
     """
     concerned: dict[Governor, float] = {}
     if session.unfinished or session.first_failed is not None:  # some may still be cancelled
@@ -150,7 +160,7 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     if graph.departed:
         graph.departed = deque(one for one in graph.departed if one[0] is not session)
     session.tasks, session.objects = {}, {}
-    session.undelivered, session.waits = {}, {}
+    session.undelivered, session.waits, session.shared = {}, {}, {}
     session.idle_waits, session.followers, session.done = [], [], None
     session.done_count = 0
     session.unfinished = 0

@@ -1,4 +1,4 @@
-"""A session: one user's growing graph of tasks; sessions never see each other's objects."""
+"""A session: one user's growing graph of tasks. Only futures lead from one session to another."""
 
 from __future__ import annotations
 
@@ -90,6 +90,11 @@ class Session:
     done_count: int = 0  # including those that have gone
     followers: list[Wait] = Factory(list)  # the waits for more of them
     undelivered: dict[DataObject, None] = Factory(dict)  # small kept results not yet sent
+    # What is inside of the arguments of its tasks and of its objects (see references.py),
+    contents: dict[Task | DataObject, tuple[DataObject, ...]] = Factory(dict)
+    shared: dict[DataObject, None] = Factory(dict)  # its objects that others have claimed,
+    reads_outside: dict[Task, None] = Factory(dict)  # and its tasks that read those of others
+    is_left: bool = False  # its client has gone, and it ends with the last object that others claim
     logs: dict[TaskId, str] = Factory(dict)  # what tasks have printed, those that ended last
     logs_size: int = 0
     logs_let_go: bool = False  # there were more
@@ -104,10 +109,20 @@ class Session:
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.name!r}>"
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it survives the failures of its tasks."""
+        return self.on_failure is OnFailure.CONTINUE
+
     def join(self, client: ClientId) -> None:
         """A client takes part. Does nothing if it does already."""
         if client not in self.members:
             self.members[client] = Member(client)
+
+    def visit(self, client: ClientId) -> Member:
+        """A client was given something of the session, and takes part in that."""
+        member = self.members[client] = Member(client, is_visitor=True)
+        return member
 
 
 @define(eq=False, repr=False)

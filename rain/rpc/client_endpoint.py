@@ -123,11 +123,12 @@ class ClientConnection:
         why_lost: Callable[[], str] | None = None,
     ) -> None:
         self.address = spell_address(host, port)
-        self._calls, key = connect_client(
+        self._calls, registered = connect_client(
             host, port, version, connect_timeout, secret, silence_limit, why_lost
         )
+        self.cluster = registered.cluster  # which start of which server this is
         self._downloads = Downloads(self.address, secret)
-        self._sending = Sending(self._calls, self._downloads.reader, key)
+        self._sending = Sending(self._calls, self._downloads.reader, registered.key)
         self._left: set[SessionId] = set()  # submissions that left and were interrupted then
         # At exit all callers are closed by themselves.
         weakref.finalize(self, _close, self._calls, self._downloads).atexit = False
@@ -366,6 +367,15 @@ class ClientConnection:
         kept for this client, too."""
         asked = TakeHandles(tuple(objects), wants_data)
         return self._ask_of(session_of(objects[0]), TAKE_HANDLES, asked)
+
+    def take_handles_then(
+        self,
+        objects: Sequence[ObjectId],
+        then: Callable[[Sequence[ObjectReport] | Exception], object],
+    ) -> None:
+        """The same of objects of any sessions, whose data is wanted; the reports go to `then`, in
+        the thread of the connection, or why not all of them can be had."""
+        self._leave_answer(TAKE_HANDLES, TakeHandles(tuple(objects), wants_data=True), then)
 
     # Results.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from attrs import frozen
+
 from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
 from rain.base.errors import StartError
@@ -18,6 +20,15 @@ from rain.rpc.peer import CallError, Remote
 _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerClient"]
 
 
+@frozen
+class Registered:
+    """What a client has been told."""
+
+    service: Remote
+    key: bytes  # for uploads
+    cluster: bytes  # which start of which server this is
+
+
 def connect_client(
     host: str,
     port: int,
@@ -26,8 +37,8 @@ def connect_client(
     secret: Secret | None = None,
     silence_limit: float | None = None,
     why_lost: Callable[[], str] | None = None,
-) -> tuple[ClientCalls, bytes]:
-    """The calls of a client that has registered, and its key for uploads.
+) -> tuple[ClientCalls, Registered]:
+    """The calls of a client that has registered, and what it was told.
 
     `StartError` says why it cannot.
     """
@@ -36,14 +47,14 @@ def connect_client(
         connected = dial_in_thread(host, port, timeout, Role.CLIENT, secret)
     caller = Caller(connected, silence_limit)
     try:
-        service, key = _register(caller, version, timeout, where)
+        registered = _register(caller, version, timeout, where)
     except BaseException:
         caller.close("the client was not registered")
         raise
-    return ClientCalls(caller, service, where, why_lost), key
+    return ClientCalls(caller, registered.service, where, why_lost), registered
 
 
-def _register(caller: Caller, version: int, timeout: float, where: str) -> tuple[Remote, bytes]:
+def _register(caller: Caller, version: int, timeout: float, where: str) -> Registered:
     returned: list[Fields | CallError] = []
     has_returned = threading.Event()
 
@@ -63,4 +74,4 @@ def _register(caller: Caller, version: int, timeout: float, where: str) -> tuple
         raise StartError(f"what listens at {where} is not a Rain server: {reason}")
     if outcome["service"] is None:
         raise StartError(f"what listens at {where} is not a Rain server: it offers nothing")
-    return outcome["service"], outcome["key"]
+    return Registered(outcome["service"], outcome["key"], outcome["cluster"])

@@ -21,6 +21,9 @@ PENDING_LIMIT = 4 * 1024**3
 TASK_COST = 64
 """Bytes that a task counts beside its config."""
 
+REFERENCE_COST = 8
+"""And a future inside of a task or a constant."""
+
 KIND_COST = 500
 """And a kind beside those that it takes in a message."""
 
@@ -42,6 +45,8 @@ class PendingSubmission:
         cost = sum(map(len, tasks.configs)) + TASK_COST * len(tasks.ids)
         if constants.ids or uploaded:
             cost += sum(map(len, constants.data))
+        if part.contents.objects:
+            cost += REFERENCE_COST * len(part.contents.objects)
         if part.task_kinds or part.object_kinds:
             weights = [*map(weight, part.task_kinds), *map(weight, part.object_kinds)]
             cost += sum(weights) + KIND_COST * len(weights)
@@ -105,6 +110,9 @@ def _append(whole: Submission, part: Submission) -> None:
     whole.constants.kinds.extend(part.constants.kinds)
     whole.constants.data += part.constants.data
     whole.constants.sizes += part.constants.sizes
+    whole.contents.holders.extend(part.contents.holders)
+    whole.contents.counts.extend(part.contents.counts)
+    whole.contents.objects.extend(part.contents.objects)
 
 
 def _append_tasks(whole: TaskColumns, part: TaskColumns) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from secrets import token_bytes
 
 import trio
 from attrs import evolve
@@ -41,6 +42,9 @@ HANDSHAKE_LIMIT = 10.0
 FIRST_WORDS = 64 * 1024
 """Bytes that it may need for that. Until then nobody knows what it is good for."""
 
+CLUSTER_BYTES = 16
+"""How long the name of a start of a server is."""
+
 log = logging.getLogger(__name__)
 
 
@@ -63,8 +67,12 @@ def listen(
     for longer than `client_silence` is closed.
     """
 
+    cluster = token_bytes(CLUSTER_BYTES)
+
     def greet(connected: socket.socket, peer_host: str, role: Role, nursery: trio.Nursery) -> Link:
-        guest = Guest(peer_host, role, handler, pending_limit, client_silence, patience, nursery)
+        guest = Guest(
+            peer_host, role, handler, cluster, pending_limit, client_silence, patience, nursery
+        )
         return guest.greet(connected, handshake_limit)
 
     streams = server_streams(nursery, handler, machine, secret)
@@ -79,6 +87,7 @@ class Guest:
         peer_host: str,
         admitted: Role,
         handler: ServerHandler,
+        cluster: bytes,
         pending_limit: int,
         client_silence: float | None,
         patience: Patience,
@@ -87,6 +96,7 @@ class Guest:
         self._peer_host = peer_host
         self._admitted = admitted
         self._handler = handler
+        self._cluster = cluster
         self._pending_limit = pending_limit
         self._client_silence = client_silence
         self._patience = patience
@@ -122,7 +132,7 @@ class Guest:
         self._take("client", evolve(self._patience, makes_wait=True))
         client = ServedClient(self._link, self._handler, self._pending_limit)
         self._nursery.start_soon(self._link.expect, self._client_silence)
-        call.answer({"service": client.offered(), "key": client.key})
+        call.answer({"service": client.offered(), "key": client.key, "cluster": self._cluster})
 
     def _read_governor(self, params: Fields) -> tuple[GovernorHello, Remote]:
         version: int = params["version"]  # first: what another version says next is not known

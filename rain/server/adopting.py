@@ -40,7 +40,8 @@ def keep(state: State, session: Session) -> None:
         key = _key(task, results)
         if key is not None and task.row is TaskRow.FINISHED and task.run is not None:
             (made,) = task.outputs
-            if made.state is ObjectState.FINISHED and made.data is not None:
+            is_whole = made not in session.contents  # what is inside would end with the session
+            if made.state is ObjectState.FINISHED and made.data is not None and is_whole:
                 results.add(key, Result(made.data, made.content_type, made.user, task.run))
     results.keys.clear()
 

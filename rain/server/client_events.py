@@ -23,6 +23,7 @@ from rain.server import (
     submitting,
     waiting,
 )
+from rain.server.closing import close_session
 from rain.server.messages import (
     AnswerDone,
     Asked,
@@ -33,7 +34,7 @@ from rain.server.messages import (
     RequestAbandoned,
     Said,
 )
-from rain.server.sessions import close_session, known_object, known_task, living_session
+from rain.server.sessions import known_object, known_task, living_session
 from rain.server.state import State
 
 
@@ -105,9 +106,13 @@ def _left(state: State, client_id: ClientId, cause: str) -> None:
 
 
 def _cancel(state: State, client_id: ClientId, cancel: Cancel) -> None:
-    """Only who has opened a session may; what is not known was never submitted."""
+    """Who has opened a session may, and of what others have in it they; what is not known was
+    never submitted."""
     session = state.graph.sessions.get(cancel.session)
-    if session is None or session.client.id != client_id or session.failure is not None:
+    if session is None or session.failure is not None:
+        return
+    is_owner = session.client.id == client_id
+    if not is_owner and (cancel.whole or not _has_all(session, client_id, cancel)):
         return
     if not cancel.always and any(wait.mode not in following.MODES for wait in session.waits):
         return
@@ -126,6 +131,13 @@ def _end(state: State, cancel: Cancel, tasks: list[Task], why: str) -> None:
     cancelled = failing.cancel(state, tasks, why, cancel.grace)
     if not cancel.recursive:
         nesting.set_free(state, cancelled)
+
+
+def _has_all(session: Session, client_id: ClientId, cancel: Cancel) -> bool:
+    """Whether the client was given all of these, of a session of another one that goes on."""
+    objects = [session.objects.get(object_id) for object_id in cancel.objects]
+    has = [one is not None and one.handles.wanted_by(client_id) for one in objects]
+    return session.goes_on and not cancel.tasks and all(has)
 
 
 def go_on(state: State) -> None:

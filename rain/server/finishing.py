@@ -14,12 +14,13 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire import ObjectNote, Update
-from rain.graph import claims, progress
+from rain.graph import claims, progress, references
 from rain.graph.copy import move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.handles import NOBODY
 from rain.graph.run import Run
+from rain.graph.session import Session
 from rain.graph.task import Task
 from rain.server import failing, following, waiting
 from rain.server.began import difference
@@ -147,9 +148,9 @@ def _finish_batch(
         if state.happenings is not None:
             state.happenings.task_finished(state.now, address, task, run, sudden=sudden)
         outputs += task.outputs
-        if task.inputs:
-            readers.append(task)
         session = task.session
+        if task.inputs or session.contents:
+            readers.append(task)
         if not task.outputs and task.handles is NOBODY:
             state.graph.leaving.append(task)
         if task.waits or session.idle_waits or session.done is not None:
@@ -158,8 +159,10 @@ def _finish_batch(
     state.lessons.append(tasks)
     if notes is not None:
         _take_notes(outputs, notes)
+    free = _take_contents(state, outputs, notes)
     _finish_outputs(state, governor, outputs, sizes, data)
-    if readers and (free := claims.finished_reading(readers)):
+    free += claims.finished_reading(readers)
+    if free:
         state.release_soon(free)
     if len(governor.scheduled) > len(governor.assigned):  # it was not told of all of them
         state.touched[governor] = None
@@ -188,6 +191,39 @@ def _take_notes(outputs: list[DataObject], notes: dict[ObjectId, ObjectNote]) ->
         note = notes.get(output.id)
         if note is not None:
             output.content_type, output.user = note.content_type, note.user
+
+
+def _take_contents(
+    state: State, outputs: list[DataObject], notes: dict[ObjectId, ObjectNote] | None
+) -> list[DataObject]:
+    """What is inside of what was made; returns what was inside when it was made before.
+
+    This comes before the tasks let go of what they had: whatever they pass on stays. A reference to
+    what has gone, which can only come from bytes that nobody has seen, claims nothing.
+    """
+    free: list[DataObject] = []
+    if notes is None:
+        outputs = [output for output in outputs if output.session.contents]
+    for output in outputs:
+        if output.state is ObjectState.FINISHED:
+            continue  # one more copy of it
+        note = None if notes is None else notes.get(output.id)
+        inside = [] if note is None else _known(state, note.contents, output.session)
+        if inside or output in output.session.contents:
+            free += references.contain(output, inside)
+    return free
+
+
+def _known(state: State, ids: Iterable[ObjectId], session: Session) -> list[DataObject]:
+    """Those that something of a session can contain now."""
+    found: list[DataObject] = []
+    for object_id in ids:
+        data_object = state.graph.objects.get(object_id)
+        if data_object is not None and references.can_be_had(data_object, session):
+            found.append(data_object)
+        else:
+            state.ignored += 1
+    return found
 
 
 def _finish_outputs(

@@ -34,6 +34,7 @@ from rain.base.wire import JoinedSession, ObjectReport, TaskReport
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.cancelling import unstarted
 from rain.server import failing, handles, happenings, logs, nesting, waiting
+from rain.server.closing import close_session
 from rain.server.messages import (
     AnswerCancelled,
     AnswerDone,
@@ -43,7 +44,7 @@ from rain.server.messages import (
     AnswerTaken,
     GatherReports,
 )
-from rain.server.sessions import close_session, known_object, known_task, session_for
+from rain.server.sessions import known_object, known_task, session_for
 from rain.server.state import State
 
 
@@ -99,7 +100,8 @@ def _join(state: State, client_id: ClientId, asked: JoinSession) -> JoinedSessio
     found = [
         session
         for session in state.graph.sessions.values()
-        if (session.id == asked.session if asked.session else session.name == asked.name)
+        if not session.is_left
+        and (session.id == asked.session if asked.session else session.name == asked.name)
     ]
     if len(found) != 1:
         what = str(asked.session) if asked.session else repr(asked.name)

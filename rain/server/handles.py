@@ -31,16 +31,33 @@ def gone(state: State, client: ClientId, handles: HandlesGone) -> None:
 
 
 def take(state: State, client: ClientId, asked: TakeHandles) -> list[DataObject]:
-    """All of them, or none: what is not known cannot be had, what is not kept cannot be kept."""
-    objects = [known_object(state, client, object_id) for object_id in asked.objects]
+    """All of them, or none: what is not known cannot be had, what nobody claims cannot be kept.
+
+    Who wants the data of what is in a session that goes on need not have joined that: it is what a
+    future stands for, which was given to it.
+    """
     if asked.wants_data:
+        objects = [_lent_object(state, client, object_id) for object_id in asked.objects]
         for data_object in objects:
-            if not data_object.kept:
+            if not (data_object.kept or data_object.needed_by):
                 raise RefusedError(f"the data object {spell(data_object.id)} is not kept")
+    else:
+        objects = [known_object(state, client, object_id) for object_id in asked.objects]
     for data_object in objects:
-        member = data_object.session.members[client]
+        session = data_object.session
+        member = session.members.get(client) or session.visit(client)
+        if member.is_visitor:
+            session.shared[data_object] = None
         claims.take_handle(member, data_object, wants_data=asked.wants_data)
     return objects
+
+
+def _lent_object(state: State, client: ClientId, object_id: ObjectId) -> DataObject:
+    """The same for who has not joined its session, if that goes on."""
+    data_object = state.graph.objects.get(object_id)
+    if data_object is not None and data_object.session.goes_on:
+        return data_object
+    return known_object(state, client, object_id)
 
 
 def unkeep(state: State, client: ClientId, object_ids: Iterable[ObjectId]) -> None:

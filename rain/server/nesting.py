@@ -19,7 +19,7 @@ from rain.base.states import TaskRow
 from rain.base.wire import Update
 from rain.graph import Client, Governor, Session, Task, progress
 from rain.server import adopting
-from rain.server.sessions import close_session
+from rain.server.closing import close_session
 from rain.server.state import State
 
 

@@ -15,6 +15,7 @@ from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.server import (
     client_events,
+    closing,
     distribution,
     feasibility,
     finishing,
@@ -102,8 +103,13 @@ class Reactor:
             handles.go_on(self.state)
 
     def _take_leave(self) -> None:
-        if self.state.graph.leaving:
-            self.state.take_leave()
+        state = self.state
+        if state.graph.unwanted:
+            closing.cancel_unneeded(state)
+        if state.graph.leaving:
+            state.take_leave()
+        if state.left:
+            closing.end_left(state)
 
     def _look_at_what_is_rare(self) -> None:
         """Tasks that no governor fits, rests, copies to be offered again, and what a test wants."""

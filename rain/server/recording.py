@@ -40,7 +40,7 @@ from rain.server.state import ReactorSettings, State
 PATIENCE = 3
 """The factor by which a scheduler may take longer in a replay than in the server."""
 
-MAGIC = b"rain recording 8\n"
+MAGIC = b"rain recording 9\n"
 _FRAME = struct.Struct(">II")
 _LONGEST_NUMBER = 9
 """The largest size of a number in msgpack; every turn is longer."""

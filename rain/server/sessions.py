@@ -1,11 +1,11 @@
-"""Who may ask about a session and its nodes; its end: closed by its client, or failed."""
+"""Who may ask about a session and its nodes; how it fails (`closing` has how it is closed)."""
 
 from __future__ import annotations
 
 from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, ObjectId, SessionId, TaskId, session_of, spell
-from rain.graph import DataObject, Session, Task
+from rain.graph import DataObject, Session, Task, references
 from rain.graph.release import clear, take_apart
 from rain.server import happenings, waiting
 from rain.server.happenings import CloseReason
@@ -62,29 +62,17 @@ def fail_session(state: State, session: Session, failure: SessionFailure) -> Non
     if session.failure is not None:
         return
     session.failure = failure
-    _note_end(state, session, CloseReason.ERROR, failure.message)
+    note_end(state, session, CloseReason.ERROR, failure.message)
     waiting.fail_all(state, session, failure)
-    _clear(state, session)
+    clear_session(state, session)
 
 
-def close_session(state: State, session: Session, message: str = "") -> None:
-    """The client has done with the session, or has gone: nothing of it remains."""
-    if session.failure is None:
-        _note_end(state, session, CloseReason.CLIENT_CLOSE, message)
-    waiting.fail_all(state, session, SessionFailure("the session was closed"))
-    _clear(state, session)
-    state.nested.pop(session, None)
-    state.set_free.pop(session, None)
-    del state.graph.sessions[session.id]
-    del session.client.sessions[session.id]
-
-
-def _note_end(state: State, session: Session, reason: CloseReason, message: str) -> None:
+def note_end(state: State, session: Session, reason: CloseReason, message: str) -> None:
     end = happenings.SessionClosed(state.now, session.id, reason, message)
     state.note(end, len(message))
 
 
-def _clear(state: State, session: Session) -> None:
+def clear_session(state: State, session: Session) -> None:
     state.forget_fetches(lambda data_object, _: data_object.session is session)
     state.not_started = {
         task: times for task, times in state.not_started.items() if task.session is not session
@@ -96,6 +84,8 @@ def _clear(state: State, session: Session) -> None:
         tested: wanted for tested, wanted in state.forced.items() if tested.session is not session
     }
     state.estimates.forget_session(session)
+    if session.contents or session.reads_outside:
+        state.release_soon(references.forget_claims(session))
     for governor, held in clear(state.graph, session).items():
         state.forget_session(governor, session, held)
     take_apart(state.graph, state.settings.let_go_at_once)

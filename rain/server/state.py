@@ -115,6 +115,7 @@ class State:
     nested: dict[Session, int] = Factory(dict)  # sessions of running tasks: the number of the run
     results: dict[Task, Results] = Factory(dict)  # for tasks that are tried again
     set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone
+    left: dict[Session, str] = Factory(dict)  # that others still have something of: how it ended
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
     later: dict[GovernorId, Later] = Factory(dict)  # what waits for other orders

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rain.base.errors import RefusedError
 from rain.base.ids import ClientId, ObjectId
 from rain.base.requests import Submit
 from rain.base.wire import Submission
@@ -28,6 +29,8 @@ def submit(state: State, event: Asked, submit: Submit) -> bool:
     """
     submission = submit.submission
     session = living_session(state, event.client, submission.session)
+    if session.is_left:
+        raise RefusedError(f"the session {session.id} was closed by the client that has opened it")
     if state.settings.test_mode:
         test_mode.check(state.graph, submission)
     member = session.members[event.client]
@@ -81,7 +84,7 @@ def _granted(state: State, submission: Submission, session: Session, tasks: list
     state.news.submitted += tasks
     if submission.task_kinds or state.infeasible:
         feasibility.submitted(state, session, submission.task_kinds, tasks)
-    if session.first_failed is not None:
+    if session.first_failed is not None or session.reads_outside:
         failing.skip_hopeless(state, tasks)
     if submission.constants.ids:
         _release_unneeded(state, submission.constants.ids)

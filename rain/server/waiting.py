@@ -117,6 +117,12 @@ def abandon(state: State, wait: Wait) -> None:
             those.remove(wait)
 
 
+def end(state: State, wait: Wait, failure: SessionFailure) -> None:
+    """It ends with a failure of its session."""
+    abandon(state, wait)
+    state.emit(Refuse(wait.request, failure))
+
+
 def fail_all(state: State, session: Session, failure: SessionFailure) -> None:
     """The session has failed: all its waits end with that."""
     for wait in list(session.waits):

@@ -8,8 +8,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
+from secrets import token_bytes
 
-from rain.base.errors import SessionFailedError
+from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import (
     FIRST_SHARED,
@@ -18,6 +19,7 @@ from rain.base.ids import (
     SessionId,
     TaskId,
     session_of,
+    spell,
     unpack,
 )
 from rain.base.runs import RunReport, RunState
@@ -46,6 +48,7 @@ class FakeConnection:
     """Implements `rain.client.connection.Connection`."""
 
     def __init__(self) -> None:
+        self.cluster = token_bytes(16)
         self.calls: list[str] = []
         self.sessions: dict[int, str] = {}
         self.submissions: list[Submission] = []
@@ -76,6 +79,7 @@ class FakeConnection:
         self.taken: list[tuple[ObjectId, bool]] = []
         self.watches: list[Watch | None] = []
         self.lines: SimpleQueue[list[PrintedLines]] = SimpleQueue()  # that tasks print
+        self.unknown: set[ObjectId] = set()  # objects of which no handle can be had
         self.deliver = True
         self.closed = False
         self.joins = 0
@@ -240,6 +244,19 @@ class FakeConnection:
         _, reports = self.update([], objects)
         return reports
 
+    def take_handles_then(
+        self,
+        objects: Sequence[ObjectId],
+        then: Callable[[Sequence[ObjectReport] | Exception], object],
+    ) -> None:
+        self._called("take_handles_then")
+        self.taken += [(one, True) for one in objects]
+        gone = [one for one in objects if one in self.unknown]
+        if gone:
+            then(RefusedError(f"the data object {spell(gone[0])} is unknown"))
+        else:
+            then(self.update([], objects)[1])
+
     def _data_of(self, obj: int) -> bytes:
         return self.outputs.get(obj, self.data.get(obj, b""))
 
@@ -269,7 +286,8 @@ class FakeConnection:
     def update(
         self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
     ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]:
-        self._called("update", session_of((*tasks, *objects)[0]))
+        asked = (*tasks, *objects)
+        self._called("update", session_of(asked[0]) if asked else None)
         return (
             [
                 TaskReport(

@@ -23,7 +23,8 @@ WITHIN = {
     "Client": "end_session open_futures over",
     "DataObject": "expect_blob expect_dir settle",
     "Future": (
-        "deliver failure forget input is_here note_cancelled note_failed note_finished when_done"
+        "deliver failure forget input is_here note_cancelled note_failed note_finished object_id"
+        " reference when_done"
     ),
     "Input": "bound",
     "InputBase": "bound",
@@ -33,7 +34,8 @@ WITHIN = {
     "OutputDir": "merged shape",
     "Remote": "new_task",
     "Session": (
-        "add_object add_task add_tasks asking drop drop_member drop_pending drop_task submit_by"
+        "add_object add_task add_tasks asking drop drop_member drop_pending drop_task note_contents"
+        " submit_by"
     ),
     "Task": "settle",
 }

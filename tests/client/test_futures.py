@@ -298,10 +298,10 @@ def test_a_large_argument_is_uploaded_once_for_equal_ones(server: Server) -> Non
     assert max(map(len, server.submission.tasks.configs)) < 1000
 
 
-def test_an_argument_of_another_client_is_refused_at_the_call(server: Server) -> None:
+def test_an_argument_of_another_cluster_is_refused_at_the_call(server: Server) -> None:
     other = Server()
     foreign = other.client.submit(add, 1)
-    with pytest.raises(RainException, match="belongs to another session or client"):
+    with pytest.raises(RainException, match="belongs to another cluster"):
         server.client.submit(add, foreign)
     other.client.close()
 
@@ -440,13 +440,6 @@ def test_gather_can_skip_failures_or_return_them(server: Server) -> None:
     assert value == 2
     with pytest.raises(ValueError, match="errors is 'ignore'"):
         server.client.gather(futures, errors="ignore")
-
-
-def test_a_future_cannot_be_pickled_by_itself(server: Server) -> None:
-    import pickle  # noqa: PLC0415
-
-    with pytest.raises(RainException, match="give it to a call as an argument"):
-        pickle.dumps(server.client.submit(add, 1))
 
 
 def test_a_bar_for_each_name_counts_what_is_done_and_what_has_failed(server: Server) -> None:

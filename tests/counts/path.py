@@ -121,6 +121,8 @@ class PlayedExecutor:
 class Path:
     """Implements `rain.client.connection.Connection`; `counted` is what has happened so far."""
 
+    cluster = b"the only one"
+
     def __init__(self) -> None:
         self.counted = Counted()
         self._owner = threading.current_thread()
@@ -250,6 +252,13 @@ class Path:
         self, objects: Sequence[ObjectId], *, wants_data: bool = False
     ) -> Sequence[ObjectReport]:
         raise AssertionError("nobody shares a session here")
+
+    def take_handles_then(
+        self,
+        objects: Sequence[ObjectId],
+        then: Callable[[Sequence[ObjectReport] | Exception], object],
+    ) -> None:
+        raise AssertionError("no future is unpickled here")
 
     def fetch(self, object_id: ObjectId, into: pathlib.Path | None = None) -> Fetched:
         assert into is None, "nothing large is counted here"

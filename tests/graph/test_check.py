@@ -13,7 +13,7 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ClientId
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow
-from rain.graph import Session, check, planning
+from rain.graph import DataObject, Session, check, planning
 from rain.graph.handles import Handle, Handles
 from rain.graph.run import Ending, Run
 from tests.graph.subject import Subject
@@ -54,7 +54,46 @@ def idle_with_wait(subject: Subject) -> None:
     subject.session.idle_waits.append(subject.wait())
 
 
+def _containing(holder: str, *inside: str) -> Part:
+    """Something has futures inside, and nobody has counted them."""
+
+    def contain(subject: Subject) -> None:
+        found: tuple[DataObject, ...] = tuple(getattr(subject, one) for one in inside)
+        subject.session.contents[getattr(subject, holder)] = found
+
+    return contain
+
+
+def lineage_of_contents(subject: Subject) -> None:
+    subject.done.may_run_again = True
+    _containing("done", "held")(subject)
+
+
 TAMPERED: dict[str, tuple[Part, str]] = {
+    # References.
+    "contents that were not counted": (_containing("ready", "held"), "2 need it, 1"),
+    "lineage of contents that was not counted": (
+        lineage_of_contents,
+        "held|1 may read it again",
+    ),
+    "a finished task that contains something": (
+        _containing("done", "held"),
+        "finished>: never runs, and contains something",
+    ),
+    "contents named twice": (_containing("ready", "held", "held"), "contains \\("),
+    "an object that contains itself": (_containing("held", "held"), "contains itself"),
+    "removed data that contains something": (
+        _containing("removed", "held"),
+        "removed>: its data has gone, and it contains something",
+    ),
+    "a task that is said to read others": (
+        lambda s: s.session.reads_outside.update({s.ready: None}),
+        "ready> reads only its own",
+    ),
+    "a session that was left and is listed": (
+        lambda s: setattr(s.session, "is_left", True),
+        "it is left, and its client lists it",
+    ),
     # Tasks.
     "a waiting task with a plan": (
         _link(of("waiting"), "scheduled", of("first")),
@@ -281,7 +320,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     ),
     "an object that counts its readers wrongly": (
         _set(of("coming"), "needed_by", 5),
-        "2 consumers, 5",
+        "2 need it, 5",
     ),
     "an object of a session that is gone": (
         (lambda s: s.graph.sessions.clear()),

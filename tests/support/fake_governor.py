@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import Factory, define
@@ -9,7 +10,7 @@ from attrs import Factory, define
 from rain.base.address import Source
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId, session_of
 from rain.base.runs import RunCause
-from rain.base.wire import Orders, TaskFailure, TaskNote, Update
+from rain.base.wire import ObjectNote, Orders, TaskFailure, TaskNote, Update
 from rain.graph import Governor
 from rain.server.messages import (
     Effect,
@@ -106,6 +107,8 @@ class FakeGovernor:
     def _forget(self, session: SessionId) -> None:
         for by_task in (self.tasks, self.inputs, self.outputs):
             _forget_session(by_task, session)
+        read = {object_id for inputs in self.inputs.values() for object_id in inputs}
+        self.lent = {object_id: None for object_id in self.lent if object_id in read}
         self.blocked = {task for task in self.blocked if session_of(task) != session}
         _forget_session(self.cancelled, session)
         for by_object in (self.held, self.coming, self.lent):
@@ -170,8 +173,18 @@ class FakeGovernor:
         update.resumed_runs.append(self.tasks[task])
         return update
 
-    def finished(self, *tasks: TaskId, size: int = 100_000, data: bytes | None = None) -> Update:
-        """The update that these tasks are finished; their outputs are held here from now on."""
+    def finished(
+        self,
+        *tasks: TaskId,
+        size: int = 100_000,
+        data: bytes | None = None,
+        contents: Iterable[ObjectId] = (),
+    ) -> Update:
+        """The update that these tasks are finished; their outputs are held here from now on.
+
+        Each output has futures of the contents inside.
+        """
+        inside = tuple(contents)
         update = Update()
         for task in tasks:
             if task in self.blocked:
@@ -183,14 +196,20 @@ class FakeGovernor:
             update.finished.output_counts.append(len(outputs))
             for object_id in outputs:
                 self.held[object_id] = None
+                if inside:
+                    update.object_notes.append(ObjectNote(object_id, contents=inside))
                 update.finished.sizes.append(size if data is None else len(data))
                 update.finished.data.append(data or b"")
         return update
 
     def finish(
-        self, *tasks: TaskId, size: int = 100_000, data: bytes | None = None
+        self,
+        *tasks: TaskId,
+        size: int = 100_000,
+        data: bytes | None = None,
+        contents: Iterable[ObjectId] = (),
     ) -> list[Effect]:
-        return self.send(self.finished(*tasks, size=size, data=data))
+        return self.send(self.finished(*tasks, size=size, data=data, contents=contents))
 
     def ended(self, *tasks: TaskId) -> Update:
         """The update that these tasks, which were cancelled, have ended."""

@@ -101,6 +101,13 @@ class Draft:
             self.submission.kept.extend(made)
         return task_id, made
 
+    def contain(self, holder: int, *objects: ObjectId) -> None:
+        """A new task or constant has futures of these inside."""
+        contents = self.submission.contents
+        contents.holders.append(holder)
+        contents.counts.append(len(objects))
+        contents.objects.extend(objects)
+
     def fill(self, submission: Submission) -> Submission:
         """Puts in the sizes, as the server's border does."""
         constants = submission.constants

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from rain.base.ids import ObjectId
-from rain.base.wire import ConstantColumns, Submission, TaskColumns
+from rain.base.wire import ConstantColumns, ContentColumns, Submission, TaskColumns
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import check_sendable, read_kinds, write_kinds
 
@@ -35,6 +35,8 @@ def write_submit(submit: SubmitPart) -> Fields:
         fields["tasks"] = _write_tasks(part.tasks)
     if part.kept:
         fields["keep"] = part.kept
+    if part.contents.holders:
+        fields["contents"] = _write_contents(part.contents)
     if submit.last:
         fields["last"] = True
         fields["failsAlone"] = part.fails_alone
@@ -54,6 +56,7 @@ def read_submit(fields: Fields) -> SubmitPart:
         _read_constants(constants),
         _packed(fields["keep"]),
         fields["failsAlone"],
+        _read_contents(fields["contents"]),
     )
     part.check()
     return SubmitPart(part, constants["uploaded"], fields["last"], fields["wanted"])
@@ -83,6 +86,20 @@ def _read_tasks(fields: Fields) -> TaskColumns:
         _packed(fields["inputCounts"]),
         _packed(fields["inputs"]),
         _packed(fields["outputs"]),
+    )
+
+
+def _write_contents(contents: ContentColumns) -> Fields:
+    return {
+        "holders": contents.holders,
+        "counts": contents.counts,
+        "objects": contents.objects,
+    }
+
+
+def _read_contents(fields: Fields) -> ContentColumns:
+    return ContentColumns(
+        _packed(fields["holders"]), _packed(fields["counts"]), _packed(fields["objects"])
     )
 
 

@@ -147,11 +147,14 @@ def _write_object_note(note: ObjectNote) -> Fields:
         "object": note.object,
         "contentType": clean(note.content_type),
         "user": clean(note.user),
+        "contents": note.contents,
     }
 
 
 def _read_object_note(row: Fields) -> ObjectNote:
-    return ObjectNote(ObjectId(row["object"]), row["contentType"], row["user"])
+    return ObjectNote(
+        ObjectId(row["object"]), row["contentType"], row["user"], tuple(row["contents"])
+    )
 
 
 def _write_sample(sample: Monitoring) -> Fields:

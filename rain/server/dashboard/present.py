@@ -156,6 +156,9 @@ def _reason(claim: Claim) -> str:
             return f"client {claim.client} {what}"
         case Why.READERS:
             return f"{tasks} will read it"
+        case Why.CONTAINERS:
+            have = "have" if claim.count != 1 else "has"
+            return f"{claim.count} {have} a future of it inside"
         case Why.LINEAGE:
             return f"{tasks} may have to read it again"
 

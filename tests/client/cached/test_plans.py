@@ -43,7 +43,7 @@ def parts(task: Task) -> dict[str, str]:
 
 def call(session: Session, *args: Any, options: Options = KEEPING, **named: Any) -> Task:
     """A plain call of f."""
-    return PlainCalls(session).new_task(f, args, named, options)
+    return PlainCalls(session, lambda future: future).new_task(f, args, named, options)
 
 
 def test_a_task_without_a_cache_says_nothing_of_a_key(session: Session) -> None:

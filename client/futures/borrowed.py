@@ -1,0 +1,111 @@
+"""Futures of what somebody else has submitted: they were unpickled here, or are of other clients.
+
+This client takes a handle of each, which it gives back when nobody has the future any more. What is
+taken is told before what is given back, so a future that came out of another one's result is taken
+while that result is still held. Those that are not done are waited for one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+from weakref import ref
+
+from rain.base.errors import ConnectionLostError, RefusedError
+from rain.base.ids import ObjectId, session_of
+from rain.base.states import ObjectState
+from rain.base.wire import ObjectReport, WaitAnswer
+from rain.client.data import DataObject, filled
+from rain.client.rpc.common import DataObjectState
+from rain.client.shapes import ObjectShape
+
+if TYPE_CHECKING:
+    from rain.client.connection import Connection
+    from rain.client.session import Session
+
+
+class BorrowedObject(DataObject):
+    """An object of any session, of which this client has taken a handle."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        # As for all handles: nothing may block here, or take a lock.
+        client = self.session.client
+        if client is not None:
+            client.housekeeper.give_back(self.packed_id)
+
+
+def borrowed_object(session: Session, object_id: ObjectId, name: str) -> DataObject:
+    """The handle, which a session of this client uses as one of its own."""
+    obj = filled(BorrowedObject.__new__(BorrowedObject), session, ObjectShape(name, "pickle"))
+    obj.packed_id = object_id
+    obj.submission = 1
+    obj.kept = True
+    obj.known_state = DataObjectState.unfinished
+    return obj
+
+
+class Ends(Protocol):
+    """Who wants to know what becomes of the objects."""
+
+    def ended(self, object_id: ObjectId, answer: WaitAnswer | Exception) -> None:
+        """The object is there, or the exception says why it cannot be had."""
+        ...
+
+
+class Borrowing:
+    """What one client borrows."""
+
+    def __init__(self, connection: Connection, ends: Ends) -> None:
+        self._connection = connection
+        self._ends = ref(ends)  # which has this one, and may go at any time
+        self._untold: list[ObjectId] = []
+
+    def add(self, object_id: ObjectId) -> None:
+        """To be taken with the next `take`."""
+        self._untold.append(object_id)
+
+    def take(self) -> None:
+        """Takes handles of all that was added, in one message, and waits for no answer."""
+        if self._untold:
+            count = len(self._untold)
+            ids = self._untold[:count]
+            del self._untold[:count]
+            self._ask(ids)
+
+    def _ask(self, ids: Sequence[ObjectId]) -> None:
+        then = partial(self._taken, ids)
+        try:
+            self._connection.take_handles_then(ids, then)
+        except ConnectionLostError as error:
+            then(error)
+
+    # In the thread of the connection.
+
+    def _taken(self, ids: Sequence[ObjectId], answer: Sequence[ObjectReport] | Exception) -> None:
+        if isinstance(answer, RefusedError) and len(ids) > 1:
+            for object_id in ids:  # one that has gone must not take the others along
+                self._ask([object_id])
+        elif isinstance(answer, Exception):
+            for object_id in ids:
+                self._ended(object_id, answer)
+        else:
+            for report in answer:
+                if report.state is ObjectState.FINISHED:
+                    self._ended(report.id, WaitAnswer())
+                else:
+                    self._wait_for(report.id)
+
+    def _wait_for(self, object_id: ObjectId) -> None:
+        then = partial(self._ended, object_id)
+        try:
+            self._connection.ask_why(session_of(object_id), object_id, then)
+        except ConnectionLostError as error:
+            then(error)
+
+    def _ended(self, object_id: ObjectId, answer: WaitAnswer | Exception) -> None:
+        ends = self._ends()
+        if ends is not None:
+            ends.ended(object_id, answer)

@@ -1,0 +1,94 @@
+"""Futures that are pickled, and which client takes them in where they are unpickled.
+
+A pickle of a future is a call of `refer` with the object that it stands for, so it may be read in a
+task, in another program, or in the same one. There the client in use takes a handle of the object.
+The pickles of clients name `refer`, so its place is part of the interface.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+from weakref import WeakMethod
+
+from attrs import frozen
+
+from rain.base.ids import ObjectId
+from rain.common.errors import RainException
+from rain.common.running import running_call
+
+
+class Taker(Protocol):
+    """The futures of a client, which take in those that are unpickled."""
+
+    @property
+    def cluster(self) -> bytes: ...
+
+    def borrow(self, object_id: ObjectId, name: str) -> Any:
+        """A future of an object that somebody else has submitted, or this client itself."""
+        ...
+
+
+@frozen
+class _Client:
+    """One client of this program."""
+
+    futures: WeakMethod[Callable[[], Taker]]
+    cluster: bytes
+    is_closed: Callable[[], bool]
+
+
+class _Reading(threading.local):
+    taker: Taker | None = None  # whose data this thread is unpickling
+
+
+reading = _Reading()
+
+_clients: list[_Client] = []  # in the order in which they have connected
+_of_tasks: list[Callable[[], Taker]] = []  # one, which gives the futures of the running task
+
+
+def note_client(
+    futures: Callable[[], Taker], cluster: bytes, is_closed: Callable[[], bool]
+) -> None:
+    """A client of this program has connected."""
+    _clients[:] = [one for one in _clients if not one.is_closed() and one.futures() is not None]
+    _clients.append(_Client(WeakMethod(futures), cluster, is_closed))
+
+
+def note_tasks(futures: Callable[[], Taker]) -> None:
+    """How a task gets to the futures of its own client."""
+    _of_tasks[:] = [futures]
+
+
+def refer(object_id: int, name: str, cluster: bytes) -> Any:
+    """The future that was pickled."""
+    return _taker(name, cluster).borrow(ObjectId(object_id), name)
+
+
+def _taker(name: str, cluster: bytes) -> Taker:
+    taker = reading.taker
+    if taker is not None and taker.cluster == cluster:
+        return taker
+    if running_call() is not None:
+        (of_task,) = _of_tasks
+        taker = of_task()
+        if taker.cluster == cluster:
+            return taker
+    are_open = False
+    for client in reversed(_clients):
+        futures = client.futures()
+        if futures is not None and not client.is_closed():
+            are_open = True
+            if client.cluster == cluster:
+                return futures()
+    if are_open:
+        raise RainException(
+            f"the future {name!r} belongs to another cluster, or to one that has ended: no open"
+            " client of this program is connected to that"
+        )
+    raise RainException(
+        f"the future {name!r} cannot be unpickled without a client: connect one to its cluster"
+        " before, and keep it open"
+    )

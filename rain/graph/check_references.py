@@ -1,0 +1,66 @@
+"""The part of the checker about references: what contains others is there, and these are, too."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from attrs import Factory, define
+
+from rain.base.states import ObjectState
+from rain.graph.data_object import DataObject
+from rain.graph.expect import Expect
+from rain.graph.graph import Graph
+from rain.graph.session import Session
+from rain.graph.task import Task
+
+_GONE = (ObjectState.REMOVED, ObjectState.FAILED)
+
+
+@define
+class Contained:
+    """How often each object is claimed by what contains it, counted again."""
+
+    needed: Counter[DataObject] = Factory(Counter)
+    remade: Counter[DataObject] = Factory(Counter)
+
+
+def count(graph: Graph, found: list[str]) -> Contained:
+    """Looks at all that contains others."""
+    contained = Contained()
+    for session in graph.sessions.values():
+        for holder, inside in session.contents.items():
+            expect = Expect(holder, found)
+            expect(holder.is_known, "has gone, and contains {}", inside)
+            expect(holder.session is session, "contains {} for the session {}", inside, session)
+            _check_holder(graph, holder, expect)
+            expect(bool(inside) and len(set(inside)) == len(inside), "contains {}", inside)
+            for one in inside:
+                expect(one is not holder, "contains itself")
+                expect(one.is_known, "contains {}, which has gone", one)
+                shared = one.session is session or one in one.session.shared
+                expect(shared, "contains {}, whose session does not know", one)
+            by_lineage = isinstance(holder, Task) and holder.is_done
+            (contained.remade if by_lineage else contained.needed).update(inside)
+    return contained
+
+
+def check_session(session: Session, expect: Expect) -> None:
+    """Its objects that others have claimed, and its tasks that read those of others."""
+    for one in session.shared:
+        expect(one.is_known, "{} is shared, and has gone", one)
+        expect(one.session is session, "{} is shared, and is of another session", one)
+    for task in session.reads_outside:
+        expect(task.is_known, "{} reads others, and has gone", task)
+        others = [one for one in task.inputs if one.session is not session]
+        expect(bool(others), "{} reads only its own", task)
+        for one in others:
+            expect(not one.is_known or one in one.session.shared, "{} is not shared", one)
+    expect(not session.is_left or session.goes_on, "it is left, and would end with a failure")
+
+
+def _check_holder(graph: Graph, holder: Task | DataObject, expect: Expect) -> None:
+    if isinstance(holder, Task):
+        expect(not holder.is_done or holder.may_run_again, "never runs, and contains something")
+    else:
+        is_there = holder.state not in _GONE or holder in graph.unneeded
+        expect(is_there, "its data has gone, and it contains something")

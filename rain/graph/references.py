@@ -1,0 +1,177 @@
+"""References: futures inside of arguments and of data, which claim what they stand for.
+
+A task whose arguments have futures inside of them does not wait for these, and gets no data of
+them: it may ask for it while it runs. An object whose data has futures inside of it can be read by
+anybody, who may then ask for them. So each of these **contains** other objects:
+
+* A task claims the data of what it contains, like a reader, until it is done; and then by its
+  lineage, as long as it may run again.
+* An object claims the data of what it contains as long as somebody claims its own.
+
+Both are counted together with readers and lineage (`needed_by`, `remade_by`); the session of who
+contains something lists it in `contents`. Nothing here asks whether an object is finished.
+
+**Sessions.** What is contained may be of another session, and so may be what a task reads. Such an
+object is `shared` by its session, which cannot go before it (see rain/server/closing.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from rain.graph.data_object import DataObject
+from rain.graph.session import Session
+from rain.graph.task import Task
+
+Holder = Task | DataObject
+"""What contains others."""
+
+
+def contain(holder: Holder, inside: Iterable[DataObject]) -> list[DataObject]:
+    """This is what it contains now; returns what it has contained before and nobody needs now.
+
+    An object does not claim itself, which would never end.
+    """
+    found = [one for one in dict.fromkeys(inside) if one is not holder]
+    for one in found:
+        one.needed_by += 1
+        share(one, holder.session)
+    former = let_go(holder)
+    if found:
+        holder.session.contents[holder] = tuple(found)
+    return former
+
+
+def can_be_had(data_object: DataObject, session: Session) -> bool:
+    """Whether something of this session may contain it: somebody must claim its data now.
+
+    What is on its way out is not called back. A session that ends with its first failure keeps its
+    objects to itself.
+    """
+    if data_object.session is not session and not data_object.session.goes_on:
+        return False
+    return data_object.kept or data_object.needed_by > 0
+
+
+def can_be_read(data_object: DataObject, session: Session) -> bool:
+    """Whether a task of this other session may read it: both must go on after failures."""
+    return session.goes_on and can_be_had(data_object, session)
+
+
+def share(data_object: DataObject, session: Session) -> None:
+    """Somebody of a session, perhaps of another one than its own, claims it."""
+    if data_object.session is not session:
+        data_object.session.shared[data_object] = None
+
+
+def let_go(holder: Holder) -> list[DataObject]:
+    """It contains nothing any more: its data has gone, or it is a task that will never run.
+
+    Returns what nobody needs now.
+    """
+    inside = holder.session.contents.pop(holder, ())
+    for one in inside:
+        one.needed_by -= 1
+    return _unneeded(inside)
+
+
+def finished(task: Task) -> list[DataObject]:
+    """A task has finished; its lineage claims what is in its arguments, if it may run again."""
+    if not task.may_run_again:
+        return let_go(task)
+    inside = task.session.contents.get(task, ())
+    for one in inside:
+        one.needed_by -= 1
+        one.remade_by += 1
+    return _unneeded(inside)
+
+
+def asked_again(task: Task) -> tuple[DataObject, ...]:
+    """A finished task runs again; returns what it may ask for."""
+    inside = task.session.contents.get(task, ())
+    for one in inside:
+        one.needed_by += 1
+        one.remade_by -= 1
+    return inside
+
+
+def end_lineage(task: Task) -> list[DataObject]:
+    """A finished task need not be able to run again; returns what nobody needs now."""
+    inside = task.session.contents.pop(task, ())
+    for one in inside:
+        one.remade_by -= 1
+    return [one for one in _unneeded(inside) if not one.remade_by]
+
+
+def _unneeded(objects: Iterable[DataObject]) -> list[DataObject]:
+    return [one for one in objects if not (one.needed_by or one.handles.wants_data)]
+
+
+# The ends of sessions.
+
+
+def claimed_outside(session: Session) -> list[DataObject]:
+    """The objects of a session that others claim: visitors, and other sessions."""
+    if not session.shared:
+        return []
+    inside = Counter(one for contents in session.contents.values() for one in contents)
+    visitors = {member.client for member in session.members.values() if member.is_visitor}
+    found: list[DataObject] = []
+    for one in session.shared:
+        if not one.is_known:
+            continue
+        readers = sum(
+            task.session is session and (not task.is_done or task.may_run_again)
+            for task in one.consumers
+        )
+        visited = any(handle.client in visitors for handle in one.handles.each)
+        if visited or one.needed_by + one.remade_by > readers + inside[one]:
+            found.append(one)
+    return found
+
+
+def leading_to(objects: Iterable[DataObject]) -> set[Task]:
+    """The unfinished tasks of the sessions of these that make them, or what is needed for that."""
+    tasks: set[Task] = set()
+    seen = set(objects)
+    pending = list(seen)
+    while pending:
+        one = pending.pop()
+        contents = one.session.contents
+        found = [*contents.get(one, ())]
+        producer = one.producer
+        if producer is not None and not producer.is_done and producer not in tasks:
+            tasks.add(producer)
+            found += [*producer.inputs, *producer.session.contents.get(producer, ())]
+        for other in found:
+            if other not in seen:
+                seen.add(other)
+                pending.append(other)
+    return tasks
+
+
+def forget_claims(session: Session) -> list[DataObject]:
+    """A session is emptied: what it has claimed of others is free; returns what nobody needs."""
+    free: list[DataObject] = []
+    for holder, inside in session.contents.items():
+        by_lineage = isinstance(holder, Task) and holder.is_done
+        for one in inside:
+            if one.session is not session:
+                if by_lineage:
+                    one.remade_by -= 1
+                else:
+                    one.needed_by -= 1
+                free.append(one)
+    for task in session.reads_outside:
+        for one in task.unique_inputs():
+            if one.session is session or not one.is_known:
+                continue
+            if not task.is_done:
+                one.needed_by -= 1
+            elif task.may_run_again:
+                one.remade_by -= 1
+            one.consumers = [reader for reader in one.consumers if reader is not task]
+            free.append(one)
+    session.contents, session.reads_outside = {}, {}
+    return _unneeded(dict.fromkeys(free))

@@ -1,0 +1,433 @@
+"""Futures inside of arguments and of data: what they claim, and what outlives its session."""
+
+from __future__ import annotations
+
+import pytest
+
+from rain.base.failures import OnFailure
+from rain.base.ids import ObjectId, TaskId
+from rain.base.states import ObjectState, TaskRow
+from rain.graph.claims import Claim, Why, claims_on
+from rain.server.messages import AnswerDone, AnswerFetch, AnswerTaken, AnswerWait, Refuse
+from tests.support.fake_client import FakeClient
+from tests.support.scenes import Scene, scene
+from tests.support.submissions import Draft
+
+
+def goes_on(*cpus: int) -> Scene:
+    return scene(*cpus, on_failure=OnFailure.CONTINUE)
+
+
+def settle(s: Scene) -> None:
+    """Whatever goes in parts has gone."""
+    for _ in range(5):
+        s.world.turn()
+
+
+def states(s: Scene, *objects: ObjectId) -> list[str]:
+    """How these stand, or that they have gone."""
+    found = [s.world.state.graph.objects.get(one) for one in objects]
+    return ["gone" if one is None else one.state.name.lower() for one in found]
+
+
+def finished(s: Scene) -> tuple[TaskId, ObjectId]:
+    """A finished task, whose kept result only its governor has."""
+    task, (made,) = s.draft.task(keep=True)
+    s.submit()
+    s.run(task)
+    return task, made
+
+
+def nodes(s: Scene) -> tuple[int, int]:
+    graph = s.world.state.graph
+    return len(graph.tasks), len(graph.objects)
+
+
+# Arguments.
+
+
+def test_a_task_does_not_wait_for_what_is_inside_of_its_arguments() -> None:
+    s = goes_on(2)
+    first, (inside,) = s.draft.task(keep=True)
+    second, _ = s.draft.task()
+    s.draft.contain(second, inside)
+    s.submit()
+    assert s.world.task(second).row is TaskRow.READY
+    s.assign(second)
+    assert s.governors[0].inputs == {second: []}
+    assert claims_on(s.world.object(inside))[-1] == Claim(Why.CONTAINERS, 1, holds_data=True)
+    assert s.world.task(first).row is TaskRow.READY
+
+
+def test_what_is_inside_of_an_argument_lives_until_the_task_is_done() -> None:
+    s = goes_on(1)
+    task, inside = finished(s)
+    reader, (made,) = s.draft.task(keep=True)
+    s.draft.contain(reader, inside)
+    s.submit()
+    s.client.drop(task, objects=(inside,))
+    settle(s)
+    assert states(s, inside) == ["finished"]
+    s.assign(reader)
+    s.governors[0].finish(reader, data=b"small")
+    settle(s)
+    assert states(s, inside, made) == ["gone", "finished"]
+
+
+@pytest.mark.parametrize("end", ["fail", "cancel"])
+def test_what_is_inside_goes_with_a_task_that_never_runs(end: str) -> None:
+    s = goes_on(1)
+    task, inside = finished(s)
+    reader, (made,) = s.draft.task(keep=True)
+    s.draft.contain(reader, inside)
+    s.submit()
+    s.client.drop(task, objects=(inside,))
+    if end == "fail":
+        s.assign(reader)
+        s.governors[0].fail(reader)
+    else:
+        s.client.cancel(s.draft.session, objects=(made,), always=True)
+    settle(s)
+    assert states(s, inside, made) == ["gone", "failed"]
+
+
+def test_a_failed_future_inside_of_an_argument_fails_nobody() -> None:
+    s = goes_on(1)
+    bad, (inside,) = s.draft.task(keep=True)
+    s.submit()
+    s.assign(bad)
+    s.governors[0].fail(bad)
+    reader, _ = s.draft.task(keep=True)
+    s.draft.contain(reader, inside)
+    s.submit()
+    assert s.world.task(reader).row is TaskRow.READY
+    s.client.drop(bad, objects=(inside,))
+    settle(s)
+    assert states(s, inside) == ["failed"], "whoever asks for it is told its error"
+
+
+def test_what_has_gone_before_is_left_out() -> None:
+    s = goes_on(1)
+    task, inside = finished(s)
+    s.client.drop(task, objects=(inside,))
+    settle(s)
+    reader, _ = s.draft.task()
+    s.draft.contain(reader, inside)
+    s.submit()
+    assert s.world.task(reader).session.contents == {}
+
+
+def test_only_what_is_new_can_contain_anything() -> None:
+    s = goes_on(1)
+    task, inside = finished(s)
+    new, _ = s.draft.task()
+    for holder in (task, inside, new + 1000):
+        s.draft.contain(holder, inside)
+        answer = s.client.submit(s.draft)
+        assert isinstance(answer, Refuse)
+        assert "cannot contain anything" in str(answer.reason)
+
+
+# Data.
+
+
+def test_data_holds_what_is_inside_as_long_as_it_lives_itself() -> None:
+    s = goes_on(1)
+    task, inside = finished(s)
+    box = s.draft.constant(keep=True)
+    s.draft.contain(box, inside)
+    outer = s.draft.constant(keep=True)
+    s.draft.contain(outer, box)
+    s.submit()
+    s.client.drop(task, objects=(inside, box))
+    settle(s)
+    assert states(s, inside, box, outer) == ["finished", "finished", "finished"]
+    s.client.drop(objects=(outer,))
+    settle(s)
+    assert states(s, inside, box, outer) == ["gone", "gone", "gone"]
+    assert inside not in s.governors[0].held
+
+
+def test_a_result_holds_what_its_task_passes_on() -> None:
+    s = goes_on(1)
+    task, inside = finished(s)
+    passing, (result,) = s.draft.task(keep=True)
+    s.draft.contain(passing, inside)
+    s.submit()
+    s.client.drop(task, objects=(inside,))
+    s.assign(passing)
+    s.governors[0].finish(passing, data=b"a future", contents=[inside])
+    s.client.drop(passing)
+    settle(s)
+    assert states(s, inside, result) == ["finished", "finished"]
+    s.client.drop(objects=(result,))
+    settle(s)
+    assert nodes(s) == (0, 0)
+
+
+def test_an_object_does_not_claim_itself() -> None:
+    s = goes_on(1)
+    task, (made,) = s.draft.task(keep=True)
+    s.submit()
+    s.assign(task)
+    s.governors[0].finish(task, contents=[made])
+    s.client.drop(task, objects=(made,))
+    settle(s)
+    assert nodes(s) == (0, 0)
+
+
+def test_a_reference_to_what_has_gone_claims_nothing() -> None:
+    s = goes_on(1)
+    task, (made,) = s.draft.task(keep=True)
+    s.submit()
+    s.assign(task)
+    before = s.world.state.ignored
+    s.governors[0].finish(task, contents=[ObjectId(made + 1000)])
+    assert s.world.state.ignored == before + 1
+    assert states(s, made) == ["finished"]
+
+
+# Lineage.
+
+
+def test_what_is_lost_and_only_inside_of_something_is_made_again() -> None:
+    s = goes_on(1, 1)
+    task, inside = finished(s)
+    box = s.draft.constant(keep=True)
+    s.draft.contain(box, inside)
+    s.submit()
+    s.client.drop(task, objects=(inside,))
+    s.governors[0].leave()
+    assert s.world.task(task).row is TaskRow.READY
+    s.run(task, on=1)
+    assert states(s, inside) == ["finished"]
+
+
+def test_a_task_that_runs_again_finds_what_is_inside_of_its_arguments() -> None:
+    s = goes_on(1, 1)
+    task, inside = finished(s)
+    function = s.draft.constant(keep=True)
+    reader, (made,) = s.draft.task(function, keep=True)
+    s.draft.contain(reader, inside)
+    s.submit()
+    s.run(reader)
+    s.client.drop(task, objects=(inside,))
+    settle(s)
+    assert states(s, inside) == ["removed"], "as the inputs of a task that has finished"
+    s.governors[0].leave()
+    rows = [s.world.task(one).row for one in (reader, task)]
+    assert rows == [TaskRow.READY, TaskRow.READY], "it is made again, and nobody waits for it"
+    s.run(reader, on=1)
+    s.run(task, on=1)
+    settle(s)
+    assert states(s, inside, made) == ["removed", "finished"]
+
+
+def test_a_result_that_is_made_again_may_have_something_else_inside() -> None:
+    s = goes_on(1, 1)
+    one, first = finished(s)
+    other, (second,) = s.draft.task(keep=True)
+    maker, (made,) = s.draft.task(keep=True)
+    s.draft.contain(maker, first, second)
+    s.submit()
+    s.run(other, on=1)
+    s.assign(maker)
+    s.governors[0].finish(maker, contents=[first])
+    s.client.drop(one, other, objects=(first, second))
+    settle(s)
+    assert states(s, first, second) == ["finished", "gone"]
+    s.governors[0].leave()
+    for task in (maker, one):
+        s.run(task, on=1)
+    assert s.world.object(made).session.contents == {}
+    settle(s)
+    assert states(s, first, made) == ["gone", "finished"]
+
+
+# Other sessions.
+
+
+def end_cancelled(s: Scene) -> None:
+    """What runs and was cancelled has ended."""
+    for governor in s.governors:
+        rows = {task: s.world.task(task).row for task in governor.tasks}
+        governor.end(*[task for task, row in rows.items() if row is TaskRow.CANCELLING])
+    settle(s)
+
+
+def a_running_task(s: Scene) -> tuple[TaskId, ObjectId]:
+    task, (made,) = s.draft.task(keep=True)
+    s.submit()
+    s.assign(task)
+    s.governors[0].start(task)
+    return task, made
+
+
+def a_child(s: Scene, parent: TaskId) -> tuple[FakeClient, Draft, TaskId, ObjectId]:
+    """The client of the task has submitted a task, and something else that nobody will need."""
+    client = s.world.client()
+    draft = client.session(on_failure=OnFailure.CONTINUE, parent=parent)
+    child, (made,) = draft.task(keep=True)
+    draft.task(cpus=0, keep=True)
+    client.submit(draft)
+    return client, draft, child, made
+
+
+def test_what_a_task_returns_outlives_the_session_of_its_run() -> None:
+    s = goes_on(1, 1)
+    parent, result = a_running_task(s)
+    _, draft, child, made = a_child(s, parent)
+    s.governors[0].finish(parent, data=b"a future", contents=[made])
+    end_cancelled(s)
+    session = s.world.state.graph.sessions[draft.session]
+    assert session.is_left
+    assert list(session.tasks) == [child], "what nobody needs was cancelled"
+
+    answer = s.client.take(made, keep=True)
+    assert isinstance(answer, AnswerTaken)
+    s.client.drop(parent, objects=(result,))
+    waits = s.client.wait(draft.session, objects=(made,))
+    (governor,) = [one for one in s.governors if child in one.tasks]
+    governor.finish(child, data=b"of the child")
+    assert isinstance(s.world.answers[waits], AnswerWait)
+    assert isinstance(s.world.answers[s.client.fetch(made)], AnswerFetch)
+
+    s.client.drop(objects=(made,))
+    settle(s)
+    assert draft.session not in s.world.state.graph.sessions
+    assert not s.world.state.left
+    assert not any(one.kinds.keys() & {child} or one.held for one in s.governors)
+
+
+def test_a_task_reads_what_is_of_a_session_that_was_left() -> None:
+    s = goes_on(1, 1)
+    parent, _ = a_running_task(s)
+    _, _, child, made = a_child(s, parent)
+    s.governors[0].finish(parent, data=b"a future", contents=[made])
+    end_cancelled(s)
+    s.client.take(made, keep=True)
+    reader, (read,) = s.draft.task(made, keep=True)
+    assert isinstance(s.client.submit(s.draft), AnswerDone)
+    s.client.drop(objects=(made,))
+    (governor,) = [one for one in s.governors if child in one.tasks]
+    governor.finish(child)
+    s.run(reader)
+    settle(s)
+    assert states(s, made, read) == ["finished", "finished"], "its container claims it"
+    s.client.close(s.draft.session)
+    settle(s)
+    assert s.world.state.graph.sessions == {}
+
+
+def test_a_session_whose_tasks_read_others_lets_go_of_that() -> None:
+    s = goes_on(1)
+    _, inside = finished(s)
+    other = s.world.client()
+    draft = other.session(on_failure=OnFailure.CONTINUE)
+    other.take(inside, keep=True)
+    reader, _ = draft.task(inside)
+    holder, _ = draft.task()
+    draft.contain(holder, inside)
+    box = draft.constant(keep=True)
+    draft.contain(box, inside)
+    assert isinstance(other.submit(draft), AnswerDone)
+    assert s.world.object(inside).needed_by == 3
+    assert s.world.task(reader).missing == 0
+    other.close(draft.session)
+    settle(s)
+    assert s.world.object(inside).needed_by == 0
+    assert s.world.object(inside).consumers in ((), [])
+
+
+def test_what_another_client_has_outlives_its_own() -> None:
+    s = goes_on(1)
+    task, inside = finished(s)
+    other = s.world.client()
+    assert isinstance(other.take(inside, keep=True), AnswerTaken)
+    s.client.leave()
+    settle(s)
+    assert states(s, inside) == ["finished"]
+    assert isinstance(s.world.answers[other.fetch(inside)], AnswerFetch)
+    s.governors[0].leave()
+    s.world.governor()
+    assert s.world.task(task).row is not TaskRow.FINISHED, "and it is made again when it is lost"
+    other.leave()
+    settle(s)
+    assert s.world.state.graph.sessions == {}
+
+
+def test_a_client_that_dies_lets_go_of_what_it_has() -> None:
+    s = goes_on(1)
+    task, inside = finished(s)
+    other = s.world.client()
+    other.take(inside, keep=True)
+    s.client.drop(task, objects=(inside,))
+    settle(s)
+    assert states(s, inside) == ["finished"]
+    other.leave()
+    settle(s)
+    assert nodes(s) == (0, 0)
+
+
+def test_who_has_a_future_may_cancel_it() -> None:
+    s = goes_on(1)
+    task, (made,) = s.draft.task(keep=True)
+    other_task, (other_made,) = s.draft.task(keep=True)
+    s.submit()
+    guest = s.world.client()
+    guest.take(made, keep=True)
+    guest.cancel(s.draft.session, objects=(made, other_made), always=True)
+    guest.cancel(s.draft.session, whole=True, always=True)
+    assert s.world.task(task).row is TaskRow.READY, "not what it does not have"
+    guest.cancel(s.draft.session, objects=(made,), always=True)
+    assert s.world.object(made).state is ObjectState.FAILED
+    assert s.world.task(other_task).row is TaskRow.READY
+
+
+def test_a_session_that_ends_with_its_first_failure_keeps_its_objects_to_itself() -> None:
+    s = scene(1)
+    _, inside = finished(s)
+    other = s.world.client()
+    assert isinstance(other.take(inside, keep=True), Refuse)
+    draft = other.session(on_failure=OnFailure.CONTINUE)
+    box = draft.constant(keep=True)
+    draft.contain(box, inside)
+    other.submit(draft)
+    assert s.world.object(inside).needed_by == 0
+
+
+def test_nothing_is_added_to_a_session_that_was_left() -> None:
+    s = goes_on(1)
+    _, inside = finished(s)
+    other = s.world.client()
+    other.take(inside, keep=True)
+    s.client.close(s.draft.session)
+    s.draft.task()
+    assert isinstance(other.submit(s.draft), Refuse)
+    with pytest.raises(AssertionError):
+        other.join(s.draft.session)
+
+
+def test_a_million_futures_that_are_dropped_leave_nothing() -> None:
+    """Here in rounds of two hundred, each with its containers; the nodes are counted."""
+    s = goes_on(16)
+    function = s.draft.constant(keep=True)
+    s.submit()
+    for _ in range(5):
+        tasks, objects = zip(*[s.draft.task(function, keep=True) for _ in range(100)], strict=True)
+        results = tuple(made for (made,) in objects)
+        holders, boxes = zip(*[s.draft.task(function, keep=True) for _ in range(100)], strict=True)
+        for holder, result in zip(holders, results, strict=True):
+            s.draft.contain(holder, result)
+        s.submit()
+        s.assign(*tasks, *holders)
+        s.governors[0].finish(*tasks, data=b"small")
+        s.governors[0].finish(*holders, data=b"small", contents=results[:3])
+        s.client.drop(*tasks, objects=results)
+        settle(s)
+        assert nodes(s) == (103, 104), "three futures are inside of all hundred results"
+        s.client.drop(*holders, objects=tuple(made for (made,) in boxes))
+        settle(s)
+        assert nodes(s) == (0, 1)
+        session = s.world.object(function).session
+        assert (session.contents, session.shared) == ({}, {})
