@@ -45,6 +45,12 @@ struct TaskKind {
   cache @15 :Text;
   # The folder where the results of its tasks are kept for other runs: a path, "own" for that of the
   # governor's user, or empty for none. The configs say then what the keys are made of.
+  retryOn @16 :Data;        # exception classes that are worth another try, for Python executors
+  retryCodes @17 :List(Int32);      # exit codes that are; of signals the negative numbers
+  # Without both of these every failure is worth another try.
+  backoff @18 :Float64;     # seconds from a failed run to the next one; doubled with each of them
+  timeout @19 :Float64;     # seconds that one run may take from its start; 0 for any number
+  finalTimeout @20 :Bool;   # a run that has taken longer is not worth another try
 }
 
 # What many data objects have in common.
@@ -67,7 +73,7 @@ enum RunState {
   lost @6;                  # its governor is gone
 }
 
-# Why a run has ended without success. Governors say the first three, the server finds out the others.
+# Why a run has ended without success. Governors say the first three and `timeout`, the server finds out the others.
 enum RunCause {
   none @0;                  # it is not over, or it has succeeded
   task @1;                  # the task itself: an exception, an exit code
@@ -80,6 +86,7 @@ enum RunCause {
   inputLost @8;             # what it reads has no copy left
   givenUp @9;               # its task can never finish
   cancelled @10;            # a client has cancelled its task
+  timeout @11;              # it took longer than its task allows
 }
 
 # One attempt of a task.
@@ -96,6 +103,7 @@ struct RunReport {
   exitCode @9 :Int32 = -1;  # of a program or an executor that has ended; negative for none
   signal @10 :UInt32;       # by which that has ended; 0 for none
   logs @11 :Text;           # the end of what a failed run has printed
+  retryable @12 :Bool = true;       # what has failed is worth another try
 }
 
 # What a task that has failed for good means for its session.

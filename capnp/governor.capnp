@@ -175,6 +175,7 @@ struct TaskFailure {
   exception @5 :Data;           # of a Python function: its pickle, if it can be pickled
   exitCode @6 :Int32 = -1;      # of a program or an executor that has ended; negative for none
   signal @7 :UInt32;            # by which that has ended; 0 for none
+  retryable @8 :Bool = true;    # the kind of the task says that this is worth another try
 }
 
 # What a task has said about itself.

@@ -33,6 +33,7 @@ from rain.common.errors import (
     RainWarning,
     SessionException,
     TaskException,
+    TaskTimeout,
     TimeoutException,
 )
 
@@ -57,6 +58,7 @@ __all__ = [
     "SessionException",
     "Task",
     "TaskException",
+    "TaskTimeout",
     "TimeoutException",
     "as_completed",
     "blob",

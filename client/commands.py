@@ -1,4 +1,4 @@
-"""What the words, the environment and the time of a program may be: mistakes are found at once.
+"""What the words and the environment of a program may be: mistakes are found at once.
 
 No shell is involved unless `shell=True` asks for one. So a pipe would be an argument, and the
 program would complain of something else, or of nothing. In the same way, data that was formatted
@@ -9,7 +9,6 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from math import inf
 from typing import Any
 
 from rain.common.errors import RainException
@@ -104,12 +103,3 @@ def checked_env(what: str, env: Mapping[str, str | None] | None) -> dict[str, st
                 f"{what}: env: the value of {name!r} must be a text or None, not {value!r}"
             )
     return given
-
-
-def checked_timeout(what: str, seconds: Any) -> float | None:
-    """How long a program may take; None for as long as it likes."""
-    if seconds is None:
-        return None
-    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < inf:
-        return seconds
-    raise RainException(f"{what}: timeout is a number of seconds above 0, not {seconds!r}")

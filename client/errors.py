@@ -10,7 +10,8 @@ import pickle
 from functools import lru_cache
 
 from rain.base.failures import SessionFailure
-from rain.common.errors import SessionException, TaskException
+from rain.base.runs import RunCause
+from rain.common.errors import SessionException, TaskException, TaskTimeout
 
 
 class CancelledError(concurrent.futures.CancelledError, TaskException):
@@ -54,6 +55,8 @@ def raised_by_session(failure: SessionFailure, text: str) -> TaskException:
     """The exception of a failed task for sessions, with what it says."""
     if failure.cancelled:
         return CancelledError(text)
+    if failure.runs and failure.runs[-1].cause is RunCause.TIMEOUT:
+        return TaskTimeout(text)
     error = exception_of(failure)
     if error is None:
         return TaskException(text)

@@ -9,7 +9,6 @@ from rain.client.cached.plans import Cache, checked_cache, checked_cache_key, pl
 from rain.client.command_files import check_files
 from rain.client.commands import (
     checked_env,
-    checked_timeout,
     refuse_formatted,
     refuse_shell_words,
     split_line,
@@ -17,6 +16,7 @@ from rain.client.commands import (
 from rain.client.data import DataObject, to_dataobj
 from rain.client.input import Input, InputBase, InputDir
 from rain.client.output import Output, OutputBase
+from rain.client.retrying import RetryCodes, attempts_of_program
 from rain.client.task import Task
 from rain.common.content_type import merge_content_types
 from rain.common.data_type import DataType
@@ -35,8 +35,9 @@ class Execute(Task):
     `args` is a command line, or a sequence of texts, data objects, tasks, inputs and outputs; all
     but the texts are replaced by file names. With `shell` the line goes to /bin/sh; words that mean
     something only there are refused unless `shell` is given. After `timeout` seconds the program is
-    ended. `env` is added to its environment, and what is None there is taken away. With `cache`
-    (True, or a folder) the outputs are kept for other runs; they depend on `cache_key`, too.
+    ended. `retry_on` are the exit codes that are worth another of its `tries`; by default all are.
+    `env` is added to its environment, and what is None there is taken away. With `cache` (True, or
+    a folder) the outputs are kept for other runs; they depend on `cache_key`, too.
 
     >>> session.compute(tasks.Execute(["echo", "rain"], stdout=True)).get_str()
     'rain\\n'
@@ -63,6 +64,8 @@ class Execute(Task):
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        backoff: float | None = None,
+        retry_on: RetryCodes = None,
         priority: int = 0,
         cache: Cache = None,
         cache_key: object = None,
@@ -97,8 +100,6 @@ class Execute(Task):
         }
         if env:
             config["env"] = checked_env("Execute", env)
-        if timeout is not None:
-            config["timeout"] = checked_timeout("Execute", timeout)
         kept = checked_cache("Execute", cache)
         key = checked_cache_key("Execute", cache_key, kept)
         if kept:
@@ -114,8 +115,7 @@ class Execute(Task):
             resources=resources,
             duration=duration,
             constraints=constraints,
-            tries=tries,
-            crash_tries=crash_tries,
+            attempts=attempts_of_program("Execute", tries, crash_tries, backoff, timeout, retry_on),
             priority=priority,
             cache=kept,
         )

@@ -19,6 +19,7 @@ from rain.common.runs import RunInfo
 
 _CAUSES = {
     "task": "by itself",
+    "timeout": "it took too long",
     "executor": "its executor ended",
     "not started": "no governor could start it",
     "governor": "its governor was lost",

@@ -92,7 +92,8 @@ def _links(batch: Batch) -> Links:
             key = (shape.resources, shape.constraints, shape.attempts, shape.priority)
             last = shape
         if _calls_function(task) and not shape.cache:
-            alike.append(key)
+            # A timeout is for one call: what a unit of them may take is known to nobody.
+            alike.append(None if shape.attempts.timeout else key)
             inputs = inputs[1:]
         else:
             alike.append(None)

@@ -6,7 +6,6 @@ from typing import Any
 from rain.client.cached.plans import Cache, checked_cache, checked_cache_key
 from rain.client.commands import (
     checked_env,
-    checked_timeout,
     refuse_formatted,
     refuse_shell_words,
     split_line,
@@ -14,7 +13,8 @@ from rain.client.commands import (
 from rain.client.execute import Execute, to_stdout
 from rain.client.input import Input, InputBase
 from rain.client.output import Output, OutputBase, to_output
-from rain.client.shapes import checked_attempts, checked_priority
+from rain.client.retrying import RetryCodes, attempts_of_program
+from rain.client.shapes import checked_priority
 from rain.client.task import Task
 from rain.common.errors import RainException
 
@@ -45,6 +45,8 @@ class Program:
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        backoff: float | None = None,
+        retry_on: RetryCodes = None,
         priority: int = 0,
         timeout: float | None = None,
         env: Mapping[str, str | None] | None = None,
@@ -73,11 +75,13 @@ class Program:
         self.resources = resources
         self.duration = duration
         self.constraints = constraints
-        checked_attempts("Program", tries, crash_tries)
+        self.retry_on = tuple(retry_on) if isinstance(retry_on, Iterable) else retry_on
+        attempts_of_program("Program", tries, crash_tries, backoff, timeout, self.retry_on)
         self.tries = tries
         self.crash_tries = crash_tries
+        self.backoff = backoff
         self.priority = checked_priority("Program", priority)
-        self.timeout = checked_timeout("Program", timeout)
+        self.timeout = timeout
         self.env = checked_env("Program", env)
         checked_cache_key("Program", cache_key, checked_cache("Program", cache))
         self.cache = cache
@@ -111,6 +115,8 @@ class Program:
             constraints=self.constraints,
             tries=self.tries,
             crash_tries=self.crash_tries,
+            backoff=self.backoff,
+            retry_on=self.retry_on,
             priority=self.priority,
             timeout=self.timeout,
             env=self.env,

@@ -24,10 +24,10 @@ from rain.client.captured import Wrapper
 from rain.client.data import DataObject
 from rain.client.input import InputBase
 from rain.client.output import OutputSpec, is_outputs
+from rain.client.retrying import RetryOn, attempts_of_function
 from rain.client.shapes import (
     ObjectShape,
     TaskShape,
-    checked_attempts,
     checked_constraints,
     checked_duration,
     checked_priority,
@@ -82,6 +82,9 @@ class Remote(Wrapper):
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        backoff: float | None = None,
+        timeout: float | None = None,
+        retry_on: RetryOn = None,
         priority: int = 0,
         cache: Cache = None,
         cache_key: object = None,
@@ -104,6 +107,9 @@ class Remote(Wrapper):
             "constraints": constraints,
             "tries": tries,
             "crash_tries": crash_tries,
+            "backoff": backoff,
+            "timeout": timeout,
+            "retry_on": retry_on,
             "priority": priority,
             "cache": cache,
             "cache_key": cache_key,
@@ -113,7 +119,9 @@ class Remote(Wrapper):
         self._resources = checked_resources(self.name, {CPUS: cpus, **(resources or {})})
         self._duration = checked_duration(self.name, duration)
         self._constraints = checked_constraints(self.name, constraints)
-        self._attempts = checked_attempts(self.name, tries, crash_tries)
+        self._attempts = attempts_of_function(
+            self.name, tries, crash_tries, backoff, timeout, retry_on
+        )
         self._priority = checked_priority(self.name, priority)
         self._cache = checked_cache(self.name, cache)
         self._cache_key = checked_cache_key(self.name, cache_key, self._cache)
@@ -270,6 +278,9 @@ def remote(
     constraints: Mapping[str, object] | None = None,
     tries: int = 1,
     crash_tries: int | None = None,
+    backoff: float | None = None,
+    timeout: float | None = None,
+    retry_on: RetryOn = None,
     priority: int = 0,
     cache: Cache = None,
     cache_key: object = None,
@@ -295,6 +306,9 @@ def remote(
         tries: how often a call may be run until it has failed.
         crash_tries: how often its process or its governor may end under it until it has failed;
             3, if the server was started without another number.
+        backoff: seconds from a failed run to the next one; doubled with each further one.
+        timeout: seconds that one run of a call may take from its start; then it is interrupted.
+        retry_on: exception classes that are worth another try; by default all are.
         priority: from -1000 to 1000; of the waiting tasks of a session larger ones go first.
         cache: keep results for other runs of the program: True, or a folder.
         cache_key: what else the results depend on; with another one the function runs again.
@@ -316,6 +330,9 @@ def remote(
             constraints=constraints,
             tries=tries,
             crash_tries=crash_tries,
+            backoff=backoff,
+            timeout=timeout,
+            retry_on=retry_on,
             priority=priority,
             cache=cache,
             cache_key=cache_key,

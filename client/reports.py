@@ -57,6 +57,7 @@ def runs_info(runs: Iterable[RunReport]) -> list[RunInfo]:
             None if run.status is None or run.status < 0 else run.status,
             "" if run.status is None or run.status >= 0 else signal_name(-run.status),
             run.logs,
+            run.retryable,
         )
         for run in runs
     ]

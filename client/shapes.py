@@ -80,11 +80,16 @@ def checked_constraints(what: str, given: Mapping[str, object] | None) -> Constr
 
 def checked_duration(what: str, seconds: object) -> float:
     """How long the user expects a task to take, 0 when nothing is said."""
+    return checked_seconds(what, "duration", seconds)
+
+
+def checked_seconds(what: str, named: str, seconds: object) -> float:
+    """A number of seconds, 0 when nothing is said."""
     if seconds is None:
         return 0.0
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < inf:
         return float(seconds)
-    raise RainException(f"{what}: duration is a number of seconds above 0, not {seconds!r}")
+    raise RainException(f"{what}: {named} is a number of seconds above 0, not {seconds!r}")
 
 
 def checked_size_hint(what: str, size: Any) -> int | None:
@@ -96,11 +101,26 @@ def checked_size_hint(what: str, size: Any) -> int | None:
     return ceil(size)
 
 
-def checked_attempts(what: str, tries: Any = 1, crash_tries: Any = None) -> Attempts:
+def checked_attempts(
+    what: str,
+    tries: Any = 1,
+    crash_tries: Any = None,
+    backoff: Any = None,
+    timeout: Any = None,
+    retry_on: bytes = b"",
+    retry_codes: tuple[int, ...] = (),
+    *,
+    final_timeout: bool = False,
+) -> Attempts:
     """How often a task may be run; RainException when that makes no sense."""
     return Attempts(
         checked_tries(what, tries),
         0 if crash_tries is None else checked_tries(what, crash_tries, "crash_tries"),
+        checked_seconds(what, "backoff", backoff),
+        checked_seconds(what, "timeout", timeout),
+        retry_on,
+        retry_codes,
+        final_timeout,
     )
 
 

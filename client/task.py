@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgpack
 from attrs import evolve
 
+from rain.base.attempts import Attempts
 from rain.base.ids import TaskId, unpack
 from rain.base.resources import CPUS
 from rain.client.active import get_active_session
@@ -113,6 +114,9 @@ class Task(metaclass=TaskMeta):
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        backoff: float | None = None,
+        timeout: float | None = None,
+        attempts: Attempts | None = None,
         priority: int = 0,
         cache: str = "",
     ) -> None:
@@ -134,7 +138,9 @@ class Task(metaclass=TaskMeta):
             notes_as_json(f"task {task_type!r}", user_spec or {}),
             checked_duration(task_type, duration),
             checked_constraints(task_type, constraints),
-            checked_attempts(task_type, tries, crash_tries),
+            checked_attempts(task_type, tries, crash_tries, backoff, timeout)
+            if attempts is None
+            else attempts,
             checked_priority(task_type, priority),
             cache,
         )

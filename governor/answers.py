@@ -144,7 +144,9 @@ class AnswerReader:
         if result is None:
             return NOT_RUN
         if type(result) is str:
-            return Failed(result, str(words[0]) if words else "", exception=_exception(words))
+            debug = str(words[0]) if words else ""
+            retryable = len(words) < 5 or words[4] is not True
+            return Failed(result, debug, exception=_exception(words), retryable=retryable)
         try:
             return [self._output(place, output) for place, output in enumerate(result)]
         except StoreError as error:

@@ -71,13 +71,13 @@ class Builtins:
         self._scopes[effect.run] = trio.CancelScope()
         self._background.start(self._run, effect)
 
-    def stop(self, run: int, grace: float | None = None) -> None:
+    def stop(self, run: int, grace: float | None = None, *, timed_out: bool = False) -> None:
         """Stops a run soon; it may have ended already. A program has some seconds to clean up."""
         scope = self._scopes.get(run)
         if scope is not None:
             scope.cancel()
         elif self._programs is not None:
-            self._programs.stop(run, grace)
+            self._programs.stop(run, grace, timed_out=timed_out)
 
     def printed(self, run: int) -> str:
         """What a program has printed so far; "" for any other run."""

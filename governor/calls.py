@@ -42,6 +42,7 @@ def _task_kind(kind: TaskKind) -> protocol.TaskKindRow:
         list(kind.input_labels),
         list(kind.outputs),
         kind.user,
+        kind.attempts.retry_on,
     )
 
 

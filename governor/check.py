@@ -22,13 +22,14 @@ from rain.governor.tables import ObjectRow, TaskRow
 _HERE = (ObjectRow.HELD, ObjectRow.LINGERING)
 _MISSING = (TaskRow.WAITING, TaskRow.FOLLOWING)
 _IN_HAND = (TaskRow.FOLLOWING, TaskRow.CALLING)
-_WORKED_ON = (TaskRow.RUNNING, TaskRow.CANCELLING)
+_STARTED = (TaskRow.RUNNING, TaskRow.TIMED_OUT)
+_WORKED_ON = (*_STARTED, TaskRow.CANCELLING)
 _LIVE = (
     *_MISSING,
     TaskRow.ASKING,
     TaskRow.READY,
     TaskRow.CALLING,
-    TaskRow.RUNNING,
+    *_STARTED,
     TaskRow.KEEPING,
 )
 
@@ -126,11 +127,9 @@ def _task(state: State, task: Task) -> Iterator[str]:
     if task.key is not None and not task.kind.cache:
         yield f"{task!r} has a key, but no cache"
     in_hand = task.executor is not None
-    if in_hand != (task.row in _IN_HAND or (task.row is TaskRow.RUNNING and not task.run)):
+    if in_hand != (task.row in _IN_HAND or (task.row in _STARTED and not task.run)):
         yield f"{task!r} and its executor {task.executor!r} do not fit"
-    if task.run and (
-        task.row is not TaskRow.RUNNING or state.dispatch.runs.get(task.run) is not task
-    ):
+    if task.run and (task.row not in _STARTED or state.dispatch.runs.get(task.run) is not task):
         yield f"{task!r} does not run inside the governor as {task.run}"
 
 
@@ -222,7 +221,9 @@ def _executor(state: State, executor: Executor) -> Iterator[str]:
         if executor not in (target.cached_by or ()):
             yield f"{executor!r} remembers {target!r} in vain"
     if executor.grace_ends < inf and (
-        executor.dying or [task.row for task in executor.calls] != [TaskRow.CANCELLING]
+        executor.dying
+        or len(executor.calls) != 1
+        or executor.calls[0].row not in (TaskRow.CANCELLING, TaskRow.TIMED_OUT)
     ):
         yield f"{executor!r} was interrupted, but not in its only call"
     load = sum(task.cost for task in executor.calls)
@@ -248,6 +249,10 @@ def _call(executor: Executor, task: Task) -> Iterator[str]:
         yield f"{executor!r} has {task!r} in hand"
     if task.row is TaskRow.FOLLOWING:
         yield from _follower(executor, task)
+    if task.row is TaskRow.TIMED_OUT and not (
+        executor.recalling or executor.dying or executor.grace_ends < inf
+    ):
+        yield f"{executor!r} goes on with {task!r}"
     if task.row is TaskRow.CANCELLING:
         if not (executor.recalling or executor.dying or executor.grace_ends < inf):
             yield f"{executor!r} goes on with {task!r}"

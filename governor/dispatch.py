@@ -14,14 +14,14 @@ from rain.base.resources import Resources
 from rain.governor.calling import Calls, accepts
 from rain.governor.following import can_follow
 from rain.governor.gpus import Lent
-from rain.governor.messages import RunBuiltin
+from rain.governor.messages import RunBuiltin, StopBuiltin
 from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Session, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
 from rain.governor.precedence import put_in_order
 from rain.governor.progress import takes_more
 from rain.governor.rows import builtin_input
-from rain.governor.tables import TaskMove
+from rain.governor.tables import TaskMove, TaskRow
 
 
 class Dispatch:
@@ -35,6 +35,7 @@ class Dispatch:
         self.groups: dict[tuple[str, Resources], Group] = {}
         self.runs: dict[int, Task] = {}  # tasks inside the governor, including stopped ones
         self.gpus_of_runs: dict[int, Lent] = {}  # only for runs that have gpus
+        self.deadlines: dict[int, float] = {}  # only of runs that may take so long and no longer
         self._run_count = 0
         self.with_priorities: dict[SessionId, Session] = {}  # those whose tasks have priorities
 
@@ -180,6 +181,8 @@ class Dispatch:
         self.runs[task.run] = task
         task.told = True
         self._outbox.started(task, self._pool.now)
+        if known.kind.attempts.timeout:
+            self.deadlines[task.run] = self._pool.now + known.kind.attempts.timeout
         inputs = tuple(builtin_input(data_object) for data_object in task.inputs)
         gpus: Lent = ()
         if known.group.gpus:
@@ -189,12 +192,22 @@ class Dispatch:
             RunBuiltin(task.run, task.id, known.kind, task.config, inputs, known.outputs, shown)
         )
 
+    def end_late_runs(self, now: float) -> None:
+        """Runs inside the governor whose time is over are ended, and fail when they have."""
+        for run in [run for run, deadline in self.deadlines.items() if deadline <= now]:
+            del self.deadlines[run]
+            task = self.runs[run]
+            if task.row is TaskRow.RUNNING:  # else it is being cancelled
+                task.move(TaskMove.TIME_OUT)
+                self._outbox.effects.append(StopBuiltin(run, timed_out=True))
+
     def run_ended(self, run: int) -> Task:
         """A run inside the governor has ended."""
         task = self.runs.pop(run, None)
         if task is None:
             raise InvariantError(f"the run {run} has ended, but was never started")
         task.run = 0
+        self.deadlines.pop(run, None)
         self._free.give_back(task.kind.group.resources)
         self._pool.gpus.give_back(self.gpus_of_runs.pop(run, ()))
         return task

@@ -31,6 +31,10 @@ class Endings:
             self._outbox.ended(task)
             self.discard(result)
             return
+        if task.row is TaskRow.TIMED_OUT:
+            self.discard(result)
+            self.fail(task, _timed_out(task, result))
+            return
         if isinstance(result, Failed):
             self.fail(task, result)
             return
@@ -106,6 +110,7 @@ class Endings:
                 failure.cause,
                 failure.exception,
                 failure.status,
+                _is_retryable(task, failure),
             )
         )
         for target in task.outputs:
@@ -138,6 +143,28 @@ class Endings:
 def _has_futures(outputs: Outputs) -> bool:
     """Whether an output has futures inside, which mean nothing to a later run."""
     return any(type(output) is Made and bool(output.contents) for output in outputs)
+
+
+def _timed_out(task: Task, result: Outputs | Failed) -> Failed:
+    """The failure of a run whose time was over, whatever it has answered when it was ended."""
+    seconds = task.kind.kind.attempts.timeout
+    message = f"the task ran for longer than its timeout of {seconds:g} s, and was ended"
+    if not isinstance(result, Failed):
+        return Failed(message, cause=RunCause.TIMEOUT)
+    return Failed(
+        f"{message}:\n{result.message}", result.debug, RunCause.TIMEOUT, b"", result.status
+    )
+
+
+def _is_retryable(task: Task, failure: Failed) -> bool:
+    """Whether the kind of the task says that this is worth another try."""
+    attempts = task.kind.kind.attempts
+    if failure.cause is RunCause.TIMEOUT:
+        return not attempts.final_timeout
+    codes = attempts.retry_codes
+    if codes and failure.cause is RunCause.TASK:
+        return failure.status in codes
+    return failure.retryable
 
 
 def _fault(task: Task, outputs: Outputs) -> str:

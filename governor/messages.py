@@ -55,6 +55,7 @@ class Failed:
     cause: RunCause = RunCause.TASK
     exception: bytes = b""  # its pickle, for clients that use Python
     status: int | None = None  # exit code of what has ended; of a signal the negative number
+    retryable: bool = True  # the executor thinks that this is worth another try
 
 
 @frozen
@@ -349,10 +350,11 @@ class KeepOutputs:
 
 @frozen
 class StopBuiltin:
-    """Nobody wants the result; interrupt it, `BuiltinDone` still follows."""
+    """The result is not wanted; interrupt it, `BuiltinDone` still follows."""
 
     run: int
     grace: float | None = None  # seconds to clean up; None for the usual ones
+    timed_out: bool = False  # its time is over, and the answer says how it has ended
 
 
 @frozen

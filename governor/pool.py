@@ -31,9 +31,9 @@ from rain.governor.outbox import Outbox
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.reaping import surplus
 from rain.governor.resources import FreeResources
-from rain.governor.tables import TaskRow
+from rain.governor.tables import TaskMove, TaskRow
 
-_CANCELLING = TaskRow.CANCELLING
+_BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT)
 
 
 class Pool:
@@ -217,7 +217,7 @@ class Pool:
         self._calls.return_unstarted(executor, unstarted)
         if executor.calls:
             go_on(executor)
-            if executor.calls[0].row is _CANCELLING:
+            if executor.calls[0].row in _BEING_ENDED:
                 self._interrupt(executor)
         elif executor.group is not None:
             self._release(executor)
@@ -266,6 +266,11 @@ class Pool:
             self.kill(executor)
         elif not executor.dying and executor.grace_ends == inf:
             self._outbox.effects.append(interrupt(executor, self.now + grace))
+
+    def time_out(self, executor: Executor) -> None:
+        """The running call has run for as long as it may: it is ended, and fails when it has."""
+        executor.calls[0].move(TaskMove.TIME_OUT)
+        self.recall(executor)
 
     def left_processes(self, number: int) -> None:
         """What was interrupted has ended, and has left something behind that ends with this."""

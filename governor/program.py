@@ -1,9 +1,8 @@
-"""The configuration of an external program: arguments, files, environment, timeout."""
+"""The configuration of an external program: arguments, files, environment."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 from attrs import frozen
@@ -22,7 +21,6 @@ class Program:
     in_paths: list[dict[str, Any]]
     out_paths: list[str]
     env: dict[str, str | None]  # None removes a variable
-    timeout: float | None
 
     @staticmethod
     def of(job: Job) -> Program:
@@ -38,7 +36,6 @@ class Program:
             in_paths,
             job.setting("out_paths", list),
             _env(config.get("env", {})),
-            _timeout(config.get("timeout")),
         )
         if len(program.in_paths) != len(job.effect.inputs):
             raise BuiltinError("in_paths does not name a file for each input")
@@ -69,11 +66,3 @@ def _env(given: Any) -> dict[str, str | None]:
         if not (value is None or isinstance(value, str)):  # pyright: ignore[reportUnnecessaryIsInstance] # it has come as JSON
             raise BuiltinError(f"the value of the variable {name!r} in env is not a text")
     return env
-
-
-def _timeout(given: Any) -> float | None:
-    if given is None:
-        return None
-    if isinstance(given, int | float) and isfinite(given) and given > 0:
-        return given
-    raise BuiltinError(f"timeout is {given!r}, which is not a number of seconds")

@@ -94,11 +94,9 @@ def clear(folder: Path) -> None:
         remove(folder)
 
 
-def why_failed(program: Program, said: Said, status: int, *, timed_out: bool) -> str:
+def why_failed(program: Program, said: Said, status: int) -> str:
     """How the program has ended, with the end of its output."""
-    if timed_out:
-        ending = f"was ended after its timeout of {program.timeout:g} s"
-    elif status > 0:
+    if status > 0:
         ending = f"ended with exit code {status}"
     else:
         ending = f"was killed by {signal_name(-status)}"

@@ -142,13 +142,14 @@ class Programs:
             self._let_go(run, process)
             raise
         run.watch = self._background.watch(run.descriptor, lambda: self._ended(run, process))
-        if run.program.timeout is not None:
-            run.timer = self._background.later(run.program.timeout, self._time_out, run)
 
-    def stop(self, number: int, grace: float | None = None) -> None:
+    def stop(self, number: int, grace: float | None = None, *, timed_out: bool = False) -> None:
         """Stops a program whose result is not wanted; `BuiltinDone` still follows."""
         run = self._runs.get(number)
-        if run is None or run.stopped:
+        if run is None or (run.stopped and timed_out):
+            return
+        run.timed_out = timed_out
+        if run.stopped:
             return
         run.stopped = True
         if not run.is_alive:
@@ -173,14 +174,10 @@ class Programs:
         hides_stdout = STDOUT in run.program.out_paths
         return look_at_descriptors((None if hides_stdout else run.said.stdout, run.said.stderr))
 
-    def _time_out(self, run: Run) -> None:
-        run.timed_out = True
-        run.kill()
-
     def _ended(self, run: Run, process: subprocess.Popen[bytes]) -> None:
         status = self._let_go(run, process)
         failed: Failed | None = None
-        if run.stopped:
+        if run.stopped and not run.timed_out:
             failed = _STOPPED
         elif status:
             failed = attempt(run.job.effect, _failure, run, status)
@@ -196,7 +193,7 @@ class Programs:
             os.close(run.descriptor)
         run.kill()
         self._warden.release(process.pid)
-        if run.stopped or run.timed_out:  # else what it has started ends with its session
+        if run.stopped:  # else what it has started ends with its session
             self._warden.strays.end(self._words(run)[0])
         return process.wait()
 
@@ -263,9 +260,8 @@ def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Po
 
 
 def _failure(run: Run, status: int) -> Failed:
-    timed_out = run.timed_out and status == -signal.SIGKILL
     assert run.said is not None
-    why = why_failed(run.program, run.said, status, timed_out=timed_out)
+    why = why_failed(run.program, run.said, status)
     return Failed(why, status=status)
 
 

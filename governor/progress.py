@@ -4,6 +4,8 @@
 with several calls has not answered for `STUCK_AFTER`, its unstarted calls are taken back and run
 elsewhere, and it gets no others until it answers.
 
+**A call that has run for as long as it may** is interrupted like one that was cancelled.
+
 **A call that was interrupted** and has not ended by the end of its grace is killed.
 
 **Starts.** The server hears what has run for a while; of what is over sooner it hears the end.
@@ -55,6 +57,12 @@ def look_around(pool: Pool, outbox: Outbox) -> float:
             pool.kill(executor)
         elif executor.grace_ends < soonest:
             soonest = executor.grace_ends
+        limit = executor.calls[0].kind.kind.attempts.timeout
+        if limit and executor.calls[0].row is _RUNNING:
+            if progress + limit <= now:
+                pool.time_out(executor)
+            else:
+                soonest = min(soonest, progress + limit)
         if len(executor.calls) > 1:
             if now - progress >= STUCK_AFTER and not executor.overdue:
                 executor.overdue = True

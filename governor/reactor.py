@@ -83,6 +83,8 @@ class Reactor:
             objects.heed(free)
         if objects.queue:
             objects.start_fetches()
+        if state.dispatch.deadlines:
+            state.dispatch.end_late_runs(now)
         state.dispatch.dispatch()
         self._next_look = look_around(pool, outbox) if pool.busy else inf
         if len(pool.executors) > pool.warm:
@@ -99,8 +101,12 @@ class Reactor:
 
     def next_time(self) -> float:
         """When the next turn is due even without events."""
+        deadlines = self.state.dispatch.deadlines
         return min(
-            self._last_update + HEARTBEAT, self._next_look, self.state.objects.lingering.expiry
+            self._last_update + HEARTBEAT,
+            self._next_look,
+            self.state.objects.lingering.expiry,
+            min(deadlines.values(), default=inf),
         )
 
     @property

@@ -193,8 +193,8 @@ class Service(Parting):
         match effect:
             case RunBuiltin():
                 builtins.start(effect)
-            case StopBuiltin(run, grace):
-                builtins.stop(run, grace)
+            case StopBuiltin(run, grace, timed_out):
+                builtins.stop(run, grace, timed_out=timed_out)
             case Fetch():
                 fetcher.start(effect)
             case StopFetch(fetch):

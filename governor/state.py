@@ -42,6 +42,7 @@ from rain.governor.tables import TaskMove, TaskRow
 
 _FOLLOWING = TaskRow.FOLLOWING
 _CANCELLING = TaskRow.CANCELLING
+_BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT)
 _OVER = (TaskRow.FINISHED, TaskRow.FAILED, TaskRow.KEEPING)
 
 
@@ -144,7 +145,7 @@ class State:
                 self._calls.not_run(task)
                 continue
             duration = durations[place]
-            if task.row is not _CANCELLING:  # else it was not let do all of its work
+            if task.row not in _BEING_ENDED:  # else it was not let do all of its work
                 task.meter.add(duration)
             self._endings.end(task, starts[place], duration, result)
             if notes is not None and task_id in notes and task.row in _OVER:
@@ -207,7 +208,7 @@ class State:
                 lost = f"Lost connection to the executor: {event.cause}"
                 message = failure_at(task, event.place, lost)
                 failed = Failed(message, cause=RunCause.EXECUTOR, status=event.status)
-                self._endings.fail(task, failed)
+                self._endings.end(task, 0.0, 0.0, failed)
                 self._note_logs(task, logs_of(event.printed))
         if not executor.ready:
             self._blame_failed_start(executor.runner, event)

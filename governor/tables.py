@@ -24,6 +24,7 @@ class TaskRow(enum.IntEnum):
     STOPPED = 8  # nobody wants its result, and nobody works on it
     ASKING = 9  # its inputs are here, and the cache is asked for its outputs
     KEEPING = 10  # it has run, and the cache keeps what it has made
+    TIMED_OUT = 11  # its time is over: it is being ended, and has failed when it has ended
 
 
 class TaskMove(enum.Enum):
@@ -39,6 +40,7 @@ class TaskMove(enum.Enum):
     KEEP = "keep"  # what it has made, before anybody hears of it
     FINISH = "finish"
     FAIL = "fail"
+    TIME_OUT = "time out"  # it has run for as long as it may
     STOP = "stop"
     END = "end"  # it was stopped, and is in nobody's hands any more
 
@@ -124,6 +126,10 @@ TASK_STEPS = (
     TaskStep(TaskRow.RUNNING, TaskMove.STOP, TaskRow.CANCELLING),
     TaskStep(TaskRow.KEEPING, TaskMove.FINISH, TaskRow.FINISHED),
     TaskStep(TaskRow.KEEPING, TaskMove.STOP, TaskRow.STOPPED),
+    TaskStep(TaskRow.RUNNING, TaskMove.TIME_OUT, TaskRow.TIMED_OUT),
+    TaskStep(TaskRow.TIMED_OUT, TaskMove.TAKE_BACK, TaskRow.READY),
+    TaskStep(TaskRow.TIMED_OUT, TaskMove.FAIL, TaskRow.FAILED),
+    TaskStep(TaskRow.TIMED_OUT, TaskMove.STOP, TaskRow.CANCELLING),
     TaskStep(TaskRow.CANCELLING, TaskMove.END, TaskRow.STOPPED),
 )
 

@@ -95,6 +95,9 @@ class Submitting:
             constraints: where it may run: `pin`, `spread`, `apart`.
             tries: how often it may be run until it has failed.
             crash_tries: how often its process or its governor may end under it until it has failed.
+            backoff: seconds from a failed run to the next one; doubled with each further one.
+            timeout: seconds that one run may take from its start; then it is interrupted.
+            retry_on: exception classes that are worth another try; by default all are.
             priority: from -1000 to 1000; of the waiting calls of this client larger ones go first.
             cache: keep results for other runs of the program: True, or a folder.
             cache_key: what else the results depend on; with another one the function runs again.

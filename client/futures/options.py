@@ -11,8 +11,8 @@ from rain.base.attempts import ONE_TRY, Attempts
 from rain.base.constraints import Constraints
 from rain.base.resources import CPUS
 from rain.client.cached.plans import Cache, checked_cache, checked_cache_key
+from rain.client.retrying import RetryOn, attempts_of_function
 from rain.client.shapes import (
-    checked_attempts,
     checked_constraints,
     checked_duration,
     checked_priority,
@@ -40,6 +40,9 @@ class OptionWords(TypedDict, total=False):
     constraints: Mapping[str, object] | None
     tries: int
     crash_tries: int | None
+    backoff: float | None
+    timeout: float | None
+    retry_on: RetryOn
     priority: int
     cache: Cache
     cache_key: object
@@ -70,6 +73,9 @@ class Options:
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        backoff: float | None = None,
+        timeout: float | None = None,
+        retry_on: RetryOn = None,
         priority: int = 0,
         cache: Cache = None,
         cache_key: object = None,
@@ -85,7 +91,7 @@ class Options:
             checked_resources(what, amounts),
             checked_duration(what, duration),
             checked_constraints(what, constraints),
-            checked_attempts(what, tries, crash_tries),
+            attempts_of_function(what, tries, crash_tries, backoff, timeout, retry_on),
             checked_priority(what, priority),
             None,
             folder,

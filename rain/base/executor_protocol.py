@@ -126,6 +126,7 @@ class TaskKindRow(NamedTuple):
     input_labels: list[str]
     outputs: list[int]
     user: str
+    retry_on: bytes  # a pickled tuple of exception classes; empty for all
 
 
 class ObjectRow(NamedTuple):
@@ -153,10 +154,11 @@ class Call(NamedTuple):
 
 
 # An answer is [task, start, end, outputs] or, where there is more to say, [task, start, end,
-# outputs or error text, debug lines, user JSON, what was printed, the pickled exception] without
-# the last words that are empty, or [task, 0.0, 0.0, nil] for a call that was not run. Start and end
-# are in seconds on the monotonic clock, which the processes of a machine share. What was printed is
-# "" or, for stdout and for stderr, [bytes that are kept, size of all].
+# outputs or error text, debug lines, user JSON, what was printed, the pickled exception, whether
+# this failure is not worth another try] without the last words that are empty, or [task, 0.0, 0.0,
+# nil] for a call that was not run. Start and end are in seconds on the monotonic clock, which the
+# processes of a machine share. What was printed is "" or, for stdout and for stderr, [bytes that
+# are kept, size of all].
 # An output is its bytes, or [what, content, content type, user JSON] and, if there are futures
 # inside of its data, the list of the objects that these stand for. `what` is one of these:
 BYTES: Final = 0  # content: the bytes

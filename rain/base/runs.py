@@ -25,9 +25,10 @@ class RunState(Word):
 
 
 class RunCause(enum.Enum):
-    """Why a run has ended without success. The first four may be somebody's doing."""
+    """Why a run has ended without success. The first five may be somebody's doing."""
 
     TASK = "task"  # its own: an exception, an exit code, wrong outputs
+    TIMEOUT = "timeout"  # it took longer than its task allows
     EXECUTOR = "executor"  # the process that ran it has ended under it
     GOVERNOR = "governor"  # its governor was lost while it ran, and it may be the reason
     NOT_STARTED = "not started"  # nobody's: its governor had no room for it, and hands it back
@@ -42,7 +43,9 @@ class RunCause(enum.Enum):
 CRASHES = frozenset({RunCause.EXECUTOR, RunCause.GOVERNOR})
 """What ends around a task. How often that may happen is counted apart from its own failures."""
 
-TOLD_BY_GOVERNORS = frozenset({RunCause.TASK, RunCause.EXECUTOR, RunCause.NOT_STARTED})
+TOLD_BY_GOVERNORS = frozenset(
+    {RunCause.TASK, RunCause.TIMEOUT, RunCause.EXECUTOR, RunCause.NOT_STARTED}
+)
 """The others are found out by the server itself."""
 
 
@@ -87,7 +90,7 @@ RUN_TABLE: tuple[RunFacts, ...] = (
     RunFacts(
         RunState.FAILED,
         (),
-        (RunCause.TASK, RunCause.EXECUTOR, RunCause.NOT_STARTED),
+        (RunCause.TASK, RunCause.TIMEOUT, RunCause.EXECUTOR, RunCause.NOT_STARTED),
         "a try; one of `crash_tries` for *executor*",
         "it has failed; *not started* only when too many governors could not start the task",
     ),
@@ -159,3 +162,4 @@ class RunReport:
     duration: float = 0.0  # seconds from its start to its end
     status: int | None = None  # exit code of what has failed; of a signal the negative number
     logs: str = ""  # the end of what a failed one has printed
+    retryable: bool = True  # what has failed is worth another try

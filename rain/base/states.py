@@ -49,6 +49,7 @@ class TaskRow(Word):
     WAITING = "waiting"
     PLANNED = "planned"
     READY = "ready"
+    PAUSED = "paused"
     QUEUED = "queued"
     AHEAD = "ahead"
     ASSIGNED = "assigned"
@@ -101,6 +102,15 @@ TASK_TABLE: tuple[TaskFacts, ...] = (
         False,
         False,
         "it could run, and the scheduler has not chosen where",
+    ),
+    TaskFacts(
+        TaskRow.PAUSED,
+        TaskState.READY,
+        False,
+        True,
+        False,
+        False,
+        "its last run has failed, and it waits for a while until it is tried again",
     ),
     TaskFacts(
         TaskRow.QUEUED,
@@ -211,6 +221,8 @@ class TaskMove(Word):
     ADOPT = "adopt"  # its result was made before, by an equal task of an earlier run of its parent
     HAND_BACK = "hand back"  # its governor could not start it
     RUN_FAILED = "run failed"  # whether there is another try is decided next
+    PAUSE = "pause"  # there is another try, but not at once
+    END_PAUSE = "end pause"
     FAIL = "fail"  # no other try
     SKIP = "skip"
     CANCEL = "cancel"  # a client does not want it any more
@@ -244,6 +256,10 @@ TASK_STEPS: tuple[Step[TaskRow, TaskMove], ...] = (
     Step(TaskRow.READY, TaskMove.INPUT_LOST, TaskRow.WAITING),
     Step(TaskRow.READY, TaskMove.FAIL, TaskRow.FAILED),
     Step(TaskRow.READY, TaskMove.ADOPT, TaskRow.FINISHED),
+    Step(TaskRow.READY, TaskMove.PAUSE, TaskRow.PAUSED),
+    Step(TaskRow.PAUSED, TaskMove.END_PAUSE, TaskRow.READY),
+    Step(TaskRow.PAUSED, TaskMove.INPUT_LOST, TaskRow.WAITING),
+    Step(TaskRow.PAUSED, TaskMove.FAIL, TaskRow.FAILED),
     Step(TaskRow.QUEUED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.QUEUED, TaskMove.INPUT_LOST, TaskRow.PLANNED),
     Step(TaskRow.QUEUED, TaskMove.ASSIGN, TaskRow.ASSIGNED),
@@ -274,6 +290,7 @@ TASK_STEPS: tuple[Step[TaskRow, TaskMove], ...] = (
     Step(TaskRow.FINISHED, TaskMove.OUTPUT_LOST, TaskRow.READY),
     Step(TaskRow.WAITING, TaskMove.CANCEL, TaskRow.CANCELLED),
     Step(TaskRow.READY, TaskMove.CANCEL, TaskRow.CANCELLED),
+    Step(TaskRow.PAUSED, TaskMove.CANCEL, TaskRow.CANCELLED),
     Step(TaskRow.AHEAD, TaskMove.CANCEL, TaskRow.CANCELLING),
     Step(TaskRow.ASSIGNED, TaskMove.CANCEL, TaskRow.CANCELLING),
     Step(TaskRow.RUNNING, TaskMove.CANCEL, TaskRow.CANCELLING),

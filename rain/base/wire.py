@@ -19,8 +19,8 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 15
-GOVERNOR_VERSION = 15
+CLIENT_VERSION = 16
+GOVERNOR_VERSION = 16
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -274,6 +274,7 @@ class TaskFailure:
     cause: RunCause = RunCause.TASK
     exception: bytes = b""  # its pickle, for clients that use Python
     status: int | None = None  # exit code of what has ended; of a signal the negative number
+    retryable: bool = True  # the kind of the task says that this is worth another try
 
 
 @frozen

@@ -3,6 +3,7 @@
 RainException
     SessionException            the session has failed
         TaskException           ... because one of its tasks failed
+            TaskTimeout         ... as it ran for longer than its timeout
     ConnectionException         no server, or it has gone
     TimeoutException            a wait took longer than its timeout
 RainWarning                     raised: something allowed that is surely a mistake
@@ -75,6 +76,18 @@ class TaskException(SessionException):
         [1, 2]
         """
         return [run for run in self.runs if run.has_failed]
+
+
+class TaskTimeout(TaskException, TimeoutError):  # as TimeoutError's neighbours
+    """A task ran for longer than its `timeout`, and was ended.
+
+    >>> import time
+    >>> try:
+    ...     client.options(timeout=0.1).submit(time.sleep, 600).result()
+    ... except TaskTimeout:
+    ...     print("it took too long")
+    it took too long
+    """
 
 
 class ConnectionException(RainException, ConnectionError):

@@ -15,8 +15,9 @@ class RunInfo:
 
     `cause` says why a run has not succeeded:
 
-    * failed: "task" for what it has done itself, "executor" when the process that ran it has ended
-      under it, "not started" when too many governors could not start the task;
+    * failed: "task" for what it has done itself, "timeout" when it took too long, "executor" when
+      the process that ran it has ended under it, "not started" when too many governors could not
+      start the task;
     * lost: "governor" when it was running and may be the reason, else "governor left";
     * handed back: "not started";
     * withdrawn: "taken back" by the scheduler, "recalled" when the task before it will not run
@@ -35,6 +36,7 @@ class RunInfo:
     exit_code: int | None = None  # of a program that has failed, or of a process that has died
     signal: str = ""  # by which that was killed, as "SIGSEGV"
     logs: str = ""  # the end of what a failed run has printed
+    retryable: bool = True  # False when `retry_on` forbids another try
 
     @property
     def has_failed(self) -> bool:
@@ -43,9 +45,9 @@ class RunInfo:
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary of plain values; what is empty is left out."""
-        values = {found.name: getattr(self, found.name) for found in fields(RunInfo)}
+        values = {found: getattr(self, found.name) for found in fields(RunInfo)}
         return {
-            name: value
-            for name, value in values.items()
-            if value or name == "state" or (name == "exit_code" and value is not None)
+            found.name: value
+            for found, value in values.items()
+            if value != found.default or found.name == "state"
         }

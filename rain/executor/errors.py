@@ -43,6 +43,19 @@ def pickled_error(error: BaseException) -> bytes:
     return _pickled(error) or _pickled(_InParts(error))
 
 
+def why_final(error: BaseException, retry_on: bytes) -> str:
+    """Why a failure is not worth another try; empty when it is."""
+    try:
+        classes = pickle.loads(retry_on)
+    # A module of theirs may be missing here, or may raise anything when it is imported.
+    except Exception as trouble:  # noqa: BLE001
+        return f"It is not tried again: retry_on cannot be read here: {trouble!r}"
+    if isinstance(error, classes):
+        return ""
+    names = ", ".join(one.__name__ for one in classes)
+    return f"It is not tried again: {type(error).__name__} is not in retry_on ({names})."
+
+
 def _pickled(sent: object) -> bytes:
     try:
         data = encode_value(sent, "cloudpickle")

@@ -24,7 +24,7 @@ from rain.common.errors import RainException
 from rain.executor.blocking import Blocking
 from rain.executor.context import Context
 from rain.executor.desk import Desk
-from rain.executor.errors import pickled_error, with_hint
+from rain.executor.errors import pickled_error, why_final, with_hint
 from rain.executor.gpus import visible_gpus
 from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
@@ -197,9 +197,19 @@ class Executor:
             throw_away(context.staged or (), frozenset())
             with_hint(error)
             text = _told(error) + explained(error, memory.spaces.current)
-            return text, [context.debug_lines, "", "", pickled_error(error)]
+            words: list[Any] = [context.debug_lines, "", "", pickled_error(error)]
+            retry_on = self._retry_on(call)
+            if retry_on and (why := why_final(error, retry_on)):
+                text = f"{text.rstrip()}\n{why}\n"
+                words.append(True)
+            return text, words
         finally:
             _current = None
+
+    def _retry_on(self, call: protocol.Call) -> bytes:
+        """What is worth another try, by the kind of the call or of the unit that it is in."""
+        kind = call.kind if self._unit is None else self._unit.kind
+        return self.memory.task_kinds[kind].retry_on
 
     def _call_function(self, memory: Memory, context: Context, call: protocol.Call) -> list[Any]:
         config: dict[str, Any] = _unpack(call.config)

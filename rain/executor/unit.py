@@ -57,6 +57,7 @@ class Unit:
         config: dict[str, Any] = msgpack.unpackb(call.config)
         calls = [InnerCall._make(row) for row in config["calls"]]
         self._given = call.inputs
+        self.kind = call.kind
         self._stage_folder = stage_folder
         self._mark = mark
         self._configs: list[bytes] = config["configs"]
@@ -76,7 +77,7 @@ class Unit:
         self._lines: list[str] = []
         self._notes: list[str] = []
         self._failed = False
-        self._exception = b""  # of the call that has failed
+        self._exception: list[Any] = []  # the last words of the call that has failed
 
     # The calls.
 
@@ -161,7 +162,7 @@ class Unit:
         self._failed = isinstance(result, str)
         if words:
             self._note(*words[:2])
-            self._exception = words[3] if len(words) > 3 else b""
+            self._exception = words[3:]
         if not self._failed:
             self._name_origins(result)
         made, self._made = self._made, None
@@ -186,7 +187,7 @@ class Unit:
             inner = self._calls[self._place - 1]
             name = self.memory.task_kinds[inner.kind].name
             text = failure_inside(inner.task, name, self._place, len(self._calls), result)
-            return text, [*words, "", self._exception]
+            return text, [*words, "", *self._exception]
         return result, words if self._lines or self._notes else None
 
     def _name_origins(self, outputs: list[Any]) -> None:
@@ -306,4 +307,4 @@ def _remove(staged: str, files: set[str]) -> None:
 
 def _task_kinds(rows: list[Any]) -> Iterator[protocol.TaskKindRow]:
     for place, (name, resources, labels, outputs, user) in enumerate(rows):
-        yield protocol.TaskKindRow(place, "py/", name, resources, labels, outputs, user)
+        yield protocol.TaskKindRow(place, "py/", name, resources, labels, outputs, user, b"")

@@ -37,6 +37,7 @@ def check(graph: Graph) -> None:
         _check_object(graph, data_object, expect)
         _check_readers(graph, data_object, expect)
         check_claims.check_object(graph, data_object, contained, unneeded, leaving, expect)
+    _check_pauses(graph, Expect(graph, found))
     for governor in graph.governors.values():
         _check_governor(graph, governor, found)
     for session in graph.sessions.values():
@@ -47,6 +48,18 @@ def check(graph: Graph) -> None:
     )
     if found:
         raise InvariantError("the graph contradicts itself:\n" + "\n".join(found))
+
+
+def _check_pauses(graph: Graph, expect: Expect) -> None:
+    """Each task that pauses is in the heap once, and after a run that has failed."""
+    heap = graph.pauses
+    expect(all(heap[(i - 1) // 2] <= heap[i] for i in range(1, len(heap))), "pauses in disorder")
+    listed = Counter((task_id, run) for _, task_id, run in heap)
+    for task in graph.tasks.values():
+        if task.row is TaskRow.PAUSED:
+            run = task.last_run()
+            expect(run.state is RunState.FAILED, "{} pauses after {}", task, run)
+            expect(listed[task.id, run.number] == 1, "{} pauses, and nothing ends that", task)
 
 
 def _check_task(graph: Graph, task: Task, found: list[str]) -> None:

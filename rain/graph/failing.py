@@ -21,6 +21,8 @@ from rain.graph.data_object import DataObject
 from rain.graph.run import Ending
 from rain.graph.task import Task
 
+_READY = (TaskRow.READY, TaskRow.PAUSED)
+
 
 @define
 class Fallout:
@@ -84,7 +86,7 @@ def _end(task: Task, fallout: Fallout) -> None:
     else:
         if task.scheduled is not None:
             fallout.stopped += planning.take_back(task, fallout.ending)
-        task.move(TaskMove.FAIL if task.row is TaskRow.READY else TaskMove.SKIP)
+        task.move(TaskMove.FAIL if task.row in _READY else TaskMove.SKIP)
     task.failure = fallout.failure
     task.session.unfinished -= 1
     fallout.tasks.append(task)

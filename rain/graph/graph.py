@@ -47,6 +47,7 @@ class Graph:
         deque
     )  # members that have left; their handles are removed in parts
     remains: list[Task | DataObject] = Factory(list)  # gone, to be taken apart
+    pauses: list[tuple[float, TaskId, int]] = Factory(list)  # a heap of ends (see `pausing`)
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:

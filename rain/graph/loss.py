@@ -111,6 +111,8 @@ def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:
         if task.assigned is not None:
             losses.stopped += planning.take_back(task, Ending(losses.now, RunCause.INPUT_LOST))
             losses.unplanned[task] = None
+        elif task.row is TaskRow.PAUSED:
+            losses.unplanned[task] = None  # its pause is over: it waits for its input instead
         planning.input_lost(task)
 
 

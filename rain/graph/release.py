@@ -20,6 +20,7 @@ from rain.graph.governor import Governor
 from rain.graph.graph import Graph
 from rain.graph.handles import NOBODY
 from rain.graph.leaving import OVER
+from rain.graph.pausing import forget_pauses
 from rain.graph.session import Session
 from rain.graph.task import DONE, Task
 
@@ -157,6 +158,8 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     graph.remains += session.objects.values()
     for member in session.members.values():
         member.nodes = {}
+    if graph.pauses:
+        forget_pauses(graph, session)
     if graph.departed:
         graph.departed = deque(one for one in graph.departed if one[0] is not session)
     session.tasks, session.objects = {}, {}

@@ -20,6 +20,18 @@ MOST_FORMER = 16
 
 
 @frozen
+class LastWords:
+    """What a run that has failed has left behind, besides its message."""
+
+    status: int | None = None  # exit code of what has ended; of a signal the negative number
+    logs: str = ""  # the end of what it has printed
+    retryable: bool = True  # what it has failed by is worth another try
+
+
+NOTHING_LEFT = LastWords()
+
+
+@frozen
 class Ending:
     """When and why a run ends that does not succeed, and its messages."""
 
@@ -27,8 +39,7 @@ class Ending:
     cause: RunCause
     message: str = ""
     debug: str = ""
-    status: int | None = None
-    logs: str = ""
+    words: LastWords = NOTHING_LEFT
 
 
 @define(eq=False, repr=False, weakref_slot=False)
@@ -44,8 +55,7 @@ class Run:
     cause: RunCause | None = None  # why it has not succeeded
     message: str = ""
     debug: str = ""  # the lines that the task has left
-    status: int | None = None  # exit code of what has failed; of a signal the negative number
-    logs: str = ""  # the end of what a failed one has printed
+    words: LastWords = NOTHING_LEFT
 
     def __repr__(self) -> str:
         return f"<Run {self.number} on {self.place.address} {self.state.value}>"
@@ -75,8 +85,7 @@ class Run:
         self.cause = ending.cause
         self.message = ending.message
         self.debug = ending.debug or self.debug
-        self.status = ending.status
-        self.logs = ending.logs
+        self.words = ending.words
 
     def shorten(self) -> None:
         """Keeps only both ends of long texts, because another run follows."""
@@ -94,8 +103,9 @@ class Run:
             rfc3339(self.told),
             rfc3339(self.started),
             self.duration,
-            self.status,
-            self.logs,
+            self.words.status,
+            self.words.logs,
+            self.words.retryable,
         )
 
 

@@ -121,3 +121,5 @@ class Task:
 
 HOPELESS = frozenset({TaskRow.FAILED, TaskRow.SKIPPED, TaskRow.CANCELLING, TaskRow.CANCELLED})
 DONE = HOPELESS | {TaskRow.FINISHED}
+AT_REST = DONE | {TaskRow.PAUSED}
+"""What no scheduler plans, at least for now."""

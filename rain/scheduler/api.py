@@ -117,6 +117,8 @@ class Plan:
         row = task.row
         if row is not _WAITING and row is not _READY:
             rule = "finished task" if task.is_done else "planned task"
+            if row is TaskRow.PAUSED:
+                rule = "paused task"
             raise PlanError(rule, f"{task!r} cannot be planned: it is {task.row.value}")
         graph, kind = self.graph, task.kind
         self._check_known(task)

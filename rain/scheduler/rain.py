@@ -13,6 +13,7 @@ from rain.graph import Governor, Graph, Task
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.balance import feed_hungry
 from rain.scheduler.toolbox.loads import Loads
+from rain.scheduler.toolbox.waiting_list import needs_plan
 
 
 class RainScheduler:
@@ -44,7 +45,7 @@ class RainScheduler:
         loads = Loads(governors)
         left: dict[Task, None] = {}
         for task in self._unplanned:
-            if task.scheduled is not None or not task.is_known or task.is_done:
+            if not needs_plan(task):
                 continue
             governor = loads.choose(task)
             if governor is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from rain.graph import Graph, Task
 from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
+from rain.scheduler.toolbox.waiting_list import needs_plan
 
 
 class RoundRobinScheduler:
@@ -24,7 +25,7 @@ class RoundRobinScheduler:
         self._waiting = []
         governors = list(graph.governors.values())
         for task in dict.fromkeys(tasks):
-            if not task.is_known or task.scheduled is not None or task.is_done:
+            if not needs_plan(task):
                 continue  # its session has ended, or it was planned before, or has failed
             for step in range(len(governors)):
                 governor = governors[(self._turn + step) % len(governors)]

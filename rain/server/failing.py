@@ -12,12 +12,12 @@ from attrs import evolve
 
 from rain.base.failures import SessionFailure, end_of
 from rain.base.runs import RunCause
-from rain.base.states import TaskMove
+from rain.base.states import TaskMove, TaskRow
 from rain.base.wire import OWN_GRACE, TaskFailure
-from rain.graph import DataObject, Governor, Run, Task, failing, planning
+from rain.graph import DataObject, Governor, Run, Task, failing, pausing, planning
 from rain.graph.cancelling import unstarted, unwanted
 from rain.graph.handles import NOBODY
-from rain.graph.run import Ending
+from rain.graph.run import Ending, LastWords
 from rain.server import following, tries, waiting
 from rain.server.sessions import fail_session
 from rain.server.state import State
@@ -38,8 +38,7 @@ def run_failed(
         failure.cause,
         failure.message,
         failure.debug,
-        failure.status,
-        end_of(printed),
+        LastWords(failure.status, end_of(printed), failure.retryable),
     )
     planning.withdraw(task, ending, TaskMove.RUN_FAILED)
     run = task.last_run()
@@ -50,10 +49,24 @@ def run_failed(
         state.forget_outputs(governor, task)
     if again:
         run.shorten()
-        state.news.unplanned[task] = None
+        _plan_again(state, task)
     else:
         verdict = _verdict(task, run, run.message)
         give_up(state, task, evolve(verdict, exception=failure.exception))
+
+
+def _plan_again(state: State, task: Task) -> None:
+    """The next try comes at once, or after a pause if the inputs of the task are still there."""
+    seconds = tries.pause_after(task.kind.attempts, task.runs)
+    if seconds and task.row is TaskRow.READY:
+        pausing.pause(state.graph, task, state.now + seconds)
+    else:
+        state.news.unplanned[task] = None
+
+
+def end_pauses(state: State) -> None:
+    """Some tasks have paused for long enough, and may be tried again."""
+    state.news.unplanned.update(dict.fromkeys(pausing.end_pauses(state.graph, state.now)))
 
 
 def governor_lost(state: State, task: Task) -> None:

@@ -17,6 +17,7 @@ from rain.server import (
     client_events,
     closing,
     distribution,
+    failing,
     feasibility,
     finishing,
     governor_events,
@@ -77,7 +78,8 @@ class Reactor:
             self._dismiss_silent()
         if state.nested or state.set_free or state.results:
             nesting.end_what_is_over(state)
-        if state.infeasible or state.hopeless or state.forced or state.postponed or state.resting:
+        rare = state.infeasible or state.hopeless or state.forced or state.postponed
+        if rare or state.resting or state.graph.pauses:
             self._look_at_what_is_rare()
         self._take_leave()
         news = state.news
@@ -112,11 +114,14 @@ class Reactor:
             closing.end_left(state)
 
     def _look_at_what_is_rare(self) -> None:
-        """Tasks that no governor fits, rests, copies to be offered again, and what a test wants."""
+        """Tasks that no governor fits, ends of rests and pauses, copies that are offered again, and
+        what a test wants."""
         if self.state.infeasible or self.state.hopeless:
             feasibility.give_up(self.state)
         if self.state.resting:
             handing_back.end_rests(self.state)
+        if self.state.graph.pauses:
+            failing.end_pauses(self.state)
         if self.state.postponed:
             unfetched.offer_again(self.state)
         if self.state.forced:
@@ -144,6 +149,8 @@ class Reactor:
             due = min(due, *state.postponed.values())
         if state.resting:
             due = min(due, *state.resting.values())
+        if graph.pauses:
+            due = min(due, graph.pauses[0][0])
         if state.infeasible or state.hopeless:
             due = min(due, feasibility.next_deadline(state))
         return due

@@ -6,7 +6,9 @@ A task has two budgets, both of which its kind says:
 * `crash_tries` for what ends around it: its executor ends under it, or its governor is lost while
   it runs. If the kind does not say, there are as many as the server says (`crash_limit`).
 
-Each run that has failed uses up one of either, and the task has failed when nothing of one is left.
+Each run that has failed uses up one of either, and the task has failed when nothing of one is left,
+or when what it has failed by is not worth another try: `retry_on` says what is, and the executor or
+the governor judges, since only they know the exception or the exit code.
 
 An executor that ends is the end of one call, which is known. A governor that is lost may run many
 tasks, of which one may be the reason. The others are not blamed for long: a task with one chance
@@ -21,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
-from rain.base.attempts import Attempts
+from rain.base.attempts import LONGEST_PAUSE, Attempts
 from rain.base.runs import CRASHES, RunState
 from rain.graph import Governor, Run, Task
 
@@ -31,7 +33,21 @@ def may_try_again(attempts: Attempts, runs: Sequence[Run], crash_limit: int) -> 
     failed = sum(
         run.state is RunState.FAILED and run.cause not in CRASHES for run in _that_count(runs)
     )
+    if runs and not runs[-1].words.retryable:
+        return False
     return failed < attempts.tries and len(crashes(runs)) < _allowed(attempts, crash_limit)
+
+
+def pause_after(attempts: Attempts, runs: Sequence[Run]) -> float:
+    """How many seconds a task waits for its next run, the last one of these having failed.
+
+    After each failed run it is twice as long as before, up to `LONGEST_PAUSE`.
+    """
+    first = attempts.backoff
+    if not first:
+        return 0.0
+    failed = sum(run.state is RunState.FAILED for run in _that_count(runs))
+    return min(first * 2.0 ** (failed - 1), max(first, LONGEST_PAUSE))
 
 
 def crashes(runs: Sequence[Run]) -> list[Run]:

@@ -128,6 +128,8 @@ def _ends_change_only_what_they_speak_of(
         case TaskMove.FAIL | TaskMove.SKIP:
             assert (before.scheduled, after.scheduled) == (False, False)
             assert before.ready == after.ready
+        case TaskMove.PAUSE | TaskMove.END_PAUSE:
+            assert {before.row, after.row} == {TaskRow.READY, TaskRow.PAUSED}
         case TaskMove.FINISH:
             assert before.assigned
             assert not after.scheduled

@@ -82,8 +82,8 @@ def test_a_line_that_cannot_be_split_is_refused(session: Session) -> None:
 def test_timeout_and_environment_are_part_of_the_task(session: Session) -> None:
     options: dict[str, Any] = {"timeout": 1.5, "env": {"A": "b", "C": None}}
     for task in (tasks.Execute("env", **options), Program("env", **options)()):
-        config = task.spec.config
-        assert (config["timeout"], config["env"]) == (1.5, {"A": "b", "C": None})
+        assert task.spec.config["env"] == {"A": "b", "C": None}
+        assert task.wire_shape.attempts.timeout == 1.5
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,7 @@ class Child:
         inputs: tuple[Any, ...] = (),
         labels: tuple[str, ...] = (),
         resources: Any = (("cpus", 2),),
+        retry_on: bytes = b"",
         **kwargs: Any,
     ) -> tuple[list[Any], list[Any]]:
         """The kind and the row of a call."""
@@ -163,6 +164,7 @@ class Child:
             list(labels),
             [number(output) for output in outputs],
             "",
+            retry_on,
         ]
         made = [number(1000 * self.calls + i) for i in range(len(outputs))]
         packed = msgpack.packb(config)

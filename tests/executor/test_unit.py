@@ -74,7 +74,7 @@ def run(executor: Child, steps: Sequence[Step], inputs: Sequence[Any] = ()) -> l
     }
     executor.task_kinds += 1
     last = [number(output) for output in (steps[-1].outputs or (steps[-1].output,))]
-    kind = [number(executor.task_kinds), UNIT, "unit", [["cpus", 1]], [], last, ""]
+    kind = [number(executor.task_kinds), UNIT, "unit", [["cpus", 1]], [], last, "", b""]
     row = [calls[-1][0], kind[0], msgpack.packb(inside), [*functions, *inputs], calls[-1][4]]
     executor.post(1)
     executor.say(protocol.CALLS, 1, [kind], [], [], [row], None)
@@ -400,7 +400,7 @@ def test_a_failure_names_its_task_whatever_the_name() -> None:
 )
 def test_what_is_no_unit_fails_and_nothing_else_does(executor: Child, inside: object) -> None:
     function_id = executor.remember(lambda ctx: 1)
-    kind = [number(900), UNIT, "unit", [["cpus", 1]], [], [], ""]
+    kind = [number(900), UNIT, "unit", [["cpus", 1]], [], [], "", b""]
     row = [number(1), kind[0], msgpack.packb(inside), [function_id], []]
     executor.post(1)
     executor.say(protocol.CALLS, 1, [kind], [], [], [row], None)

@@ -131,6 +131,18 @@ def test_a_task_knows_its_spec(executor: Child) -> None:
     )
 
 
+def test_a_failure_that_is_not_to_be_tried_again_says_so_and_why(executor: Child) -> None:
+    def fail(ctx: Any) -> None:
+        raise TimeoutError
+
+    for_others = executor.call(fail, retry_on=pickle.dumps((KeyError, ValueError)))
+    for_it = executor.call(fail, retry_on=pickle.dumps((OSError,)))
+    unreadable = executor.call(fail, retry_on=b"no pickle")
+    assert for_others[2].endswith("TimeoutError is not in retry_on (KeyError, ValueError).\n")
+    assert "retry_on cannot be read here" in unreadable[2]
+    assert [answer[7:] for answer in (for_others, for_it, unreadable)] == [[True], [], [True]]
+
+
 def test_debug_lines_and_notes_are_told_with_success_and_failure(executor: Child) -> None:
     def good(ctx: Any) -> None:
         ctx.debug("{} and {b}", 1, b=2)

@@ -15,6 +15,7 @@ import msgpack
 import structlog
 import trio
 
+from rain.base.attempts import Attempts
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
@@ -147,6 +148,7 @@ class Running:
         outputs: tuple[int, ...] = (BLOB,),
         *,
         resources: Resources = ONE_CPU,
+        timeout: float = 0.0,
     ) -> int:
         """Assigns a task, and gives its number; its outputs have the numbers after it."""
         number = self.number()
@@ -155,6 +157,7 @@ class Running:
             task_type,
             resources=resources,
             outputs=tuple(KindId(pack(1, output)) for output in outputs),
+            attempts=Attempts(timeout=timeout),
         )
         orders = Orders(task_kinds=[kind])
         made = [object_id(self.number()) for _ in outputs]
@@ -169,9 +172,10 @@ class Running:
         config: Any = None,
         inputs: tuple[int, ...] = (),
         outputs: tuple[int, ...] = (BLOB,),
+        timeout: float = 0.0,
     ) -> int:
         packed = b"" if config is None else json.dumps(config).encode()
-        return self.task(f"buildin/{method}", packed, inputs, outputs)
+        return self.task(f"buildin/{method}", packed, inputs, outputs, timeout=timeout)
 
     def function(self, function: Function) -> int:
         """Gives a function."""

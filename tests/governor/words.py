@@ -1,5 +1,6 @@
 """What a server says to governors in tests: ids, kinds and columns, in short."""
 
+from rain.base.attempts import ONE_TRY, Attempts
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import TaskKind
 from rain.base.resources import ONE_CPU, Resources
@@ -49,6 +50,7 @@ def python_kind(
     depth: int = 0,
     priority: int = 0,
     cache: str = "",
+    attempts: Attempts = ONE_TRY,
 ) -> TaskKind:
     made = (kind_id(PLAIN, session),) * outputs
     return TaskKind(
@@ -60,6 +62,7 @@ def python_kind(
         depth=depth,
         priority=priority,
         cache=cache,
+        attempts=attempts,
     )
 
 

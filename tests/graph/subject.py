@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rain.base.attempts import Attempts
 from rain.base.failures import OnFailure
 from rain.base.ids import RequestId
 from rain.base.resources import Resources
@@ -17,7 +18,7 @@ class Subject:
     cancelled while it ran, and ended before.
     done -> held (kept, two copies); removed; small (kept, at the server); running; blocked; sent;
     queued; planned reads what queued makes; ahead reads what running makes; waiting reads it, too;
-    ready.
+    ready; paused has failed once.
     A guest has a handle of held.
     """
 
@@ -34,6 +35,7 @@ class Subject:
         ahead, _ = s.draft.task(coming)
         waiting, _ = s.draft.task(coming)
         ready, _ = s.draft.task()
+        paused, _ = s.draft.task(tries=Attempts(2, backoff=1e6))
         blocked, _ = s.draft.task()
         broken, (never,) = s.draft.task()
         skipped, _ = s.draft.task(never)
@@ -43,6 +45,8 @@ class Subject:
         s.client.cancel(s.draft.session, ended)
         s.assign(broken)
         s.governors[0].fail(broken)
+        s.assign(paused)
+        s.governors[0].fail(paused)
         s.run(done)
         s.assign(short)
         s.governors[0].finish(short, data=b"small")
@@ -61,6 +65,7 @@ class Subject:
         self.blocked = world.task(blocked)
         self.queued, self.planned = map(world.task, (queued, planned))
         self.ahead, self.waiting, self.ready = map(world.task, (ahead, waiting, ready))
+        self.paused = world.task(paused)
         self.broken, self.skipped = map(world.task, (broken, skipped))
         self.ended, self.ending = map(world.task, (ended, ending))
         self.never = world.object(never)

@@ -454,6 +454,18 @@ TAMPERED: dict[str, tuple[Part, str]] = {
         (lambda s: s.first.queue.add(s.ready)),
         "ready> is in the queue",
     ),
+    "a pause that never ends": (
+        (lambda s: s.graph.pauses.clear()),
+        "paused> pauses, and nothing ends that",
+    ),
+    "a pause after a run that has not failed": (
+        (lambda s: setattr(s.paused.run, "state", RunState.HANDED_BACK)),
+        "paused> pauses after <Run 1",
+    ),
+    "pauses in disorder": (
+        (lambda s: s.graph.pauses.append((0.0, s.ready.id, 1))),
+        "pauses in disorder",
+    ),
     "cpus that are counted wrongly": (
         _set(of("first"), "active_cpus", 7),
         "7 cpus active, counted 3",
@@ -481,7 +493,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     ),
     "unfinished tasks that are counted wrongly": (
         _set(of("session"), "unfinished", 3),
-        "3 unfinished, 8",
+        "3 unfinished, 9",
     ),
     "a failed session that is not empty": (
         _set(of("session"), "failure", SessionFailure("x")),

@@ -73,12 +73,23 @@ task_kinds = st.builds(
     | st.builds(Constraints, st.lists(texts, max_size=2).map(tuple), texts, texts).filter(
         lambda wishes: wishes != Constraints()
     ),
-    st.builds(Attempts, numbers, numbers),
+    st.builds(
+        Attempts,
+        numbers,
+        numbers,
+        seconds,
+        seconds,
+        data,
+        st.lists(st.integers(-64, 255), max_size=3).map(tuple),
+        st.booleans(),
+    ),
 )
 
 
 statuses = st.none() | st.integers(-64, 255)
-task_failures = st.builds(TaskFailure, task_ids, numbers, texts, texts, status=statuses)
+task_failures = st.builds(
+    TaskFailure, task_ids, numbers, texts, texts, status=statuses, retryable=st.booleans()
+)
 
 
 @st.composite
@@ -245,6 +256,9 @@ run_reports = st.builds(
     texts,
     texts,
     seconds,
+    statuses,
+    texts,
+    st.booleans(),
 )
 session_failures = st.builds(
     SessionFailure,

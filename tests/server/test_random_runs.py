@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
+from rain.base.attempts import Attempts
 from rain.base.ids import ObjectId, RequestId, TaskId
 from rain.base.requests import Fetch, WaitFor
 from rain.base.runs import RunCause
@@ -65,8 +66,9 @@ class RandomRuns(ComingAndGoing):
                 session.kept.append(usable[-1])
         for inputs, outputs, cpus, kept, tries in shapes:
             chosen = [usable[i % len(usable)] for i in inputs] if usable else []
+            attempts = Attempts(tries, backoff=2.5 if tries == 3 else 0.0)
             task, made = draft.task(
-                *chosen, outputs=outputs, cpus=cpus, tries=tries, priority=kept % 3 - 1
+                *chosen, outputs=outputs, cpus=cpus, tries=attempts, priority=kept % 3 - 1
             )
             keep_these = [o for bit, o in enumerate(made) if kept >> bit & 1]
             draft.submission.kept += keep_these

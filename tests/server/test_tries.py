@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rain.base.address import Source
-from rain.base.attempts import Attempts
+from rain.base.attempts import LONGEST_PAUSE, Attempts
 from rain.base.failures import REMEMBERED_TEXT, SessionFailure
 from rain.base.ids import TaskId
 from rain.base.runs import RunCause, RunState
@@ -13,7 +13,7 @@ from rain.base.states import TaskRow, TaskState
 from rain.base.wire import TaskFailure, Update
 from rain.graph import Run
 from rain.server.messages import AnswerStates, GovernorUpdated, Refuse
-from rain.server.tries import may_try_again
+from rain.server.tries import may_try_again, pause_after
 from tests.support.scenes import Scene, scene
 
 TASK, EXECUTOR, GOVERNOR = RunCause.TASK, RunCause.EXECUTOR, RunCause.GOVERNOR
@@ -93,6 +93,24 @@ def test_a_task_that_says_how_often_it_may_crash_does_not_ask_the_server(
     crash_tries: int, causes: tuple[RunCause, ...], again: bool
 ) -> None:
     assert may_try_again(Attempts(1, crash_tries), runs(*causes), crash_limit=3) is again
+
+
+@pytest.mark.parametrize(
+    ("backoff", "causes", "seconds"),
+    [
+        (0.0, (TASK,), 0.0),
+        (2.0, (TASK,), 2.0),
+        (2.0, (TASK, EXECUTOR, TASK), 8.0),
+        (2.0, (TASK, GOVERNOR, HANDED_BACK, TASK), 4.0),
+        (2.0, (TASK, TASK, None, TASK), 2.0),
+        (2.0, (TASK,) * 90, LONGEST_PAUSE),
+        (1e5, (TASK, TASK), 1e5),
+    ],
+)
+def test_a_pause_is_twice_as_long_after_each_failed_run_up_to_a_bound(
+    backoff: float, causes: tuple[RunCause | None, ...], seconds: float
+) -> None:
+    assert pause_after(Attempts(100, backoff=backoff), runs(*causes)) == seconds
 
 
 def running(tries: int, *cpus: int) -> tuple[Scene, TaskId]:
@@ -239,6 +257,17 @@ def test_a_task_that_crashes_again_and_again_fails_with_the_last_crash() -> None
     assert isinstance(refusal.reason, SessionFailure)
     assert refusal.reason.message == "crash 2"
     assert [run.status for run in refusal.reason.runs] == [-11, -11, -11]
+
+
+def test_what_is_not_worth_another_try_fails_at_once_whatever_tries_are_left() -> None:
+    s, task = running(5)
+    wait = s.client.wait(s.draft.session, task)
+    s.governors[0].fail(task, "no such key", retryable=False)
+    refusal = s.world.answers[wait]
+    assert isinstance(refusal, Refuse)
+    assert isinstance(refusal.reason, SessionFailure)
+    assert refusal.reason.message == "no such key"
+    assert [(run.number, run.retryable) for run in refusal.reason.runs] == [(1, False)]
 
 
 def test_losing_a_governor_costs_no_try() -> None:

@@ -231,8 +231,10 @@ class FakeGovernor:
         *,
         status: int | None = None,
         logs: str = "",
+        retryable: bool = True,
     ) -> list[Effect]:
-        return self.send(self.failed(task, message, cause, status=status, logs=logs))
+        failed = self.failed(task, message, cause, status=status, logs=logs, retryable=retryable)
+        return self.send(failed)
 
     def failed(
         self,
@@ -242,6 +244,7 @@ class FakeGovernor:
         *,
         status: int | None = None,
         logs: str = "",
+        retryable: bool = True,
     ) -> Update:
         """The update that a task has failed."""
         run = self.tasks[task]
@@ -251,7 +254,9 @@ class FakeGovernor:
             self.coming[object_id] = NOWHERE
             self.held[object_id] = None
         return Update(
-            failed=[TaskFailure(task, run, message, cause=cause, status=status)],
+            failed=[
+                TaskFailure(task, run, message, cause=cause, status=status, retryable=retryable)
+            ],
             task_notes=[TaskNote(task, logs=logs)] if logs else [],
         )
 

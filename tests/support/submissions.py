@@ -20,7 +20,9 @@ class Draft:
     number: int = FIRST_NUMBER
     submission: Submission = Factory(lambda self: Submission(self.session), takes_self=True)
     object_kind: KindId | None = None
-    task_kinds: dict[tuple[int, int, int, Constraints | None, int, int], KindId] = Factory(dict)
+    task_kinds: dict[tuple[int, int, int, Constraints | None, int | Attempts, int], KindId] = (
+        Factory(dict)
+    )
     uploaded: dict[ObjectId, int] = Factory(dict)  # constants that went ahead, and their lengths
 
     def next_id(self) -> int:
@@ -39,7 +41,7 @@ class Draft:
         cpus: int,
         gpus: int = 0,
         constraints: Constraints | None = None,
-        tries: int = 1,
+        tries: int | Attempts = 1,
         priority: int = 0,
     ) -> KindId:
         key = (outputs, cpus, gpus, constraints, tries, priority)
@@ -57,7 +59,7 @@ class Draft:
                     (),
                     (blob,) * outputs,
                     constraints=constraints,
-                    attempts=Attempts(tries),
+                    attempts=tries if isinstance(tries, Attempts) else Attempts(tries),
                     priority=priority,
                 )
             )
@@ -82,7 +84,7 @@ class Draft:
         cpus: int = 1,
         gpus: int = 0,
         keep: bool = False,
-        tries: int = 1,
+        tries: int | Attempts = 1,
         config: bytes = b"",
         constraints: Constraints | None = None,
         priority: int = 0,

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from rain.base.thread_limits import THREAD_VARIABLES
-from rain.client import Client, Output, RainException, TaskException, remote, task_session, tasks
+from rain.client import (
+    Client,
+    Output,
+    RainException,
+    TaskException,
+    TaskTimeout,
+    remote,
+    task_session,
+    tasks,
+)
 from rain.common.ids import ID
 
 pytestmark = pytest.mark.whole
@@ -80,6 +89,8 @@ def test_a_program_that_takes_too_long_fails_with_what_it_has_printed(client: Cl
         with pytest.raises(TaskException, match=r"timeout of 0\.2 s") as failed:
             late.wait()
     assert "Its stdout:\nso far" in str(failed.value)
+    assert isinstance(failed.value, TaskTimeout)
+    assert isinstance(failed.value, TimeoutError)
 
 
 def test_three_tasks_for_each_cpu_may_wait_for_their_own_tasks(client: Client) -> None:

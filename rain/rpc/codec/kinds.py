@@ -63,6 +63,11 @@ def write_task_kind(kind: TaskKind) -> Fields:
         "apart": wishes.apart,
         "tries": kind.attempts.tries,
         "crashTries": kind.attempts.crash_tries,
+        "backoff": kind.attempts.backoff,
+        "timeout": kind.attempts.timeout,
+        "finalTimeout": kind.attempts.final_timeout,
+        "retryOn": kind.attempts.retry_on,
+        "retryCodes": kind.attempts.retry_codes,
         "depth": kind.depth,
         "priority": kind.priority,
         "cache": kind.cache,
@@ -83,7 +88,15 @@ def read_task_kind(place: int, fields: Fields) -> TaskKind:
             fields["user"],
             fields["durationHint"],
             Constraints(pin, spread, apart) if pin or spread or apart else None,
-            Attempts(fields["tries"], fields["crashTries"]),
+            Attempts(
+                fields["tries"],
+                fields["crashTries"],
+                fields["backoff"],
+                fields["timeout"],
+                fields["retryOn"],
+                tuple(fields["retryCodes"]),
+                fields["finalTimeout"],
+            ),
             fields["priority"],
             fields["depth"],
             fields["cache"],
@@ -152,6 +165,8 @@ def weight(kind: TaskKind | ObjectKind) -> int:
         _TASK_WEIGHT
         + _WORD * len(kind.outputs)
         + sum(_TEXT_WEIGHT + len(text) for texts in lists for text in texts)
+        + len(kind.attempts.retry_on)
+        + _WORD * len(kind.attempts.retry_codes)
         + sum(map(len, (kind.task_type, kind.name, kind.user, wishes.spread, wishes.apart)))
         + len(kind.cache)
     )
@@ -165,6 +180,8 @@ def _check_task_numbers(kind: TaskKind) -> None:
     _check_number("tries", kind.attempts.tries, _MOST_TRIES)
     _check_number("crash tries", kind.attempts.crash_tries, _MOST_TRIES)
     _check_seconds("duration hint", kind.duration_hint)
+    _check_seconds("backoff", kind.attempts.backoff)
+    _check_seconds("timeout", kind.attempts.timeout)
     _check_number("priority", kind.priority, MOST_PRIORITY, -MOST_PRIORITY)
     for output in kind.outputs:
         _check_number("outputs", output)

@@ -19,6 +19,7 @@ _STATES_BY_NAME = {name: state for state, name in _STATES.items()}
 _CAUSES: dict[RunCause | None, str] = {
     None: "none",
     RunCause.TASK: "task",
+    RunCause.TIMEOUT: "timeout",
     RunCause.EXECUTOR: "executor",
     RunCause.NOT_STARTED: "notStarted",
     RunCause.GOVERNOR: "governor",
@@ -71,6 +72,7 @@ def write_runs(runs: Sequence[RunReport]) -> list[Fields]:
             "duration": run.duration,
             **write_status(run.status),
             "logs": shown(run.logs),
+            "retryable": run.retryable,
         }
         for run in runs
     ]
@@ -90,6 +92,7 @@ def read_runs(rows: list[Fields]) -> tuple[RunReport, ...]:
             row["duration"],
             read_status(row),
             row["logs"],
+            row["retryable"],
         )
         for row in rows
     )

@@ -113,6 +113,7 @@ def _write_failure(failure: TaskFailure) -> Fields:
         "cause": write_cause(failure.cause),
         "exception": failure.exception,
         **write_status(failure.status),
+        "retryable": failure.retryable,
     }
 
 
@@ -125,6 +126,7 @@ def _read_failure(row: Fields) -> TaskFailure:
         read_cause(row["cause"]),
         row["exception"],
         read_status(row),
+        row["retryable"],
     )
 
 

@@ -21,7 +21,7 @@ from attrs import Factory, define
 from rain.base.ids import KindId
 from rain.base.kinds import TaskKind
 from rain.graph import Governor, Session, Task
-from rain.graph.task import DONE
+from rain.graph.task import AT_REST
 from rain.scheduler.api import Plan
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.toolbox.loads import Loads
@@ -252,7 +252,7 @@ class _Run:
         for place, task in enumerate(tasks):
             if (
                 task.scheduled is not None
-                or task.row in DONE
+                or task.row in AT_REST
                 or known_tasks.get(task.id) is not task
             ):
                 continue  # it no longer needs a plan

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from rain.graph import Session, Task
-from rain.graph.task import DONE
+from rain.graph.task import AT_REST
 from rain.graph.turns import Turns
 from rain.scheduler.api import News
 from rain.scheduler.toolbox.slots import kept
@@ -18,8 +18,8 @@ Urgency = Callable[[Task], float]
 
 
 def needs_plan(task: Task) -> bool:
-    """Whether the task still exists, is not done, and has no plan."""
-    if task.scheduled is not None or task.row in DONE:
+    """Whether the task still exists, is neither done nor pausing, and has no plan."""
+    if task.scheduled is not None or task.row in AT_REST:
         return False
     return task.session.tasks.get(task.id) is task  # `is_known` without its call
 

@@ -9,6 +9,7 @@ from rain.base.ids import SessionId, TaskId, pack, spell, unpack
 from rain.base.states import TaskRow
 from rain.graph import DataObject, Governor, Run, Task
 from rain.graph.claims import Claim, Why, claims_on
+from rain.graph.pausing import pauses_until
 from rain.server.state import State
 
 MOST_NAMED = 5  # missing inputs that are named
@@ -45,7 +46,7 @@ def run_now(run: Run) -> dict[str, Any]:
         "started": run.started or None,
         "seconds": run.duration if over else None,
         "error": run.message,
-        "ending": ending_of(run.status),
+        "ending": ending_of(run.words.status),
     }
 
 
@@ -66,10 +67,19 @@ def why(state: State, task: Task) -> str:
             return f"{_missing(task)}. It will go to {where} as soon as they are there."
         case TaskRow.READY:
             return _unplanned(state, task)
+        case TaskRow.PAUSED:
+            return _pausing(state, task)
         case TaskRow.QUEUED:
             return f"It waits for room on {where}."
         case _:
             return _in_hand(state, task, where) if task.assigned else _ending(task)
+
+
+def _pausing(state: State, task: Task) -> str:
+    """How a task stands that waits for its next try."""
+    left = max(pauses_until(state.graph, task) - state.now, 0.0)
+    number = task.last_run().number
+    return f"Its run {number} has failed. It pauses, and is tried again in {left:.1f} seconds."
 
 
 def _in_hand(state: State, task: Task, where: str) -> str:

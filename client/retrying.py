@@ -1,0 +1,123 @@
+"""Which failures are worth another try, as users say it: exception classes, or exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import cloudpickle
+
+from rain.base.attempts import Attempts
+from rain.client.arguments import PROTOCOL
+from rain.client.shapes import checked_attempts
+from rain.common.errors import RainException, TaskTimeout
+
+RetryOn = type[BaseException] | Iterable[type[BaseException]] | None
+"""What users say of functions."""
+
+RetryCodes = int | type[BaseException] | Iterable[int | type[BaseException]] | None
+"""And of programs."""
+
+MOST_CODES = 255
+"""The largest exit code. Of a signal it is the negative number, as in `subprocess`."""
+
+NO_CODE = 0
+"""No program that has failed ends with it."""
+
+LARGEST = 256 * 1024
+
+_pickle: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ignore[reportUnknownMemberType] # not annotated
+
+
+def attempts_of_function(
+    what: str,
+    tries: Any = 1,
+    crash_tries: Any = None,
+    backoff: Any = None,
+    timeout: Any = None,
+    retry_on: Any = None,
+) -> Attempts:
+    """How often a function may be run; RainException when that makes no sense."""
+    given = _given(what, retry_on, tries)
+    for one in given:
+        if isinstance(one, int) and not isinstance(one, bool):
+            raise RainException(
+                f"{what}: retry_on: {one} is an exit code, which only programs have; name the"
+                " exception classes of the function"
+            )
+        if not (isinstance(one, type) and issubclass(one, BaseException)):
+            raise RainException(f"{what}: retry_on: {one!r} is not an exception class")
+    return checked_attempts(
+        what,
+        tries,
+        crash_tries,
+        backoff,
+        timeout,
+        _pickled(what, given) if given else b"",
+        final_timeout=bool(given) and not issubclass(TaskTimeout, given),
+    )
+
+
+def attempts_of_program(
+    what: str,
+    tries: Any = 1,
+    crash_tries: Any = None,
+    backoff: Any = None,
+    timeout: Any = None,
+    retry_on: Any = None,
+) -> Attempts:
+    """How often a program may be run; RainException when that makes no sense."""
+    given = _given(what, retry_on, tries)
+    kinds = tuple(one for one in given if isinstance(one, type) and issubclass(TaskTimeout, one))
+    codes = tuple(one for one in given if one not in kinds)
+    for one in codes:
+        if isinstance(one, type):
+            raise RainException(
+                f"{what}: retry_on: a program raises no {one.__name__}; name its exit codes, for"
+                " instance retry_on=(75, 111), or TimeoutError for its timeout"
+            )
+        if not isinstance(one, int) or isinstance(one, bool) or not -64 <= one <= MOST_CODES:
+            raise RainException(
+                f"{what}: retry_on: {one!r} is not an exit code from 1 to {MOST_CODES}, nor the"
+                " negative number of a signal"
+            )
+        if one == 0:
+            raise RainException(f"{what}: retry_on: a program with the exit code 0 has not failed")
+    return checked_attempts(
+        what,
+        tries,
+        crash_tries,
+        backoff,
+        timeout,
+        b"",
+        # With a timeout alone no exit code is worth another try.
+        codes or ((NO_CODE,) if kinds else ()),
+        final_timeout=bool(given) and not kinds,
+    )
+
+
+def _given(what: str, retry_on: Any, tries: Any) -> tuple[Any, ...]:
+    """What was named; a lone one needs no tuple."""
+    if retry_on is None:
+        return ()
+    several: Iterable[Any] = retry_on if isinstance(retry_on, Iterable) else (retry_on,)
+    given = tuple(several)
+    if not given:
+        raise RainException(f"{what}: retry_on is empty, so that tries would never be used")
+    if tries == 1:
+        raise RainException(
+            f"{what}: retry_on says what is tried again, and tries=1 that nothing is: give tries,"
+            " for instance tries=3"
+        )
+    return given
+
+
+def _pickled(what: str, classes: tuple[type[BaseException], ...]) -> bytes:
+    pickled = _pickle(classes, PROTOCOL)
+    if len(pickled) > LARGEST:
+        names = ", ".join(one.__name__ for one in classes)
+        raise RainException(
+            f"{what}: retry_on: the classes {names} take {len(pickled)} bytes with all that they"
+            " refer to: define them in a module"
+        )
+    return pickled
