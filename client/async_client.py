@@ -174,6 +174,7 @@ class AsCompleted(Generic[T]):
         self._held = set(chosen)  # nobody else may have them
         for future in chosen:
             future.when_done(self._arrivals.put)
+            future.want()
 
     def __aiter__(self) -> Self:
         return self

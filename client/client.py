@@ -54,6 +54,12 @@ class Client(FutureMethods):
     ...     client.gather(squares)
     [0, 1, 4, 9]
 
+    With `local=True` everything runs in this process, in the threads that wait.
+
+    >>> with Client(local=True) as client:
+    ...     client.submit(pow, 2, 3).result()
+    8
+
     Args:
         address: the host of a server that runs already.
         port: the port of that server.
@@ -62,6 +68,8 @@ class Client(FutureMethods):
         secret: the secret of the cluster.
         secret_file: a file with the secret. Without both, the file that `RAIN_SECRET_FILE` names
             is read. A server of the same user that listens on this machine only needs none.
+        local: run everything in this process, one call after the other, in the threads that wait:
+            for debuggers, tests and notebooks. `cpus` is then only a number.
         server_timeout: seconds without a heartbeat of the server after which calls that wait
             raise `ConnectionException`; 0 means never.
         insecure: connect to a server that was started with `--insecure`.
@@ -81,7 +89,20 @@ class Client(FutureMethods):
         secret_file: str | PathLike[str] | None = None,
         server_timeout: float = SILENCE_LIMIT,
         insecure: bool = False,
+        local: bool = False,
     ) -> None:
+        if local:
+            _refuse_in_local_mode(
+                address=bool(address),
+                port=port != DEFAULT_PORT,
+                governors=governors != 1,
+                secret=secret is not None,
+                secret_file=secret_file is not None,
+                server_timeout=server_timeout != SILENCE_LIMIT,
+                insecure=insecure,
+            )
+            self._take_over(*_started_here(cpus))
+            return
         if address:
             if cpus is not None or governors != 1:
                 raise RainException(
@@ -394,6 +415,25 @@ class Client(FutureMethods):
         overview = None if closed else asked(self.connection.overview)
         owns = self.housekeeper.cluster is not None
         return client_picture(self.address, overview, owns=owns, closed=closed)
+
+
+def _refuse_in_local_mode(**given: bool) -> None:
+    """Whether options were given that mean nothing there."""
+    names = [name for name, is_given in given.items() if is_given]
+    if names:
+        raise RainException(
+            f"local=True runs everything in this process: leave {' and '.join(names)} out, or"
+            " leave local out"
+        )
+
+
+def _started_here(cpus: int | None) -> tuple[Connection, Closable, str]:
+    """The cluster of local mode, and a connection to it."""
+    # The reactors of a server and a governor: nobody else needs them here.
+    from rain.local.starting import start_here  # noqa: PLC0415
+
+    cluster = start_here(cpus)
+    return cluster.connect(), cluster, "local"
 
 
 def _read_secret(

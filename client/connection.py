@@ -34,10 +34,43 @@ from rain.base.wire import (
 from rain.common.errors import ConnectionException, RainException
 
 
+class Here(Protocol):
+    """A cluster in this process, which runs calls in the threads that wait for them."""
+
+    def work_until(
+        self,
+        is_done: Callable[[], bool],
+        timeout: float | None = None,
+        more: Callable[[], bool] | None = None,
+    ) -> None:
+        """Runs calls until it is done, or after `timeout` seconds between two of them.
+
+        When nothing can run, `more` sends what was not sent; whether there was anything.
+        """
+        ...
+
+    def work_once(self) -> None:
+        """Runs a call, if one can run now: somebody asks whether it is done."""
+        ...
+
+    def work_for(self, is_done: Callable[[], bool], more: Callable[[], bool]) -> None:
+        """The same in another thread; nobody waits for that."""
+        ...
+
+    def ring(self) -> None:
+        """Who waits shall look again whether it is done."""
+        ...
+
+
 class Connection(Protocol):
     """A connection to a server. Each method may be called from any thread, and blocks it."""
 
     cluster: bytes  # which start of which server this is
+
+    @property
+    def here(self) -> Here | None:
+        """The cluster, if it is in this process: else calls run by themselves."""
+        ...
 
     def open_session(
         self,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from weakref import ref
 
 from rain.base.ids import ObjectId
 from rain.client.errors import CancelledError
@@ -19,6 +20,7 @@ from rain.common.references import Reference, note_reference
 from rain.common.running import in_a_task, waiting_for_tasks
 
 if TYPE_CHECKING:
+    from rain.client.connection import Here
     from rain.client.data import DataObject
     from rain.client.results import Result
     from rain.client.task import Task
@@ -35,6 +37,19 @@ class Home(Protocol):
 
     def send(self, *, awaited: bool = False) -> None:
         """Sends all calls that were not sent yet; somebody waits for one of them if `awaited`."""
+        ...
+
+    @property
+    def here(self) -> Here | None:
+        """The cluster, if it is in this process."""
+        ...
+
+    def work_until(self, is_done: Callable[[], bool], timeout: float | None) -> None:
+        """Runs calls of a cluster that is in this process."""
+        ...
+
+    def work_for(self, is_done: Callable[[], bool]) -> None:
+        """The same in another thread."""
         ...
 
     def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
@@ -71,6 +86,21 @@ class Home(Protocol):
         ...
 
 
+class _Waiters(list[Any]):
+    """Where `concurrent.futures` puts what waits: its functions run no calls while they do."""
+
+    def __init__(self, future: ref[Future[Any]]) -> None:
+        super().__init__()
+        self._future = future
+
+    def append(self, waiter: Any, /) -> None:
+        """Somebody waits for the future."""
+        super().append(waiter)
+        future = self._future()
+        if future is not None:
+            future.want()
+
+
 class Future(concurrent.futures.Future[T]):
     """The result of a call, which may not be there yet.
 
@@ -97,6 +127,9 @@ class Future(concurrent.futures.Future[T]):
         self._delivered: Result | None = None  # a small result that came with the news
         self._value: Any = _NOT_LOADED
         self._is_over = False  # the server has said that it is done
+        if home.here is not None:
+            waiters: list[Any] = _Waiters(ref(self))
+            self._waiters = waiters
 
     # What users ask.
 
@@ -125,6 +158,22 @@ class Future(concurrent.futures.Future[T]):
         """
         error: BaseException | None = self._wait(super().exception, timeout)
         return error
+
+    def done(self) -> bool:
+        """Whether the call has finished or failed, or was cancelled.
+
+        >>> future = client.submit(pow, 2, 3)
+        >>> while not future.done():
+        ...     pass
+        >>> future.result()
+        8
+        """
+        here = self.home.here
+        if here is not None and not self._is_over:
+            self.home.send()
+            with waiting_for_tasks():
+                here.work_once()
+        return super().done()
 
     def cancel(self, *, recursive: bool = True, grace: float | None = None) -> bool:
         """Cancels the call, also when it runs already; False when it is done.
@@ -159,15 +208,17 @@ class Future(concurrent.futures.Future[T]):
         >>> done.get().result()
         8
         """
-        if self.done():
+        if self.is_done():
             fn(self)
         else:
             self.home.hold(self)
+            self.want()
             super().add_done_callback(partial(self.home.call_back, fn))
 
     def __await__(self) -> Generator[Any, Any, T]:
         if not self._is_over:
             self.home.send(awaited=True)
+        self.want()
         from rain.client.in_loops import wait_for  # noqa: PLC0415 # needs asyncio and trio
 
         return wait_for(self).__await__()
@@ -191,7 +242,7 @@ class Future(concurrent.futures.Future[T]):
         >>> future.result(), future.status
         (8, 'finished')
         """
-        if not self.done():
+        if not self.is_done():
             return "pending"
         if self.cancelled():
             return "cancelled"
@@ -258,13 +309,27 @@ class Future(concurrent.futures.Future[T]):
         """Calls a function that never blocks, in the thread that finds out."""
         super().add_done_callback(then)
 
+    def is_done(self) -> bool:
+        """The same as `done`, for who runs no calls to find out."""
+        return super().done()
+
+    def want(self) -> None:
+        """Somebody wants to be told when it is done, and waits in no thread for that."""
+        if self.home.here is None or self.is_done():
+            return
+        if in_a_task():  # no other thread runs calls while a task runs
+            with waiting_for_tasks():
+                self.home.work_until(self.is_done, None)
+        else:
+            self.home.work_for(self.is_done)
+
     @property
     def is_here(self) -> bool:
         """Whether `result` gives its answer without asking the cluster."""
         return (
             self._value is not _NOT_LOADED
             or self._delivered is not None
-            or (self.done() and (self.cancelled() or self.failure is not None))
+            or (self.is_done() and (self.cancelled() or self.failure is not None))
         )
 
     def _note(self, end: Callable[[], None]) -> None:
@@ -279,10 +344,13 @@ class Future(concurrent.futures.Future[T]):
         if not self._is_over:
             self.home.send(awaited=True)
         try:
-            if self.done():
+            if self.is_done():
                 return ask(0)
             with waiting_for_tasks():
-                return ask(timeout)
+                if self.home.here is None:
+                    return ask(timeout)
+                self.home.work_until(self.is_done, timeout)
+                return ask(0)
         except KeyboardInterrupt:
             if not in_a_task():  # else its own task is cancelled, and what that means is said there
                 self.cancel()

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from rain.base.ids import TaskId
@@ -21,9 +22,10 @@ class TaskClient(Client):
     What a task submits belongs to it: it is cancelled when the task ends, in whatever way.
     """
 
+    _call: tuple[int, int] | None = None
+
     def __init__(self, address: str = "", port: int | str = DEFAULT_PORT, **settings: Any) -> None:
         super().__init__(address, port, **settings)
-        self._call: tuple[int, int] | None = None
 
     def open_futures(self) -> Futures:
         """Those of the running task."""
@@ -64,6 +66,23 @@ def _running() -> tuple[int, int]:
     return call
 
 
+Given = Callable[[], TaskClient] | None
+
+_given: Given = None
+
+
+def install(given: Given) -> Given:
+    """In local mode: what gives the client of the call that runs now; gives what it was before."""
+    global _given  # one call runs at a time
+    before, _given = _given, given
+    return before
+
+
+def is_in_a_task() -> bool:
+    """Whether this process runs tasks, so that `process_client` has a client."""
+    return _given is not None or bool(os.environ.get(SERVER, ""))
+
+
 _clients: dict[str, TaskClient] = {}  # of this process, by the address of the server
 _lock = threading.Lock()
 
@@ -92,6 +111,8 @@ def get_client() -> Client:
 
 def process_client() -> Client:
     """The client of this process, which is an executor."""
+    if _given is not None:
+        return _given()
     address = os.environ[SERVER]
     with _lock:
         client = _clients.get(address)

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import msgpack
 
@@ -23,6 +23,7 @@ from rain.client.cached.values import value_digest
 from rain.client.captured import Wrapper
 from rain.client.data import DataObject
 from rain.client.input import InputBase
+from rain.client.misspelled import expect_known
 from rain.client.output import OutputSpec, is_outputs
 from rain.client.retrying import RetryOn, attempts_of_function
 from rain.client.shapes import (
@@ -284,6 +285,7 @@ def remote(
     priority: int = 0,
     cache: Cache = None,
     cache_key: object = None,
+    **misspelled: Never,
 ) -> Callable[[Function], Remote]:
     """A decorator: calls of the function become tasks. Write `@remote()` before the definition.
 
@@ -315,6 +317,8 @@ def remote(
     """
     if misplaced:
         raise RainException("remote needs parentheses: write @remote() before the function")
+    if misspelled:
+        expect_known("remote", misspelled, _OPTIONS)
 
     def decorate(fn: Function) -> Remote:
         return Remote(
@@ -339,6 +343,10 @@ def remote(
         )
 
     return decorate
+
+
+_OPTIONS = tuple(remote.__annotations__)[1:-2]
+"""Without what is misplaced, what is misspelled, and what it gives."""
 
 
 def _rebuilt(fn: Function, options: dict[str, Any]) -> Remote:

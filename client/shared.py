@@ -1,9 +1,8 @@
 """Tasks that extend the session that they belong to."""
 
-import os
 from typing import Any
 
-from rain.client.nested import SERVER, process_client
+from rain.client.nested import is_in_a_task, process_client
 from rain.client.session import Session
 from rain.common.errors import RainException
 
@@ -24,6 +23,6 @@ def task_session(ctx: Any) -> Session:
     >>> session.compute(grow()).get_str()
     'rain'
     """
-    if not os.environ.get(SERVER, ""):
+    if not is_in_a_task():
         raise RainException("task_session is for functions that run as tasks")
     return process_client().join_session(ctx.spec.id.session_id)

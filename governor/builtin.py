@@ -59,13 +59,13 @@ class Builtins:
 
     def start(self, effect: RunBuiltin) -> None:
         """Starts a run."""
-        if _method(effect) == "concat" and _is_quick(effect):
+        if method_of(effect) == "concat" and _is_quick(effect):
             from rain.governor import builtin_files as files  # noqa: PLC0415 # see the top
 
             job = files.Job(effect, self._store, self._folder)
             self._tell(BuiltinDone(effect.run, 0.0, files.concat(job)))
             return
-        if _method(effect) == "run":
+        if method_of(effect) == "run":
             self._get_programs().start(effect)
             return
         self._scopes[effect.run] = trio.CancelScope()
@@ -115,10 +115,10 @@ class Builtins:
         from rain.governor.builtin_files import IN_A_THREAD, Job  # noqa: PLC0415 # see the top
         from rain.governor.sandbox import attempt, attempt_in_a_thread  # noqa: PLC0415 # see the top
 
-        method = _method(effect)
+        method = method_of(effect)
         job = Job(effect, self._store, self._folder / str(effect.run))
         if method == "sleep":
-            rest = attempt(effect, _rest, job)
+            rest = attempt(effect, rest_of, job)
             if isinstance(rest, Failed):
                 return rest
             seconds, source = rest
@@ -126,10 +126,10 @@ class Builtins:
             return [Made(PassedOn(source.id))]
         if method not in IN_A_THREAD:
             return Failed(f"there is no task type {effect.kind.task_type!r}")
-        return await attempt_in_a_thread(effect, _in_a_folder, IN_A_THREAD[method], job)
+        return await attempt_in_a_thread(effect, in_a_folder, IN_A_THREAD[method], job)
 
 
-def _rest(job: Job) -> tuple[float, BuiltinInput]:
+def rest_of(job: Job) -> tuple[float, BuiltinInput]:
     """How long to sleep, and the input to pass on afterwards."""
     from rain.governor.builtin_files import inputs_of  # noqa: PLC0415 # see the top
     from rain.governor.sandbox import BuiltinError  # noqa: PLC0415 # see the top
@@ -141,7 +141,8 @@ def _rest(job: Job) -> tuple[float, BuiltinInput]:
     return seconds, source
 
 
-def _in_a_folder(work: Callable[[Job], Outputs], job: Job) -> Outputs:
+def in_a_folder(work: Callable[[Job], Outputs], job: Job) -> Outputs:
+    """What a task makes that has its folder meanwhile."""
     job.folder.mkdir()
     try:
         return work(job)
@@ -149,7 +150,8 @@ def _in_a_folder(work: Callable[[Job], Outputs], job: Job) -> Outputs:
         remove(job.folder)
 
 
-def _method(effect: RunBuiltin) -> str:
+def method_of(effect: RunBuiltin) -> str:
+    """Which of the built-in tasks it is."""
     return effect.kind.task_type.partition("/")[2]
 
 

@@ -21,6 +21,7 @@ from rain.stream.archive import Archive, ChangedError, receive_folder
 from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.sockets import receive_file
+from rain.stream.unpacking import extract
 
 MEMORY_LIMIT = 256 * 1024
 """Objects of this size or more are stored as files."""
@@ -123,6 +124,20 @@ class Store:
             self.delete([number])
             reason = f"cannot copy {path}: {error.strerror}"
             raise StoreError(reason, short=is_shortage(error)) from None
+
+    def unpack(self, archive: Path) -> Stored:
+        """Unpacks a stored archive of a folder."""
+        number = self.new_number()
+        try:
+            with tarfile.open(archive, mode="r:") as opened:
+                extract(opened, self.path(number))
+        except (OSError, tarfile.TarError) as error:
+            self.delete([number])
+            raise StoreError(f"cannot unpack an archive: {error}") from None
+        except RainError:
+            self.delete([number])
+            raise
+        return self.settle(number)
 
     # From other governors; in threads.
 

@@ -57,6 +57,7 @@ class Watch:
                 fn(key, self._dsk, self.state)
         for future in futures.values():
             future.when_done(done.put)
+            future.want()
         while futures:
             key = keys[id(future := done.get())]
             if future.exception() is not None:

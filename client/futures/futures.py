@@ -56,6 +56,7 @@ class Futures:
         self._housekeeper = housekeeper
         housekeeper.at_close += [self._sender.stop, self._callbacks.stop]
         self._connection = housekeeper.connection
+        self.here = self._connection.here
         self._id = SessionId(session.session_id)
         self._all: WeakValueDictionary[int, Future[Any]] = WeakValueDictionary()  # by object
         self._open: set[ObjectId] = set()  # not made yet, also if nobody has the future any more
@@ -102,7 +103,8 @@ class Futures:
         self._register(future)
         self.session.add_task(task)
         self._unsent += 1
-        self._sender.soon()
+        if self.here is None:  # else it is sent when somebody waits, and nothing runs before that
+            self._sender.soon()
 
     def send_many(self) -> None:
         """Sends what was started, if that is much; when the client is closed, it fails at once."""
@@ -203,6 +205,22 @@ class Futures:
             self._take_in(answer)
         elif not self._follows:  # something was uploaded with it, and it is not awaited
             self._follow()
+
+    def work_until(self, is_done: Callable[[], bool], timeout: float | None = None) -> None:
+        """Runs calls in this thread, if the cluster is in this process."""
+        if self.here is not None:
+            self.here.work_until(is_done, timeout, self._send_rest)
+
+    def work_for(self, is_done: Callable[[], bool]) -> None:
+        """The same in another thread."""
+        if self.here is not None:
+            self.here.work_for(is_done, self._send_rest)
+
+    def _send_rest(self) -> bool:
+        if not self._unsent:
+            return False
+        self.send()
+        return True
 
     def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
         """Nobody wants this result, nor that of any call that needs it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, overload
 from rain.client.future import Future
 from rain.client.futures import waiting
 from rain.client.futures.executor import ClusterExecutor
-from rain.client.futures.options import NO_OPTIONS, Options, OptionWords
+from rain.client.futures.options import NO_OPTIONS, Options, OptionWords, chosen
 from rain.client.futures.task_function import TaskFunction
 from rain.client.remote import Remote
 
@@ -102,7 +102,7 @@ class Submitting:
             cache: keep results for other runs of the program: True, or a folder.
             cache_key: what else the results depend on; with another one the function runs again.
         """
-        return WithOptions(self, Options.of(**options))
+        return WithOptions(self, chosen("options", options))
 
     def __repr__(self) -> str:
         return f"<Submitting {self._options}>"
@@ -158,8 +158,8 @@ class FutureMethods(Submitting):
             initargs: its arguments.
             options: what its calls need, as in `options`.
         """
-        chosen = Options.of(**options)
-        return ClusterExecutor(self.open_futures(), chosen, max_workers, initializer, initargs)
+        needs = chosen("executor", options)
+        return ClusterExecutor(self.open_futures(), needs, max_workers, initializer, initargs)
 
     def put(self, value: T, name: str = "value") -> Future[T]:
         """Uploads a value, to be given to many calls.
@@ -255,5 +255,5 @@ def task(**options: Unpack[OptionWords]) -> Callable[[Callable[P, T]], TaskFunct
     ...     client.submit(double, 3).result()
     6
     """
-    chosen = Options.of(**options)
-    return lambda fn: TaskFunction(fn, chosen)
+    needs = chosen("task", options)
+    return lambda fn: TaskFunction(fn, needs)

@@ -11,6 +11,7 @@ from rain.base.attempts import ONE_TRY, Attempts
 from rain.base.constraints import Constraints
 from rain.base.resources import CPUS
 from rain.client.cached.plans import Cache, checked_cache, checked_cache_key
+from rain.client.misspelled import expect_known
 from rain.client.retrying import RetryOn, attempts_of_function
 from rain.client.shapes import (
     checked_constraints,
@@ -46,6 +47,10 @@ class OptionWords(TypedDict, total=False):
     priority: int
     cache: Cache
     cache_key: object
+
+
+OPTIONS = tuple(OptionWords.__annotations__)
+"""The names of all options."""
 
 
 @frozen
@@ -97,6 +102,12 @@ class Options:
             folder,
             checked_cache_key(what, cache_key, folder),
         )
+
+
+def chosen(where: str, words: OptionWords) -> Options:
+    """Options as users say them, in `where`; TypeError for a name that is none of them."""
+    expect_known(where, words, OPTIONS)
+    return Options.of(**words)
 
 
 NO_OPTIONS = Options()

@@ -33,8 +33,9 @@ from rain.client.arguments import (
 from rain.client.cached.plans import named_arguments, plan_of_call
 from rain.client.data import DataObject, constant_object
 from rain.client.future import Future
-from rain.client.futures.options import NO_OPTIONS, Options, Surrounding
+from rain.client.futures.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.futures.task_function import TaskFunction
+from rain.client.misspelled import unknown_argument
 from rain.client.remote import Remote
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.stack import here
@@ -240,7 +241,9 @@ class _Function:
             try:
                 self._signature.bind(*args, **keywords)
             except TypeError as error:
-                raise TypeError(f"{self.name}(): {error}") from None
+                parameters = self._signature.parameters
+                advice = unknown_argument(keywords, parameters, OPTIONS)
+                raise TypeError(f"{self.name}(): {error}{advice}") from None
 
     def inputs(self, session: Session, fn: Function) -> tuple[DataObject]:
         """The function as an input of its calls; told anew when it has changed."""

@@ -55,13 +55,13 @@ class PoolFuture(Future[T]):
                 "a future of an executor cancels only calls that have not started, so `recursive`"
                 " and `grace` mean nothing here; use client.submit"
             )
-        if not self.done():
+        if not self.is_done():
             self._pool.cancel([self])
         return self.cancelled()
 
     def running(self) -> bool:
         """Whether the call has started and is not done; may ask the server."""
-        return super().running() or (not self.done() and self._pool.runs(self))
+        return super().running() or (not self.is_done() and self._pool.runs(self))
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Waits until the call is done, and gives what `result` would raise, or None."""
@@ -76,7 +76,7 @@ class PoolFuture(Future[T]):
 
     def add_done_callback(self, fn: Callable[[Any], object]) -> None:
         """Calls a function with this future when it is done and its result is here."""
-        if self.done() and not self.is_here:
+        if self.is_done() and not self.is_here:
             self.home.call_back(partial(_call_with_result, fn), self)
         else:
             super().add_done_callback(partial(_call_with_result, fn))
@@ -197,7 +197,9 @@ class Pool:
     def wait(self) -> None:
         """Waits until all that was submitted before is done."""
         self._futures.send()
-        concurrent.futures.wait(self._unfinished())
+        unfinished = self._unfinished()
+        self._futures.work_until(lambda: all(future.is_done() for future in unfinished))
+        concurrent.futures.wait(unfinished)
 
     def wait_here(self) -> None:
         """The same, unless it belongs to the process that this one was forked from."""

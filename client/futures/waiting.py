@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Collection, Generator, Iterable, Sequence
 from typing import Any, TypeGuard, TypeVar, cast
 
 from rain.client.future import Future
+from rain.client.futures.working import Working
 from rain.client.guards import is_mapping
 from rain.common.running import in_a_task, waiting_for_tasks
 
@@ -25,8 +26,12 @@ def as_completed(
     [0, 1, 4]
     """
     chosen = list(futures)
-    send_all(chosen)
-    completed = concurrent.futures.as_completed(chosen, timeout)
+    working = send_all(chosen, timeout)
+    if working is not None:
+        yield from working.one_by_one()
+        return
+    standard: list[concurrent.futures.Future[T]] = [*chosen]
+    completed = concurrent.futures.as_completed(standard, timeout)
     while True:
         with waiting_for_tasks():
             future = next(completed, None)
@@ -47,14 +52,13 @@ def wait(
     if not 0 <= wanted <= len(chosen):
         raise ValueError(f"num_returns is {wanted}, and there are {len(chosen)} futures")
     send_all(chosen)
-    done = {id(future) for future in chosen if future.done()}
+    done = {id(future) for future in chosen if future.is_done()}
     if len(done) < wanted:
         try:
-            with waiting_for_tasks():
-                for future in concurrent.futures.as_completed(chosen, timeout):
-                    done.add(id(future))
-                    if len(done) >= wanted:
-                        break
+            for future in as_completed(chosen, timeout):
+                done.add(id(future))
+                if len(done) >= wanted:
+                    break
         except TimeoutError:
             pass
         except KeyboardInterrupt:
@@ -75,14 +79,17 @@ def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None)
     if errors not in {"raise", "skip", "return"}:
         raise ValueError(f'errors is {errors!r}; it must be "raise", "skip" or "return"')
     found = futures_in(futures)
-    send_all(found)
+    working = send_all(found, timeout)
     if errors == "raise":
         when = concurrent.futures.FIRST_EXCEPTION
     else:
         when = concurrent.futures.ALL_COMPLETED
     try:
         with waiting_for_tasks():
-            done, pending = concurrent.futures.wait(found, timeout, when)
+            if working is None:
+                done, pending = concurrent.futures.wait(found, timeout, when)
+            else:
+                done, pending = working.until_all(stop_at_failure=errors == "raise")
     except KeyboardInterrupt:
         _cancel(found)
         raise
@@ -147,10 +154,17 @@ def _outcome(future: Future[Any], errors: str) -> Any:
         return _SKIPPED if errors == "skip" else error
 
 
-def send_all(futures: Iterable[Future[Any]]) -> None:
-    """Calls that were not sent yet are sent, of each client once."""
-    for one in {id(future.home): future.home for future in futures}.values():
-        one.send()
+def send_all(futures: Sequence[Future[Any]], timeout: float | None = None) -> Working | None:
+    """Calls that were not sent yet are sent, of each client once.
+
+    Gives what runs calls while somebody waits, if a cluster is in this process.
+    """
+    homes = {id(future.home): future.home for future in futures}.values()
+    are_here = False
+    for home in homes:
+        home.send()
+        are_here = are_here or home.here is not None
+    return Working(futures, homes, timeout) if are_here else None
 
 
 def _cancel(futures: Iterable[Future[Any]]) -> None:

@@ -1,6 +1,7 @@
 """The task that this process runs, for code that waits for other tasks or submits them.
 
-An executor puts itself in here. Everywhere else there is no task, and waiting is nothing special.
+An executor puts itself in here, in local mode for the time of each call. Everywhere else there is
+no task, and waiting is nothing special.
 """
 
 from types import TracebackType
@@ -27,10 +28,11 @@ class Running(Protocol):
 _here: Running | None = None
 
 
-def install(running: Running) -> None:
-    """From now on this process is an executor."""
-    global _here  # noqa: PLW0603 # one for the process
-    _here = running
+def install(running: Running | None) -> Running | None:
+    """From now on this process is an executor, or none; gives what it was before."""
+    global _here  # one for the process
+    before, _here = _here, running
+    return before
 
 
 def running_call() -> tuple[int, int] | None:

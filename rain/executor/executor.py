@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgpack
 
@@ -61,23 +61,159 @@ def unpickle_input_object(
     return _current.input(input_index, label, content_type)
 
 
-class Executor:
-    """One executor process: its desk, its memory and its two folders."""
+class Interruptible(Protocol):
+    """How a call is interrupted; see `rain.executor.interrupts`."""
 
-    def __init__(
-        self, number: int, desk: Desk, interrupts: Interrupts, memory: Memory, folder: str
-    ) -> None:
-        self.number = number
-        self.desk = desk
-        self.interrupts = interrupts
+    @property
+    def open(self) -> bool:
+        """Whether its function runs, and may be interrupted."""
+        ...
+
+    @open.setter  # noqa: A003 # as in those
+    def open(self, value: bool) -> None: ...
+
+    def enter(self) -> None:
+        """The function of the call begins."""
+        ...
+
+
+class Work:
+    """Runs single calls: with what is remembered between them, and two folders."""
+
+    def __init__(self, interrupts: Interruptible, memory: Memory, folder: str) -> None:
         self.memory = memory
         self.stage_folder = f"{folder}/stage"
         os.mkdir(self.stage_folder)  # noqa: PTH102 # a string is needed
         self.task_folder = TaskFolder(f"{folder}/task")
-        self.threads = Threads()
+        self._interruptible = interrupts
         self._place_file = f"{folder}/{protocol.PLACE_FILE}"
         self._mark: Mark | None = None  # created for the first unit
         self._unit: Unit | None = None  # the running unit
+
+    def work(self, call: protocol.Call) -> Answer:
+        """Runs one call; returns its outputs or error text, and its debug lines and notes."""
+        memory = self.memory
+        if memory.gpus is None and call.kind not in memory.units:
+            return self._work(memory, Context(memory, self.stage_folder, call), call)
+        return self._work_apart(call)
+
+    def passes(self, error: BaseException) -> bool:
+        """Whether an error is not the function's own, but ends whoever called this."""
+        del error
+        return False
+
+    def pickled(self, error: BaseException) -> bytes:
+        """What the client is told of an error besides its text."""
+        return pickled_error(error)
+
+    def _work_apart(self, call: protocol.Call) -> Answer:
+        """Runs an unusual call: one with gpus, or a unit."""
+        memory = self.memory
+        with nullcontext() if memory.gpus is None else visible_gpus(memory.gpus):
+            if call.kind in memory.units:
+                return self._work_unit(call)
+            return self._work(memory, Context(memory, self.stage_folder, call), call)
+
+    def _work_unit(self, call: protocol.Call) -> Answer:
+        """Runs the calls of a unit, each like a single call, up to the first failure."""
+        from rain.executor.unit import Mark, Unit  # noqa: PLC0415 # most executors never see one
+
+        mark = self._mark = self._mark or Mark(self._place_file)
+        result: Any = None
+        try:
+            unit = self._unit = Unit(self.memory, self.stage_folder, call, mark)
+            for context, inner in unit.calls():
+                result, words = self._work(unit.memory, context, inner)
+                unit.called(result, words)
+                self.task_folder.clean()
+                self.task_folder.enter()
+        except (LookupError, TypeError, ValueError, msgpack.UnpackException) as error:
+            # Errors of the functions are results; this is a config that our clients never send.
+            return f"this is not a unit: {type(error).__name__}: {error}", None
+        finally:
+            self._unit = None
+            mark.note(0)
+        return unit.answer(result)
+
+    def _work(self, memory: Memory, context: Context, call: protocol.Call) -> Answer:
+        """Runs one call; returns its outputs or error text, and its debug lines and notes."""
+        global _current  # noqa: PLW0603 # unpickling cannot find its task otherwise
+        around, _current = _current, context
+        try:
+            told = self._call_function(memory, context, call)
+            return told, context.words() if context.spoke else None
+        except ShortageError:
+            raise  # this process has to end: not the task lacks something, but our part of it
+        # Anything that user code raises, including sys.exit, affects only its own task.
+        except BaseException as error:
+            self._interruptible.open = False
+            if lacks_thread_of_ours(error):
+                raise ShortageError(errno.EAGAIN, str(error)) from error
+            throw_away(context.staged or (), frozenset())
+            if self.passes(error):
+                raise
+            with_hint(error)
+            text = _told(error) + explained(error, memory.spaces.current)
+            words: list[Any] = [context.debug_lines, "", "", self.pickled(error)]
+            retry_on = self._retry_on(call)
+            if retry_on and (why := why_final(error, retry_on)):
+                text = f"{text.rstrip()}\n{why}\n"
+                words.append(True)
+            return text, words
+        finally:
+            _current = around
+
+    def _retry_on(self, call: protocol.Call) -> bytes:
+        """What is worth another try, by the kind of the call or of the unit that it is in."""
+        kind = call.kind if self._unit is None else self._unit.kind
+        return self.memory.task_kinds[kind].retry_on
+
+    def _call_function(self, memory: Memory, context: Context, call: protocol.Call) -> list[Any]:
+        config: dict[str, Any] = _unpack(call.config)
+        function = context.function = memory.function(call.inputs[0])
+        args = [*map(_loads, config["args"])]
+        named: dict[str, bytes] = config["kwargs"]
+        keywords = {key: _loads(arg) for key, arg in named.items()} if named else named
+        interrupts = self._interruptible
+        interrupts.enter()
+        if protocol.PLAIN in config:
+            result = function(*args, **keywords)
+        else:
+            result = function(context, *args, **keywords)
+        interrupts.open = False
+        kinds, one_pickle = memory.outputs_of[call.kind]
+        encodings = config["encode_outputs"]
+        unit = self._unit
+        if unit is not None and unit.hands_over:
+            unit.hand_over(context, result, encodings[0], kinds[0])
+            return []
+        small = small_pickle(result, encodings[0]) if one_pickle else None
+        if small is not None:
+            taken: AbstractSet[str] = frozenset()
+            told = [small]
+        else:
+            outputs = Outputs(context.is_input, self.stage_folder)
+            taken = outputs.taken
+            told = [
+                outputs.output(value, encode, kind)
+                for value, encode, kind in zip(split(result, kinds), encodings, kinds, strict=True)
+            ]
+        if context.staged is not None:
+            throw_away(context.staged, taken)
+        return told
+
+
+class Executor(Work):
+    """One executor process, with its desk."""
+
+    def __init__(
+        self, number: int, desk: Desk, interrupts: Interrupts, memory: Memory, folder: str
+    ) -> None:
+        super().__init__(interrupts, memory, folder)
+        self.number = number
+        self.desk = desk
+        self.interrupts = interrupts
+        self.threads = Threads()
         self._origin = os.environ.get(protocol.ORIGIN, "")
 
     @staticmethod
@@ -123,11 +259,7 @@ class Executor:
                 threads.limit(memory.cpus)
             blocking.at_work = True
             try:
-                if memory.gpus is None and call.kind not in memory.units:
-                    context = Context(memory, self.stage_folder, call)
-                    result, words = self._work(memory, context, call)
-                else:
-                    result, words = self.work_apart(call)
+                result, words = self.work(call)
             except KeyboardInterrupt:
                 # The function had just raised something else. Nobody reads this answer.
                 result, words = "the call was interrupted", None
@@ -150,100 +282,6 @@ class Executor:
         """Marks child processes with the session, so that the governor finds them after its end."""
         token = self._origin.rpartition(" ")[2].partition("/")[0]
         os.environ[protocol.ORIGIN] = f"{self._origin} {token}/s{session}"
-
-    def work_apart(self, call: protocol.Call) -> Answer:
-        """Runs an unusual call: one with gpus, or a unit."""
-        memory = self.memory
-        with nullcontext() if memory.gpus is None else visible_gpus(memory.gpus):
-            if call.kind in memory.units:
-                return self._work_unit(call)
-            return self._work(memory, Context(memory, self.stage_folder, call), call)
-
-    def _work_unit(self, call: protocol.Call) -> Answer:
-        """Runs the calls of a unit, each like a single call, up to the first failure."""
-        from rain.executor.unit import Mark, Unit  # noqa: PLC0415 # most executors never see one
-
-        mark = self._mark = self._mark or Mark(self._place_file)
-        result: Any = None
-        try:
-            unit = self._unit = Unit(self.memory, self.stage_folder, call, mark)
-            for context, inner in unit.calls():
-                result, words = self._work(unit.memory, context, inner)
-                unit.called(result, words)
-                self.task_folder.clean()
-                self.task_folder.enter()
-        except (LookupError, TypeError, ValueError, msgpack.UnpackException) as error:
-            # Errors of the functions are results; this is a config that our clients never send.
-            return f"this is not a unit: {type(error).__name__}: {error}", None
-        finally:
-            self._unit = None
-            mark.note(0)
-        return unit.answer(result)
-
-    def _work(self, memory: Memory, context: Context, call: protocol.Call) -> Answer:
-        """Runs one call; returns its outputs or error text, and its debug lines and notes."""
-        global _current  # noqa: PLW0603 # unpickling cannot find its task otherwise
-        _current = context
-        try:
-            told = self._call_function(memory, context, call)
-            return told, context.words() if context.spoke else None
-        except ShortageError:
-            raise  # this process has to end: not the task lacks something, but our part of it
-        # Anything that user code raises, including sys.exit, affects only its own task.
-        except BaseException as error:
-            self.interrupts.open = False
-            if lacks_thread_of_ours(error):
-                raise ShortageError(errno.EAGAIN, str(error)) from error
-            throw_away(context.staged or (), frozenset())
-            with_hint(error)
-            text = _told(error) + explained(error, memory.spaces.current)
-            words: list[Any] = [context.debug_lines, "", "", pickled_error(error)]
-            retry_on = self._retry_on(call)
-            if retry_on and (why := why_final(error, retry_on)):
-                text = f"{text.rstrip()}\n{why}\n"
-                words.append(True)
-            return text, words
-        finally:
-            _current = None
-
-    def _retry_on(self, call: protocol.Call) -> bytes:
-        """What is worth another try, by the kind of the call or of the unit that it is in."""
-        kind = call.kind if self._unit is None else self._unit.kind
-        return self.memory.task_kinds[kind].retry_on
-
-    def _call_function(self, memory: Memory, context: Context, call: protocol.Call) -> list[Any]:
-        config: dict[str, Any] = _unpack(call.config)
-        function = context.function = memory.function(call.inputs[0])
-        args = [*map(_loads, config["args"])]
-        named: dict[str, bytes] = config["kwargs"]
-        keywords = {key: _loads(arg) for key, arg in named.items()} if named else named
-        interrupts = self.interrupts
-        interrupts.enter()
-        if protocol.PLAIN in config:
-            result = function(*args, **keywords)
-        else:
-            result = function(context, *args, **keywords)
-        interrupts.open = False
-        kinds, one_pickle = memory.outputs_of[call.kind]
-        encodings = config["encode_outputs"]
-        unit = self._unit
-        if unit is not None and unit.hands_over:
-            unit.hand_over(context, result, encodings[0], kinds[0])
-            return []
-        small = small_pickle(result, encodings[0]) if one_pickle else None
-        if small is not None:
-            taken: AbstractSet[str] = frozenset()
-            told = [small]
-        else:
-            outputs = Outputs(context.is_input, self.stage_folder)
-            taken = outputs.taken
-            told = [
-                outputs.output(value, encode, kind)
-                for value, encode, kind in zip(split(result, kinds), encodings, kinds, strict=True)
-            ]
-        if context.staged is not None:
-            throw_away(context.staged, taken)
-        return told
 
 
 def _told(error: BaseException) -> str:

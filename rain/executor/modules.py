@@ -32,7 +32,7 @@ class Spaces:
     """All spaces, one of which is current. The first is empty: only the process's own modules."""
 
     def __init__(self, uploads_folder: str) -> None:
-        self._uploads_folder = uploads_folder
+        self.uploads_folder = uploads_folder
         self.current = self.first = Space(())
         self._path = sys.path[:]
         self._known: WeakValueDictionary[tuple[str, tuple[str, ...]], Space] = WeakValueDictionary()
@@ -49,7 +49,7 @@ class Spaces:
         space = self._known.get(key)
         if space is None:
             folders = tuple(folder for folder in imports.folders if folder not in self._path)
-            uploads = tuple(_unpacked(archive, self._uploads_folder) for archive in imports.uploads)
+            uploads = tuple(unpacked(archive, self.uploads_folder) for archive in imports.uploads)
             space = self._known[key] = Space(folders, uploads)
         return space
 
@@ -83,7 +83,7 @@ class Spaces:
             sys.modules[name] = others[name]
 
 
-def _unpacked(archive: bytes, uploads_folder: str) -> str:
+def unpacked(archive: bytes, uploads_folder: str) -> str:
     """The folder with the files of an archive, which are files for those that look for theirs."""
     import io  # noqa: PLC0415 # few programs upload
     import zipfile  # noqa: PLC0415 # as above

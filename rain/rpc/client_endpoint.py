@@ -112,6 +112,8 @@ class ClientConnection:
     gone or was silent for longer than the limit, or the connection was closed.
     """
 
+    here = None  # the cluster is elsewhere
+
     def __init__(
         self,
         host: str,

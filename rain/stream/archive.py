@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import socket
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from attrs import define, frozen
 
@@ -77,6 +78,17 @@ class Archive:
             sent += part.length
         send(connected, bytes(self.length - sent))
 
+    def write(self, file: BinaryIO) -> None:
+        """Writes the archive to a file; raises as `send` does."""
+        written = 0
+        for part in self._parts:
+            file.write(part.header)
+            if part.path is not None:
+                _write_part(file, part.path, part.size)
+                file.write(bytes(part.length - part.size))
+            written += part.length
+        file.write(bytes(self.length - written))
+
 
 def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
     yield ".", folder
@@ -114,6 +126,13 @@ def _send_part(connected: socket.socket, path: Path, size: int) -> None:
         if os.fstat(file.fileno()).st_size < size:
             raise ChangedError(f"{path} has become shorter")
         send_file(connected, file.fileno(), 0, size)
+
+
+def _write_part(file: BinaryIO, path: Path, size: int) -> None:
+    with path.open("rb") as source:
+        if os.fstat(source.fileno()).st_size < size:
+            raise ChangedError(f"{path} has become shorter")
+        shutil.copyfileobj(source, file)
 
 
 class _Arriving(io.RawIOBase):

@@ -47,6 +47,8 @@ Then = Callable[[WaitAnswer | Exception], object]
 class FakeConnection:
     """Implements `rain.client.connection.Connection`."""
 
+    here = None
+
     def __init__(self) -> None:
         self.cluster = token_bytes(16)
         self.calls: list[str] = []

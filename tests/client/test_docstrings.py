@@ -23,8 +23,8 @@ WITHIN = {
     "Client": "end_session open_futures over",
     "DataObject": "expect_blob expect_dir settle",
     "Future": (
-        "deliver failure forget input is_here note_cancelled note_failed note_finished object_id"
-        " reference when_done"
+        "deliver failure forget input is_done is_here note_cancelled note_failed note_finished"
+        " object_id reference want when_done"
     ),
     "Input": "bound",
     "InputBase": "bound",

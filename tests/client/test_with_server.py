@@ -34,13 +34,14 @@ from rain.client.rpc.common import DataObjectState, TaskState
 from rain.common import ID, DataInstance
 from rain.rpc.client_endpoint import ClientConnection
 from tests.support.filesystems import another_filesystem
+from tests.support.modes import MODES, client_in, in_processes
 
 pytestmark = pytest.mark.whole
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with Client(cpus=2, governors=2) as made:
+@pytest.fixture(scope="module", params=MODES)
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    with client_in(request.param, cpus=2, governors=2) as made:
         yield made
 
 
@@ -165,6 +166,7 @@ def test_small_results_come_with_the_wait(session: Session) -> None:
     assert {task.state for task in made} == {TaskState.finished}
 
 
+@in_processes
 def test_wait_some_sees_the_quick_one_first(session: Session) -> None:
     slow = tasks.Sleep(blob("slow"), 60)
     quick = add(1)
@@ -299,6 +301,7 @@ def test_a_running_asyncio_loop_does_not_matter(client: Client) -> None:
     assert asyncio.run(cell()) == 42
 
 
+@in_processes
 def test_a_second_client_on_the_same_server_sees_its_governors(client: Client) -> None:
     cluster = client.housekeeper.cluster
     assert isinstance(cluster, LocalCluster)
@@ -314,6 +317,7 @@ def test_nobody_listens_there() -> None:
         Client("localhost", 1)
 
 
+@in_processes
 def test_a_forked_child_does_not_end_what_its_parent_uses(client: Client) -> None:
     with warnings.catch_warnings():
         # Newer Pythons warn of threads, which the child does not use.
@@ -345,6 +349,7 @@ def pickled_by_hand(ctx: Any, data: DataInstance) -> str:
     return str(float(pickle.loads(data.get_bytes()).sum()))
 
 
+@in_processes
 def test_a_large_array_is_copied_nowhere_on_its_way(client: Client, session: Session) -> None:
     count = 1_000_000
     made = ones(count)

@@ -1,16 +1,17 @@
-"""One cluster of two governors for all programs here; each program has a session of its own."""
+"""One cluster for all programs here, in each mode; each program has a session of its own."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from rain.client import Client, Session
+from tests.support.modes import MODES, client_in
 
 
-@pytest.fixture(scope="session")
-def client() -> Iterator[Client]:
-    """A client with a server and two governors, which have two cpus each."""
-    with Client(cpus=2, governors=2) as made:
+@pytest.fixture(scope="session", params=MODES)
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    """A client with a server and two governors, which have two cpus each, or all in one process."""
+    with client_in(request.param, cpus=2, governors=2) as made:
         yield made
 
 

@@ -22,6 +22,7 @@ from rain.client import (
 )
 from rain.client.rpc.common import TaskState
 from tests.compat.running import failure, result, results
+from tests.support.modes import in_processes
 
 pytestmark = pytest.mark.whole
 
@@ -128,6 +129,7 @@ def test_links_in_a_directory_that_was_made_become_copies(session: Session) -> N
     assert [found.get_bytes() for found in results(*parts)] == [bytes(300_000)] * 2
 
 
+@in_processes
 def test_a_program_that_nobody_waits_for_ends_with_its_session(client: Client) -> None:
     with client.new_session("ended") as session:
         task = tasks.Execute(["sh", "-c", "echo $$ >&2; sleep 61 & sleep 61"])

@@ -8,6 +8,7 @@ from rain.client import Client, Session, blob, tasks
 from rain.client.local import LocalCluster
 from rain.common import ID
 from tests.compat.running import held, result
+from tests.support.modes import in_processes
 
 pytestmark = pytest.mark.whole
 
@@ -78,6 +79,7 @@ def test_a_session_may_be_named_by_anything(client: Client) -> None:
         assert session.spec.name == "123"
 
 
+@in_processes
 def test_dropping_a_client_ends_its_sessions(client: Client) -> None:
     other = second(client)
     session = other.new_session("dropped")
@@ -96,6 +98,7 @@ def test_dropping_a_client_ends_its_sessions(client: Client) -> None:
         pass
 
 
+@in_processes
 def test_the_sessions_of_one_client_do_not_end_with_another(client: Client) -> None:
     with client.new_session("stays") as session:
         constant = blob("x")

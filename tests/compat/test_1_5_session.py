@@ -22,6 +22,7 @@ from rain.client import (
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.session import get_active_session
 from tests.compat.running import result
+from tests.support.modes import in_processes
 
 pytestmark = pytest.mark.whole
 
@@ -78,6 +79,7 @@ def test_wait_some_tells_tasks_and_objects_apart(session: Session) -> None:
     assert session.wait_some([slow, quick, quick.output]) == ([quick], [quick.output])
 
 
+@in_processes
 def test_a_wait_that_takes_too_long_says_how_long_it_was(session: Session) -> None:
     slow = tasks.Sleep(blob("x"), 60)
     session.submit()
@@ -142,6 +144,7 @@ def test_a_failed_session_says_the_same_to_every_call_and_can_be_closed(client: 
     assert not session.active
 
 
+@in_processes
 def test_a_task_that_fails_later_ends_waits_that_have_begun(client: Client) -> None:
     @remote()
     def fail_later(ctx: Any, data: Any) -> bytes:
@@ -217,6 +220,7 @@ def test_twenty_thousand_small_tasks_are_one_submit(
         assert made[-1].state is TaskState.finished
 
 
+@in_processes
 def test_fifty_megabytes_cross_two_governors(session: Session) -> None:
     data = bytes(range(256)) * 200_000
     constant = blob(data)

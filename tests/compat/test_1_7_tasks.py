@@ -7,6 +7,7 @@ import pytest
 from rain.client import Client, DataObject, Output, RainException, Session, Task, blob, tasks
 from rain.client.rpc.common import TaskState
 from tests.compat.running import failure, result
+from tests.support.modes import in_processes
 
 pytestmark = pytest.mark.whole
 
@@ -65,6 +66,7 @@ def test_an_output_may_be_an_object_that_was_made_before(session: Session) -> No
     assert obj.fetch().load() == "x"
 
 
+@in_processes
 def test_a_state_after_update_is_the_one_of_the_server(session: Session) -> None:
     task = tasks.Sleep(blob("x"), 0.1)
     session.submit()
@@ -85,6 +87,7 @@ def test_all_items_of_an_update_must_be_tasks_or_objects(client: Client, session
             update([task, "text"])  # type: ignore[list-item] # pyright: ignore[reportArgumentType] # is refused
 
 
+@in_processes
 def test_a_task_of_no_cpus_runs_beside_busy_ones(session: Session) -> None:
     busy = [tasks.Sleep(blob("x"), 60, cpus=2) for _ in range(2)]
     session.submit()

@@ -10,6 +10,7 @@ import pytest
 
 from rain.client import Client, Output, OutputDir, Session, TaskException, blob, remote
 from tests.compat.running import failure, result, results
+from tests.support.modes import in_processes
 
 pytestmark = pytest.mark.whole
 
@@ -86,6 +87,7 @@ def test_only_what_the_task_has_made_can_be_staged(client: Client, path: str) ->
     assert repr(path) in failure(client, stage)
 
 
+@in_processes
 def test_an_executor_that_dies_is_told_with_what_it_wrote(client: Client) -> None:
     @remote()
     def die(ctx: Any) -> bytes:
@@ -102,6 +104,7 @@ def test_an_executor_that_dies_is_told_with_what_it_wrote(client: Client) -> Non
     assert "words on <stderr>" in message
 
 
+@in_processes
 def test_the_next_task_runs_after_an_executor_was_killed(client: Client) -> None:
     @remote()
     def leave(ctx: Any) -> bytes:

@@ -122,6 +122,7 @@ class Path:
     """Implements `rain.client.connection.Connection`; `counted` is what has happened so far."""
 
     cluster = b"the only one"
+    here = None
 
     def __init__(self) -> None:
         self.counted = Counted()

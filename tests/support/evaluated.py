@@ -67,7 +67,7 @@ class Evaluator:
 
     def _call(self, call: protocol.Call, kind: TaskKind) -> None:
         self.calls += 1
-        result, _ = self._executor.work_apart(call)
+        result, _ = self._executor.work(call)
         if isinstance(result, str):
             self.failures.append(result)
             return

@@ -33,13 +33,14 @@ from rain.client import (
     remote,
     task,
 )
+from tests.support.modes import MODES, client_in, in_processes
 
 pytestmark = pytest.mark.whole
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with Client(cpus=2, governors=2) as made:
+@pytest.fixture(scope="module", params=MODES)
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    with client_in(request.param, cpus=2, governors=2) as made:
         yield made
 
 
@@ -184,6 +185,7 @@ def test_a_session_raises_a_task_exception_of_the_functions_class(client: Client
     assert repr(raised.value.__cause__) == "LookupError('where')"
 
 
+@in_processes
 def test_a_process_that_dies_fails_its_call_only(client: Client) -> None:
     good = client.submit(add, 1)
     with pytest.raises(TaskException, match="exit code 4"):
@@ -220,6 +222,7 @@ def test_a_remote_function_is_called_with_its_context(client: Client) -> None:
     assert client.submit(named, client.submit(add, 4)).result() == ("named", 4)
 
 
+@in_processes
 def test_as_completed_gives_the_quick_ones_first(client: Client) -> None:
     gate = threading.Event()
     slow: Future[Any] = client.submit(sleep_until_killed, "/dev/null")
@@ -271,6 +274,7 @@ async def _awaited(future: Future[None]) -> None:
     await future
 
 
+@in_processes
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 def test_to_cancel_a_wait_cancels_the_call(client: Client, loop: str, tmp_path: Path) -> None:
     future = client.submit(sleep_until_killed, str(tmp_path / "started"))
@@ -281,6 +285,7 @@ def test_to_cancel_a_wait_cancels_the_call(client: Client, loop: str, tmp_path: 
     assert future.cancelled()
 
 
+@in_processes
 def test_a_cancelled_call_frees_its_cpu_and_takes_its_readers_along(client: Client) -> None:
     slow = client.options(cpus=2).submit(sleep_until_killed, "/dev/null")
     other = client.options(cpus=2).submit(sleep_until_killed, "/dev/null")

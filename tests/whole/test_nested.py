@@ -13,14 +13,15 @@ import pytest
 import trio
 
 from rain.client import AsyncClient, Client, RainException, as_completed, get_client, remote
+from tests.support.modes import MODES, client_in, in_processes
 from tests.whole.daemons import governor, server
 
 pytestmark = pytest.mark.whole
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with Client(cpus=1) as made:
+@pytest.fixture(scope="module", params=MODES)
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    with client_in(request.param, cpus=1) as made:
         yield made
 
 
@@ -77,6 +78,7 @@ def fib_in_asyncio(n: int) -> int:
     return n if n < 2 else asyncio.run(fib_awaited(n))
 
 
+@in_processes
 def test_a_task_that_awaits_lets_others_have_the_cpu(client: Client) -> None:
     assert client.submit(fib_in_asyncio, 5).result() == 5
 
@@ -88,6 +90,7 @@ async def total_of(numbers: list[int]) -> int:
         return total + sum([await future async for future in each])
 
 
+@in_processes
 def test_an_async_client_in_a_task_is_that_of_the_task(client: Client) -> None:
     def in_asyncio(numbers: list[int]) -> int:
         return asyncio.run(total_of(numbers))
@@ -99,6 +102,7 @@ def test_an_async_client_in_a_task_is_that_of_the_task(client: Client) -> None:
     assert client.submit(in_trio, [-1, -2]).result() == 6
 
 
+@in_processes
 def test_an_awaiting_task_that_is_cancelled_alone_leaves_its_own_running(
     client: Client, tmp_path: Path
 ) -> None:
@@ -154,6 +158,7 @@ def outer(mark: str) -> None:
     get_client().submit(inner, mark).result()
 
 
+@in_processes
 def test_a_cancelled_task_takes_what_it_has_submitted_along(client: Client, tmp_path: Path) -> None:
     future = client.submit(outer, str(tmp_path))
     until(tmp_path / "started")
@@ -180,6 +185,7 @@ def waits_and_cleans_up(mark: str) -> None:
         raise
 
 
+@in_processes
 def test_what_a_task_has_submitted_goes_on_when_the_task_is_cancelled_alone(
     client: Client, tmp_path: Path
 ) -> None:
@@ -191,6 +197,7 @@ def test_what_a_task_has_submitted_goes_on_when_the_task_is_cancelled_alone(
     until(tmp_path / "ended")
 
 
+@in_processes
 def test_it_goes_on_when_the_process_of_the_cancelled_task_is_killed(
     client: Client, tmp_path: Path
 ) -> None:
@@ -231,6 +238,7 @@ def dies_once(mark: str) -> int:
     return result
 
 
+@in_processes
 def test_a_task_whose_process_has_died_finds_what_its_tasks_have_made(
     client: Client, tmp_path: Path
 ) -> None:

@@ -1,0 +1,325 @@
+"""A cluster in this process: the turns of its server and its governor, and who runs what when.
+
+**The lock** is held for turns and by whoever adds something to the next one; never while a call
+runs. A turn is never interrupted by Ctrl-C.
+
+**Calls run in the threads that wait.** A thread that waits takes turns until nothing moves, then it
+runs the next call, and so on until it has what it waits for. One call runs at a time. While a call
+waits for others, its thread runs those, on top of it on the same stack; everybody else waits
+meanwhile.
+
+**What nobody waits for in a thread** but wants to be told of, by a callback or in an event loop, is
+run by a thread of the cluster.
+
+Answers for functions are told without the lock, in the order in which they came, by one thread at a
+time.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+from rain.base.errors import ConnectionLostError
+from rain.base.ids import ObjectId
+from rain.base.wire import Update
+from rain.client.nested import TaskClient
+from rain.governor.messages import BuiltinDone, Event
+from rain.governor.offer import Offer
+from rain.local.builtins import STOPPED
+from rain.local.clock import DURATION, Steps
+from rain.local.connection import LocalConnection
+from rain.local.errors import forget_frames
+from rain.local.executor import Executor
+from rain.local.governor import ADDRESS, Governor, Runner
+from rain.local.server import Server
+from rain.local.shield import Shield
+from rain.stream.holder import Held, InFile
+
+PATIENCE = 120.0
+"""Seconds on the clock that may go by without a call until nothing will run by itself any more.
+
+The server gives up tasks that fit nowhere before that.
+"""
+
+CLOSING_SECONDS = 5.0
+"""How long the end waits for a call that runs in another thread."""
+
+
+class HereCluster:
+    """The cluster, until `close`. May be used by several threads."""
+
+    def __init__(self, offer: Offer) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="rain-here-"))
+        self.name = secrets.token_bytes(16)
+        self.clock = Steps()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._news = 0  # counts changes, so that none is missed
+        self._shield = Shield()
+        self._closed = ""  # why
+        self._idle = 0.0  # seconds on the clock since the last call
+        self._running: list[Executor | None] = []  # each waits for the next; None: a built-in task
+        self._runner = 0  # the thread in which these run
+        self._answers: deque[Callable[[], object]] = deque()
+        self._telling = threading.Lock()
+        self._wanted: deque[tuple[Callable[[], bool], Callable[[], bool]]] = deque()
+        self._stand_in: threading.Thread | None = None
+        self.server = Server(self.folder / "constants", self.clock)
+        self.governor = Governor.make(offer, self.folder, self.clock, self, self._task_client)
+        self.server.join_governor(ADDRESS, offer.resources, self.governor)
+
+    # What others of this room use.
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Something is added to the next turn, or looked up between two turns."""
+        with self._shield, self._lock:
+            if self._closed:
+                raise ConnectionLostError(self._closed)
+            yield
+            self._note_change()
+
+    def settle(self) -> None:
+        """Takes turns until nothing moves but calls. Call it with the lock."""
+        server, governor, clock = self.server, self.governor, self.clock
+        while True:
+            now = clock.step()
+            if server.next_time <= now:
+                server.turn()
+            elif governor.next_time <= now:
+                governor.turn()
+            else:
+                return
+
+    def tell_later(self, tell: Callable[[], object]) -> None:
+        """An answer has come for a function."""
+        self._answers.append(tell)
+
+    def tell_answers(self) -> None:
+        """Tells them, without the lock, unless another thread does so."""
+        while self._answers:
+            if not self._telling.acquire(blocking=False):
+                return
+            try:
+                with self._shield:
+                    while self._answers:
+                        self._answers.popleft()()
+            finally:
+                self._telling.release()
+            self.ring()
+
+    def ring(self) -> None:
+        """Whoever waits shall look again."""
+        with self._shield, self._lock:
+            self._note_change()
+
+    def check_own_call(self) -> None:
+        """Raises if the call of this thread is one that nobody wants any more."""
+        if self._runner == threading.get_ident() and self._running:
+            executor = self._running[-1]
+            if executor is not None:
+                executor.interrupts.check()
+
+    def update(self, update: Update) -> None:
+        """The news of the governor."""
+        self.server.update(update)
+
+    def find(self, object_id: ObjectId) -> InFile | None:
+        """A large constant."""
+        return self.server.uploads.find(object_id)
+
+    def find_anywhere(self, object_id: ObjectId) -> Held | None:
+        """The data of a finished object."""
+        return self.find(object_id) or self.governor.find(object_id)
+
+    # Waiting.
+
+    def work_until(
+        self,
+        is_done: Callable[[], bool],
+        timeout: float | None = None,
+        more: Callable[[], bool] | None = None,
+    ) -> None:
+        """Runs calls in this thread until it is done, or the time is over.
+
+        `more` sends what was not sent yet; whether there was anything. The time is looked at
+        between two calls.
+        """
+        due = None if timeout is None else monotonic() + timeout
+        has_run = False
+        while True:
+            seen = self._settle()
+            if is_done() or self._closed:
+                return
+            self.check_own_call()
+            if has_run and due is not None and monotonic() >= due:
+                return
+            has_run = True
+            if self._run_next() or (more is not None and more()) or self._let_time_pass():
+                continue
+            left = None if due is None else due - monotonic()
+            if left is not None and left <= 0:
+                return
+            with self._changed:
+                if self._news == seen:
+                    self._changed.wait(left)
+
+    def work_once(self) -> None:
+        """Runs a call in this thread, if one can run now: somebody asks how things stand."""
+        self._settle()
+        self.check_own_call()
+        if self._run_next():
+            self._settle()
+
+    def work_for(self, is_done: Callable[[], bool], more: Callable[[], bool]) -> None:
+        """A thread of the cluster runs calls until it is done."""
+        with self._shield, self._lock:
+            self._wanted.append((is_done, more))
+            self._note_change()
+            if self._stand_in is None and not self._closed:
+                self._stand_in = threading.Thread(
+                    target=self._work_for_all, name="rain-local-calls", daemon=True
+                )
+                self._stand_in.start()
+
+    def _work_for_all(self) -> None:
+        while not self._closed:
+            self.work_until(self._nothing_is_wanted, None, self._send_for_others)
+            with self._changed:
+                if not self._wanted and not self._closed:
+                    self._changed.wait()
+
+    def _nothing_is_wanted(self) -> bool:
+        while self._wanted and self._wanted[0][0]():
+            self._wanted.popleft()
+        return not self._wanted
+
+    def _send_for_others(self) -> bool:
+        """Sends what was not sent yet of those who want something."""
+        senders = dict.fromkeys(more for _, more in list(self._wanted))
+        return sum(more() for more in senders) > 0
+
+    def _note_change(self) -> None:
+        self._news += 1
+        self._changed.notify_all()
+
+    def _settle(self) -> int:
+        """Takes turns, and tells what has come of them; gives the number of the last change."""
+        with self._shield, self._lock:
+            seen = self._news
+            if not self._closed:
+                self.settle()
+        self.tell_answers()
+        return seen
+
+    def _let_time_pass(self) -> bool:
+        """Sets the clock to the next time at which a turn is due; False if that helps nobody."""
+        with self._shield, self._lock:
+            if self._closed or self._idle > PATIENCE:
+                return False
+            due = min(self.server.next_time, self.governor.next_time)
+            self._idle += self.clock.jump(due)
+        return True
+
+    # Calls.
+
+    def _run_next(self) -> bool:
+        """Runs a call, if one can run now; in this thread."""
+        with self._shield, self._lock:
+            runner = self._begin()
+        if runner is None:
+            return False
+        try:
+            event = self._run(runner)
+            with self._shield, self._lock:
+                self.governor.tell(event)
+        finally:
+            with self._shield, self._lock:
+                self._ended(runner if isinstance(runner, Executor) else None)
+                is_over = bool(self._closed) and not self._running
+            if is_over:
+                self._clean_up()
+        return True
+
+    def _begin(self) -> Runner | None:
+        me = threading.get_ident()
+        if self._closed or (self._running and self._runner != me):
+            return None
+        chosen = self.governor.next()
+        if chosen is None:
+            return None
+        self._idle = 0.0
+        self._runner = me
+        if isinstance(chosen, Executor):
+            self._running.append(chosen)
+        else:
+            self._running.append(None)
+            self.governor.begin(chosen)
+        return chosen
+
+    def _run(self, runner: Runner) -> Event:
+        if isinstance(runner, Executor):
+            call = runner.begin()
+            with self._told_if_interrupted(lambda: runner.given_up(call)):
+                return runner.run(call)
+        with self._told_if_interrupted(lambda: BuiltinDone(runner.run, DURATION, STOPPED)):
+            return self.governor.builtins.run(runner)
+
+    @contextmanager
+    def _told_if_interrupted(self, event: Callable[[], Event]) -> Generator[None]:
+        """Ctrl-C, or a debugger that quits, ends the program; but the governor hears of the end."""
+        try:
+            yield
+        except BaseException:
+            with self._shield, self._lock:
+                self.governor.tell(event())
+            raise
+
+    def _ended(self, executor: Executor | None) -> None:
+        self._running.pop()
+        if executor is not None:
+            self.governor.ended(executor)
+        self._note_change()
+
+    # Clients.
+
+    def connect(self) -> LocalConnection:
+        """One more client."""
+        with self.held():
+            return LocalConnection(self)
+
+    def _task_client(self) -> TaskClient:
+        return TaskClient.over(self.connect())
+
+    def close(self) -> None:
+        """Ends everything; twice is once. A call that runs in another thread is interrupted."""
+        with self._shield, self._changed:
+            if self._closed:
+                return
+            self._closed = "the local cluster was closed"
+            self.server.links.refuse_all(self._closed)
+            self.governor.builtins.stop_any()
+            for executor in self._running:
+                if executor is not None:
+                    executor.interrupts.stop(executor.interrupts.call)
+            self._note_change()
+            if self._runner != threading.get_ident():
+                self._changed.wait_for(lambda: not self._running, CLOSING_SECONDS)
+            is_over = not self._running
+        if is_over:
+            self._clean_up()
+        self.tell_answers()
+
+    def _clean_up(self) -> None:
+        self.governor.end()
+        self.server.uploads.close()
+        forget_frames()
+        shutil.rmtree(self.folder, ignore_errors=True)

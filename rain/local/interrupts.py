@@ -1,0 +1,83 @@
+"""How a call is interrupted that nobody wants any more.
+
+The function gets a `KeyboardInterrupt`, at most one: in its wait for other calls if it waits, else
+at its next line of Python. Nothing but the function itself is interrupted (see
+`rain.executor.interrupts`, which does the same in processes).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+
+from rain.common.errors import RainException
+
+_raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+_raise_in.argtypes = [ctypes.c_ulong, ctypes.py_object]
+
+
+class Interrupts:
+    """The running call of one executor, and whether it shall end."""
+
+    def __init__(self) -> None:
+        self.call = 0  # the one that was started last, counted from 1
+        self.thread = 0  # in which it runs
+        self.waits = 0  # for other calls; one wait may be inside of the other
+        self._lock = threading.Lock()
+        self._open = False
+        self._stopped = -1  # the newest call that is to be interrupted
+        self._refused = ""  # why it may not wait
+        self._is_sent = False  # an exception is on its way to the thread
+
+    def begin(self) -> None:
+        """The next call begins, in this thread."""
+        self.call += 1
+        self.thread = threading.get_ident()
+        self.waits = 0
+        self._refused = ""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nobody wants the running call any more."""
+        return self._stopped == self.call
+
+    @property
+    def open(self) -> bool:
+        """Whether its function runs, and may be interrupted."""
+        return self._open
+
+    @open.setter  # noqa: A003 # the name is that of `rain.executor.interrupts`
+    def open(self, value: bool) -> None:
+        with self._lock:
+            self._open = value
+            if self._is_sent and not value:  # what has not arrived is not wanted any more
+                self._is_sent = False
+                _raise_in(self.thread, ctypes.py_object())
+
+    def enter(self) -> None:
+        """The function begins; interrupts it at once if it was stopped before."""
+        self.open = True
+        self.check()
+
+    def check(self) -> None:
+        """In the thread of the call, when its function is about to go on, or to wait."""
+        if self._open and self.is_stopped:
+            self.open = False
+            raise KeyboardInterrupt
+        if self._open and self._refused:
+            told, self._refused = self._refused, ""
+            raise RainException(told)
+
+    def stop(self, call: int) -> None:
+        """Nobody wants this call. From any thread."""
+        with self._lock:
+            self._stopped = call
+            elsewhere = self.thread != threading.get_ident()
+            if call == self.call and self._open and not self.waits and elsewhere:
+                self._is_sent = True
+                _raise_in(self.thread, ctypes.py_object(KeyboardInterrupt))
+
+    def refuse(self, call: int, why: str) -> None:
+        """This call may not wait."""
+        if call == self.call and self.waits:
+            self._refused = why

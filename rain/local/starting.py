@@ -1,0 +1,19 @@
+"""Starts a local cluster."""
+
+from __future__ import annotations
+
+from rain.common.errors import RainException
+from rain.governor.machine import Machine
+from rain.governor.offer import DETECT, Share, read_offer
+from rain.local.cluster import HereCluster
+
+CPUS = 4
+"""Unless somebody says how many: the same on every machine, so that programs run alike."""
+
+
+def start_here(cpus: int | None) -> HereCluster:
+    """A cluster in this process, with one governor that has as many cpus."""
+    if cpus is not None and cpus < 1:
+        raise RainException("a local cluster needs at least one cpu")
+    offer = read_offer(CPUS if cpus is None else cpus, DETECT, DETECT, (), Machine.this(), Share())
+    return HereCluster(offer)

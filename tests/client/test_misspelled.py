@@ -1,0 +1,65 @@
+"""Options and arguments with names that nobody knows."""
+
+# pyright: reportCallIssue=false, reportArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false
+# mypy: disable-error-code="call-arg,call-overload,arg-type"
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from rain.client import Client, remote, task
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with Client(local=True) as made:
+        yield made
+
+
+def power(base: int, exponent: int = 1) -> int:
+    return int(base**exponent)
+
+
+def anything(**words: int) -> dict[str, int]:
+    return words
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda c: c.options(cpu=2), "options has no option 'cpu': did you mean 'cpus'?"),
+        (lambda c: c.options(tires=2), "options has no option 'tires': did you mean 'tries'?"),
+        (lambda c: c.executor(memroy=1), "executor has no option 'memroy': did you mean 'memory'?"),
+        (lambda _: task(prioritty=1), "task has no option 'prioritty': did you mean 'priority'?"),
+        (lambda _: remote(cpus_=1), "remote has no option 'cpus_': did you mean 'cpus'?"),
+        (lambda _: remote(autoload=True), "remote has no option 'autoload': did you mean"),
+        (
+            lambda c: c.options(colour=1),
+            "options has no option 'colour': it has name, cpus, memory",
+        ),
+        (
+            lambda c: c.submit(power, 1, prioritty=3),
+            r"options are given before the call: client.options\(priority=3\).submit\(...\)",
+        ),
+        (lambda c: c.submit(power, 1, cpus=2), r"client.options\(cpus=2\).submit\(...\)"),
+        (lambda c: c.submit(power, 1, exponnt=3), "did you mean 'exponent'?"),
+        (lambda c: c.submit(power, 1, zzz=3), "unexpected keyword argument 'zzz'$"),
+    ],
+)
+def test_a_misspelled_name_is_named_with_what_was_meant(
+    client: Client, ask: Callable[[Any], object], told: str
+) -> None:
+    with pytest.raises(TypeError, match=told) as caught:
+        ask(client)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_function_that_takes_any_name_gets_it(client: Client) -> None:
+    assert client.submit(anything, prioritty=3).result() == {"prioritty": 3}
+
+
+def test_names_that_are_right_are_taken(client: Client) -> None:
+    assert client.options(cpus=2, priority=1).submit(power, 2, exponent=3).result() == 8
