@@ -30,8 +30,10 @@ from rain.common.secret_file import make_secret_file
 _log = logging.getLogger("rain.client")
 
 
-# Ends when the last holder of its input has gone; "keep" leaves the folder for readers of logs.
-_JANITOR = 'test "$(cat)" = keep || rm -rf -- "$1"'
+# Ends when the last holder of its input has gone; "keep" leaves the folder for readers of logs. The
+# shell reads itself: a program that reads for it may be missing, refused or killed, and what it has
+# not said would be taken for the end of all.
+_JANITOR = 'read -r word; test "$word" = keep || rm -rf -- "$1"'
 
 
 DYING_SECONDS = 1.0

@@ -165,3 +165,25 @@ def test_a_cluster_has_a_governor_and_a_cpu() -> None:
     for cpus, governors in ((1, 0), (0, 1)):
         with pytest.raises(RainException, match="at least one"):
             LocalCluster(cpus, governors)
+
+
+def test_the_folder_stays_whatever_becomes_of_other_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given: programs that the shell of the janitor might call for its input say nothing
+    for name in ("cat", "head", "dd"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    folder = tmp_path / "rain-local-mine"
+    folder.mkdir()
+    read, write = os.pipe()
+    # when: the folder shall be kept
+    janitor = local._start_janitor(folder, read)  # pyright: ignore[reportPrivateUsage]
+    with suppress(BrokenPipeError):
+        os.write(write, b"keep")
+    os.close(read)
+    os.close(write)
+    janitor.wait(PATIENCE)
+    # then
+    assert folder.is_dir()
