@@ -408,7 +408,7 @@ def test_nothing_is_added_to_a_session_that_was_left() -> None:
         other.join(s.draft.session)
 
 
-def test_a_million_futures_that_are_dropped_leave_nothing() -> None:
+def test_a_thousand_futures_that_are_dropped_leave_nothing() -> None:
     """Here in rounds of two hundred, each with its containers; the nodes are counted."""
     s = goes_on(16)
     function = s.draft.constant(keep=True)
