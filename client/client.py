@@ -61,8 +61,8 @@ class Client(FutureMethods):
     8
 
     Args:
-        address: the host of a server that runs already.
-        port: the port of that server.
+        address: the host of a server that runs already, or "host:port".
+        port: the port of that server; 7210, if neither says one.
         cpus: the cpus of each governor that is started; by default they share all of the machine.
         governors: how many governors are started.
         secret: the secret of the cluster.
@@ -81,7 +81,7 @@ class Client(FutureMethods):
     def __init__(
         self,
         address: str = "",
-        port: int | str = DEFAULT_PORT,
+        port: int | str | None = None,
         *,
         cpus: int | None = None,
         governors: int = 1,
@@ -94,7 +94,7 @@ class Client(FutureMethods):
         if local:
             _refuse_in_local_mode(
                 address=bool(address),
-                port=port != DEFAULT_PORT,
+                port=port is not None,
                 governors=governors != 1,
                 secret=secret is not None,
                 secret_file=secret_file is not None,
@@ -109,10 +109,10 @@ class Client(FutureMethods):
                     "cpus and governors describe the embedded cluster; a server that runs already"
                     " has its own"
                 )
-            key = _read_secret(address, secret, secret_file, insecure=insecure)
-            number = _checked_port(port)
-            connection = connect(address, number, key, server_timeout)
-            self._take_over(connection, None, spell_address(address, number), key)
+            host, number = _host_and_port(address, port)
+            key = _read_secret(host, secret, secret_file, insecure=insecure)
+            connection = connect(host, number, key, server_timeout)
+            self._take_over(connection, None, spell_address(host, number), key)
             return
         if secret is not None or secret_file is not None:
             raise RainException("the embedded cluster makes a secret of its own")
@@ -457,6 +457,15 @@ def _read_secret(
         return or_user_key(secret_from_environment(os.environ), address)
     except (ValueError, StartError) as error:
         raise RainException(str(error)) from None
+
+
+def _host_and_port(address: str, port: int | str | None) -> tuple[str, int]:
+    host, colon, said = address.rpartition(":")
+    if not colon or not said.isdecimal() or (":" in host and not host.endswith("]")):
+        return address, _checked_port(DEFAULT_PORT if port is None else port)
+    if port is not None:
+        raise RainException(f"the port is said twice: in {address!r}, and as {port!r}")
+    return host.removeprefix("[").removesuffix("]"), _checked_port(said)
 
 
 def _checked_port(port: int | str) -> int:

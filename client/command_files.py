@@ -2,6 +2,7 @@
 
 So a relative path never leads to a file of the program's folder. Said of the program itself it
 cannot work, and is refused. Said in another word it may be a mere word, and is warned of.
+An absolute path does lead to a file, but the cache does not know what is in that.
 """
 
 import warnings
@@ -28,6 +29,18 @@ def check_files(what: str, words: Sequence[str], own: Iterable[str]) -> None:
             warnings.warn(
                 f"{what}: {word!r} is a file of your folder, and the command runs in another; if"
                 f" the file is meant, write {str(Path(word).absolute())!r}, or make it an input",
+                RainWarning,
+                stacklevel=3,
+            )
+
+
+def check_kept_files(what: str, words: Sequence[str]) -> None:
+    """Warns of files that are no inputs: a later run would not notice that they have changed."""
+    for word in words[1 : WORDS_AT_MOST + 1]:
+        if PurePosixPath(word).is_absolute() and _is_file(word):
+            warnings.warn(
+                f"{what}: for the cache only the name of {word!r} counts, not what is in it; make"
+                " it an input with tasks.Load(), or say with cache_key what it holds",
                 RainWarning,
                 stacklevel=3,
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rain.base.caching import CONFIG_KEY
 from rain.client.active import get_active_session
 from rain.client.cached.plans import Cache, checked_cache, checked_cache_key, plan_of_program
-from rain.client.command_files import check_files
+from rain.client.command_files import check_files, check_kept_files
 from rain.client.commands import (
     checked_env,
     refuse_formatted,
@@ -85,7 +85,7 @@ class Execute(Task):
             folder.add_output(stdout_output, "stdout", STDOUT_PATH)
         for item in output_paths:
             folder.add_output(_output_path(item), None)
-        words = folder.add_args(given)
+        words = said = folder.add_args(given)
         if not words:
             raise RainException("Execute: the program is missing, args is empty")
         if shell:
@@ -103,6 +103,8 @@ class Execute(Task):
         kept = checked_cache("Execute", cache)
         key = checked_cache_key("Execute", cache_key, kept)
         if kept:
+            if cache_key is None:
+                check_kept_files("Execute", said)
             session = get_active_session() if session is None else session
             config[CONFIG_KEY] = folder.plan(session, name or words[0], config, key)
         super().__init__(

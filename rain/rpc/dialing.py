@@ -79,6 +79,9 @@ def dial_in_thread(
         return connected
 
 
+_ANOTHER_PORT = "; is that the port of a server of Rain?"
+
+
 @contextmanager
 def _spelled(where: str, timeout: float, secret: Secret | None) -> Generator[None]:
     """Says in one way what went wrong."""
@@ -86,14 +89,16 @@ def _spelled(where: str, timeout: float, secret: Secret | None) -> Generator[Non
         yield
     except (trio.TooSlowError, TimeoutError, StalledError):
         raise UnreachableError(
-            f"{where}: no answer within {timeout:g} seconds; is that the port of a server of Rain?"
+            f"{where}: no answer within {timeout:g} seconds{_ANOTHER_PORT}"
         ) from None
     except NotAdmittedError as error:
         raise NotLetInError(f"{error}{_advice(secret)}") from None
     except NoRoomError as error:
         raise UnreachableError(f"{where}: {error}") from None
     except BrokenError as error:
-        raise UnreachableError(f"{where}: {error}") from None
+        raise UnreachableError(f"{where}: {error}{_ANOTHER_PORT}") from None
+    except ConnectionResetError as error:
+        raise UnreachableError(f"{where}: {error.strerror}{_ANOTHER_PORT}") from None
     except OSError as error:
         raise UnreachableError(f"{where}: {error.strerror or error}") from None
 

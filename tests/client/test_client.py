@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rain.base.address import spell_address
 from rain.client import Client, RainException, blob, remote
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.common import ID
@@ -29,6 +30,32 @@ def test_a_session_has_a_name_that_becomes_a_text(here: World) -> None:
 def test_a_port_is_a_number_that_can_be_one(port: int | str) -> None:
     with pytest.raises(RainException, match="is not a port"):
         Client("localhost", port)
+
+
+@pytest.mark.parametrize(
+    ("address", "where"),
+    [("127.0.0.1:1", "127.0.0.1:1"), ("[::1]:1", "[::1]:1"), ("::1", "[::1]:7210")],
+)
+def test_an_address_may_have_its_port(
+    monkeypatch: pytest.MonkeyPatch, address: str, where: str
+) -> None:
+    connection = FakeConnection()
+    dialled: list[tuple[str, int]] = []
+
+    def connect(host: str, port: int, *_: object) -> FakeConnection:
+        dialled.append((host, port))
+        return connection
+
+    monkeypatch.setattr("rain.client.client.connect", connect)
+    client = Client(address, insecure=True)
+
+    assert [spell_address(*place) for place in dialled] == [where]
+    assert client.address == where
+
+
+def test_a_port_is_said_once() -> None:
+    with pytest.raises(RainException, match="twice: in 'localhost:7401', and as 7210"):
+        Client("localhost:7401", 7210)
 
 
 def test_a_running_server_is_not_told_how_many_cpus_it_has() -> None:

@@ -47,3 +47,17 @@ def test_what_is_in_the_folder_of_the_task_is_meant(session: Session, folder: Pa
         tasks.Execute(["touch", Output("made", path="script.py")])
         tasks.Execute("./tool script.py", shell=True)
         tasks.Execute(["echo", str(folder / "script.py"), "nothing.py", "x" * 5000, "\0"])
+
+
+def test_a_cached_command_is_warned_of_files_that_are_no_inputs(
+    session: Session, folder: Path
+) -> None:
+    path = str(folder / "script.py")
+    with pytest.warns(RainWarning, match="for the cache only the name of .*script.py' counts"):
+        tasks.Execute(["python3", path], cache=True)
+    with pytest.warns(RainWarning, match="only the name"):
+        tasks.Execute(f"cat {path} | wc", shell=True, cache=True)
+    with warnings.catch_warnings(action="error"):
+        tasks.Execute([path, "1"], cache=True)
+        tasks.Execute(["python3", path], cache=True, cache_key="first version")
+        tasks.Execute(["ls", str(folder)], cache=True)

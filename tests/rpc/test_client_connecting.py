@@ -67,6 +67,20 @@ def test_a_server_of_something_else_is_named() -> None:
         ClientConnection("127.0.0.1", port)
 
 
+def test_a_server_that_closes_the_connection_at_once_may_be_another_program() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def hang_up() -> None:
+            stranger, _ = listening.accept()
+            stranger.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        with pytest.raises(StartError, match="; is that the port of a server of Rain"):
+            ClientConnection("127.0.0.1", listening.getsockname()[1])
+        thread.join()
+
+
 def test_a_server_that_says_nothing_is_given_up() -> None:
     with (
         somebody_else(b"") as port,

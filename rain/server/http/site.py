@@ -86,8 +86,7 @@ class Site:
         if place is None:
             return messages.text(
                 HTTPStatus.NOT_FOUND,
-                "there is nothing at this path; there are /, /dashboard/, /lite/, /status, /events"
-                " and /api/",
+                f"there is nothing at this path; there are {self._known_paths()}",
             )
         if not may_read_http(self.secret, request.authorization, request.port):
             return messages.text(
@@ -103,6 +102,10 @@ class Site:
                 (("allow", ", ".join(place.methods)),),
             )
         return await place.serve(request)
+
+    def _known_paths(self) -> str:
+        data = ", ".join(sorted(path for path in self.places if path.startswith("/api/")))
+        return f"/, /dashboard/, /lite/, /status, /events and, as JSON, {data}"
 
 
 async def _to_the_dashboard(request: Request) -> Response:

@@ -256,9 +256,14 @@ def test_the_root_leads_to_the_dashboard_and_any_other_path_is_unknown() -> None
     assert location.startswith("//127.0.0.1:")
     assert location.endswith("/dashboard/")
     assert other.status == 404
-    assert other.body == (
-        b"there is nothing at this path; there are /, /dashboard/, /lite/, /status, /events"
-        b" and /api/\n"
+    assert other.body.startswith(
+        b"there is nothing at this path; there are /, /dashboard/, /lite/, /status, /events and,"
+        b" as JSON, /api/"
+    )
+    named = other.body.decode().rstrip().partition("as JSON, ")[2].split(", ")
+    assert "/api/sessions" in named
+    assert not any(
+        b"nothing at this path" in _one(site(State()), "GET", path).body for path in named
     )
 
 
