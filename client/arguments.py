@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-import cloudpickle
-
 from rain.client.data import DataObject, to_dataobj
 from rain.client.future import Future
 from rain.client.references import refer
 from rain.client.task import Task
+from rain.common.by_value import Pickler
 from rain.common.errors import RainWarning
 
 LARGEST_PICKLE = 256 * 1024
@@ -150,7 +149,7 @@ class _PlainPickler(pickle.Pickler):
         raise _NotPlain
 
 
-class _CloudPickler(cloudpickle.Pickler):
+class _CloudPickler(Pickler):
     """For everything else."""
 
     def __init__(self, target: io.BytesIO, finder: _Finder) -> None:

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
-
 from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
 from rain.client.cached.values import value_digest
 from rain.client.captured import Captured
@@ -14,6 +12,7 @@ from rain.client.imports import own_imports
 from rain.client.reloads import reload_count, watch_reloads
 from rain.client.shapes import ObjectShape
 from rain.client.uploads import uploads_of
+from rain.common.by_value import dumps
 from rain.common.imports import with_imports
 from rain.common.references import finding_references
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 FUNCTION = "cloudpickle"
 """The content type of functions, which are constants."""
-
-_pickle_function: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ignore[reportUnknownMemberType] # not annotated
 
 
 class ToldFunction:
@@ -52,8 +49,8 @@ class ToldFunction:
         self._code = ""
         captured = self._captured = Captured(fn)
         with finding_references() as found:
-            alone = _pickle_function(fn, PROTOCOL)
-            pickled = alone if around is None else _pickle_function(around(fn), PROTOCOL)
+            alone = dumps(fn, PROTOCOL)
+            pickled = alone if around is None else dumps(around(fn), PROTOCOL)
         self._is_large = len(pickled) > LARGEST_PICKLE
         self._submits = session.submits
         self._digest = _digest(alone) if captured.can_change else b""
@@ -86,7 +83,7 @@ class ToldFunction:
             if self._submits == session.submits:
                 return True
             self._submits = session.submits
-        return _digest(_pickle_function(fn, PROTOCOL)) == self._digest
+        return _digest(dumps(fn, PROTOCOL)) == self._digest
 
 
 def _digest(pickled: bytes) -> bytes:

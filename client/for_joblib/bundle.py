@@ -9,11 +9,11 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
-import cloudpickle
 import numpy as np
 
 from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
 from rain.client.future import Future
+from rain.common.by_value import Pickler
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Put: TypeAlias = Callable[[Array], Future[Any]]
@@ -65,7 +65,7 @@ def _owner(array: Array) -> Array:
     return array
 
 
-class _Bundler(cloudpickle.Pickler):
+class _Bundler(Pickler):
     def __init__(self, target: io.BytesIO, uploads: Uploads, put: Put) -> None:
         super().__init__(target, PROTOCOL)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # cloudpickle is not annotated
         self.futures: list[Future[Any]] = []

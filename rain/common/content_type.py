@@ -95,7 +95,10 @@ def _sent_by_value() -> bool:
 
 
 def _encode_cloudpickle(value: Any) -> list[Part]:
-    return dump_parts(_library("cloudpickle", "cloudpickle").dumps, value, PICKLE_PROTOCOL)
+    _library("cloudpickle", "cloudpickle")
+    from rain.common.by_value import dumps  # noqa: PLC0415 # it needs the library
+
+    return dump_parts(dumps, value, PICKLE_PROTOCOL)
 
 
 def _encode_json(value: Any) -> list[Part]:

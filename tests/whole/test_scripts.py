@@ -34,6 +34,20 @@ with Client("127.0.0.1", int(sys.argv[1])) as client, client.new_session("script
     print(scaled, point.x, mine.x, after.x)
 """
 
+FAILING = """
+import sys
+from rain.client import Client
+
+def halve(x):
+    return 1 / x
+
+def apply(function, x):
+    return function(x)
+
+with Client("127.0.0.1", int(sys.argv[1])) as client:
+    client.submit(apply, halve, 0).result()
+"""
+
 
 def test_a_script_uses_its_modules_and_classes_and_sees_what_was_changed(tmp_path: Path) -> None:
     folder = tmp_path / "project"
@@ -56,3 +70,14 @@ def test_a_script_uses_its_modules_and_classes_and_sees_what_was_changed(tmp_pat
             )
             said.append(done.stdout or done.stderr)
     assert said == ["20 1 2 7\n", "2000 1 2 7\n"]
+
+
+def test_the_error_of_a_call_shows_the_lines_of_the_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(FAILING)
+    with server(tmp_path) as running, governor(tmp_path, "g", running.address):
+        command = [sys.executable, str(script), str(running.port)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert f'File "{script}", line 9, in apply\n    return function(x)' in done.stderr
+    assert f'File "{script}", line 6, in halve\n    return 1 / x' in done.stderr
+    assert done.stderr.endswith("\nZeroDivisionError: division by zero\n")
