@@ -39,7 +39,7 @@ of outputs and does not run the call.
 
 from typing import Final, NamedTuple
 
-PROTOCOL: Final = "rain-py-7"
+PROTOCOL: Final = "rain-py-8"
 
 SOCKET_FD: Final = "RAIN_EXECUTOR_SOCKET_FD"
 TOKENS_FD: Final = "RAIN_EXECUTOR_TOKENS_FD"
