@@ -156,6 +156,11 @@ class PlainCalls:
         if known is None or (owner is not None and not known.is_of(owner)):
             if not callable(fn):
                 raise TypeError(f"submit: {fn!r} cannot be called")
+            if inspect.iscoroutinefunction(fn):
+                raise TypeError(
+                    f"submit: {fn.__qualname__} is an async function, and a task awaits nothing:"
+                    " submit a function that calls asyncio.run"
+                )
             self._forget_the_dead()
             known = self._functions[key] = _Function(fn, owner, surrounding)
             if len(self._functions) > FUNCTIONS_REMEMBERED:

@@ -324,6 +324,15 @@ def test_what_cannot_be_called_is_refused(server: Server) -> None:
         submit(3)
 
 
+def test_an_async_function_is_refused_by_name(server: Server) -> None:
+    async def fetch() -> None:
+        pass
+
+    with pytest.raises(TypeError, match=r"fetch is an async function.*asyncio\.run"):
+        server.client.submit(fetch)
+    assert server.told == 0
+
+
 def test_a_dropped_future_lets_its_result_go(server: Server) -> None:
     futures = server.client.map(add, [1, 2])
     one, two = server.outputs()
