@@ -31,8 +31,11 @@ class Outgoing:
         self.submits = 0  # the number that was accepted
         self.has_units = False  # some of what was submitted is inside of units
         self._session_id = session_id
+        self.refusals = 0  # of submissions whose answers nobody waited for
         # Counted down from the last number, so that tasks and objects have numbers without gaps.
-        self._kinds = KindTable(numbers or count(pack(session_id, NUMBER_MASK), -1).__next__)
+        self._next_kind = numbers or count(pack(session_id, NUMBER_MASK), -1).__next__
+        self._kinds = KindTable(self._next_kind)
+        self._kinds_hold = 0  # after as many refusals
         self._sending = threading.RLock()
         self.is_sending = False
         self.is_asked_again = False  # by a signal handler, in the middle of a submit
@@ -66,6 +69,9 @@ class Outgoing:
             return None
         accepted = False
         units: Units = []
+        if self._kinds_hold != self.refusals:  # the server may not know any of them
+            self._kinds_hold = self.refusals
+            self._kinds = KindTable(self._next_kind)
         try:
             if self.has_units:
                 expect_visible(batch.tasks)

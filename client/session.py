@@ -232,6 +232,15 @@ class Session:
         return self._outgoing.submits
 
     @property
+    def refusals(self) -> int:
+        """How often what the server was told in a submission was refused after all."""
+        return self._outgoing.refusals
+
+    def note_refusal(self) -> None:
+        """A submission was refused whose answer nobody waited for: all is told anew."""
+        self._outgoing.refusals += 1
+
+    @property
     def task_count(self) -> int:
         """The number of tasks that are not submitted yet.
 

@@ -31,6 +31,7 @@ class ToldFunction:
         "_code",
         "_digest",
         "_is_large",
+        "_refusals",
         "_reloads",
         "_submits",
         "_uploads",
@@ -53,6 +54,7 @@ class ToldFunction:
             pickled = alone if around is None else dumps(around(fn), PROTOCOL)
         self._is_large = len(pickled) > LARGEST_PICKLE
         self._submits = session.submits
+        self._refusals = session.refusals
         self._digest = _digest(alone) if captured.can_change else b""
         self._uploads = uploads_of(session)
         imports = own_imports(self._uploads, captured.imported)
@@ -74,6 +76,8 @@ class ToldFunction:
         after each submit.
         """
         if self._uploads is not uploads_of(session) or self._reloads != reload_count():
+            return False
+        if self._refusals != session.refusals:  # it may have been refused with its submission
             return False
         if not self._captured.is_as_it_was():
             return False

@@ -13,11 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakMethod, WeakValueDictionary
 
-from rain.base.errors import ConnectionLostError, RainError, SessionFailedError
+from rain.base.errors import ConnectionLostError, RainError, RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.states import TaskState as States
-from rain.base.wire import Submission, WaitAnswer
+from rain.base.wire import INLINE_LIMIT, Submission, WaitAnswer
 from rain.client.data import DataObject, constant_object, filled, new_handle
 from rain.client.errors import CancelledError, raised_by_future
 from rain.client.future import Future
@@ -147,9 +147,24 @@ class Futures:
         handle.kept = True
         future: Future[T] = Future(self, handle, None)
         self._all[handle.packed_id] = future
-        self.send()
-        _note_finished(future)  # the server has it, or says with the next answer that it refused
+        if len(handle.constant or b"") > INLINE_LIMIT:
+            self._send_and_hear()
+        else:
+            self.send()
+        _note_finished(future)  # the server has it, or the session is over
         return future
+
+    def _send_and_hear(self) -> None:
+        """Sends what was not sent yet, and waits: a disk that is full refuses large values."""
+        self._unsent = 0
+        self._sender.sent()
+        self._borrowing.take()
+        try:
+            self.session.submit_by(self._connection.submit)
+        except (RainError, RainException) as error:
+            raise self._unsendable(error) from None
+        if self._open and not self._follows:
+            self._follow()
 
     def _register(self, future: Future[Any]) -> None:
         """Before its call may be sent: another thread hears what becomes of it."""
@@ -170,9 +185,14 @@ class Futures:
         try:
             self.session.submit_by(self._submit_awaited if awaited else self._submit)
         except (RainError, RainException) as error:
-            told = self._told(error)
-            for task in self.session.drop_pending():
-                self._fail(task.output.packed_id, told)
+            self._unsendable(error)
+
+    def _unsendable(self, error: Exception) -> Exception:
+        """All that was not sent has failed; gives what users are told."""
+        told = self._told(error)
+        for task in self.session.drop_pending():
+            self._fail(task.output.packed_id, told)
+        return told
 
     def _submit(self, submission: Submission) -> None:
         outputs = submission.tasks.outputs
@@ -190,6 +210,8 @@ class Futures:
     def _answered(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception) -> None:
         """The answer to a submission: refused, all of its calls have failed."""
         if isinstance(answer, Exception):
+            if isinstance(answer, RefusedError):
+                self.session.note_refusal()
             told = self._told(answer)
             for object_id in outputs:
                 self._fail(object_id, told)

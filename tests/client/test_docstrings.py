@@ -35,7 +35,7 @@ WITHIN = {
     "Remote": "new_task",
     "Session": (
         "add_object add_task add_tasks asking drop drop_member drop_pending drop_task note_contents"
-        " submit_by"
+        " note_refusal refusals submit_by"
     ),
     "Task": "settle",
 }

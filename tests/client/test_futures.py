@@ -256,6 +256,35 @@ def test_a_refused_submission_fails_its_calls_and_no_others(server: Server) -> N
     assert not good.done()
 
 
+def test_what_a_refused_submission_has_told_is_told_anew(server: Server) -> None:
+    server.client.map(add, [1])
+    kinds, functions = server.submission.task_kinds, server.submission.constants.ids
+    (_, then) = server.connection.answers.pop()
+    then(RefusedError("no space left"))
+
+    server.client.map(add, [2])
+
+    told = server.submission
+    assert len(told.task_kinds) == len(kinds) == 1
+    assert len(told.constants.ids) == len(functions) == 1
+    assert told.tasks.kinds[0] == told.task_kinds[0].id
+    assert told.tasks.inputs[0] == told.constants.ids[0]
+
+
+def test_a_large_value_that_the_server_cannot_store_is_refused_where_it_is_put(
+    server: Server,
+) -> None:
+    server.connection.errors["submit"] = RefusedError("no space left")
+    with pytest.raises(RainException, match="no space left"):
+        server.client.put(bytes(1_000_000))
+    del server.connection.errors["submit"]
+
+    (good,) = server.client.map(add, [1])
+
+    assert len(server.submission.constants.ids) == 1, "only the function"
+    assert not good.done()
+
+
 def test_what_cannot_be_sent_has_failed_and_is_not_sent_again(server: Server) -> None:
     server.connection.errors["submit"] = RefusedError("too large")
     (bad,) = server.client.map(add, [1])
