@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from configparser import ConfigParser
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -113,15 +114,15 @@ def test_the_wheel_says_that_it_is_typed(wheel: Path) -> None:
 def test_each_command_of_the_wheel_leads_to_a_function(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         text = archive.read(f"rain_tasks-{rain.__version__}.dist-info/entry_points.txt").decode()
-    commands = {
-        name.strip(): target.strip()
-        for name, _, target in (line.partition("=") for line in text.splitlines())
-        if target
-    }
+    groups = ConfigParser()
+    groups.read_string(text)
 
+    commands, plugins = groups["console_scripts"], groups["pytest11"]
     assert set(commands) == {"rain", "rain-server", "rain-governor"}
     for name, target in commands.items():
         assert callable(EntryPoint(name, target, "console_scripts").load())
+    (plugin,) = plugins.values()
+    assert hasattr(EntryPoint("rain", plugin, "pytest11").load(), "rain_client")
 
 
 def test_client_and_governor_can_be_imported_from_the_wheel(wheel: Path, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ SMALL = {
         *("--peers", "", "--repeat", "1", "--cpus", "1"),
     ],
     "programs": ["--count", "5", "--peers", "", "--repeat", "1", "--cpus", "1"],
+    "frontdoor": ["--divide", "1000", "--peers", "", "--repeat", "1"],
     "scale": ["--tasks", "20", "--governors", "1", "--repeat", "1"],
     "server": ["--tasks", "20", "--repeat", "1"],
     "feel": ["--repeat", "1"],
@@ -75,7 +76,7 @@ def test_no_command_is_forgotten() -> None:
     assert {*SMALL, *WITHOUT_A_CLUSTER} == {*MODULES}
 
 
-@pytest.mark.parametrize("command", ["overhead", "latency", "granularity", "programs"])
+@pytest.mark.parametrize("command", ["overhead", "latency", "frontdoor", "granularity", "programs"])
 def test_a_comparison_has_every_figure_of_ours(command: str, tmp_path: Path) -> None:
     found = run(command, tmp_path)
 

@@ -163,4 +163,5 @@ def test_limits_are_no_peers() -> None:
         "pool",
         "pipe",
         "spawn",
+        "loky",
     ]
