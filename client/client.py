@@ -103,6 +103,7 @@ class Client(FutureMethods):
             )
             self._take_over(*_started_here(cpus))
             return
+        _check_address(address, port)
         if address:
             if cpus is not None or governors != 1:
                 raise RainException(
@@ -457,6 +458,20 @@ def _read_secret(
         return or_user_key(secret_from_environment(os.environ), address)
     except (ValueError, StartError) as error:
         raise RainException(str(error)) from None
+
+
+def _check_address(address: object, port: object) -> None:
+    """A port alone, as the address or without one, would be taken for something else."""
+    if not isinstance(address, str):
+        raise RainException(
+            f'the address is {address!r}; write Client("localhost", 7210) or'
+            ' Client("localhost:7210") for a server that runs already'
+        )
+    if port is not None and not address:
+        raise RainException(
+            f"there is a port ({port}) and no address: write"
+            f' Client("localhost", {port}) for a server that runs already on this machine'
+        )
 
 
 def _host_and_port(address: str, port: int | str | None) -> tuple[str, int]:

@@ -45,6 +45,12 @@ _DASHBOARD_ON_DEMAND = (*_DASHBOARD, "--dashboard-on-demand")
 RAIN = (sys.executable, "-m", "rain")
 
 
+def check_count(count: object, what: str) -> None:
+    """RainException for what is no number of cpus or governors."""
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise RainException(f"{what} is {count!r}; it must be a whole number, and at least 1")
+
+
 class LocalCluster:
     """A server and its governors, until `close()` or the end of this process."""
 
@@ -57,8 +63,9 @@ class LocalCluster:
         *,
         dashboard: bool = False,
     ) -> None:
-        if governors < 1 or (cpus is not None and cpus < 1):
-            raise RainException("An embedded cluster needs at least one governor with one cpu")
+        check_count(governors, "governors")
+        if cpus is not None:
+            check_count(cpus, "cpus")
         share = max(1, len(os.sched_getaffinity(0)) // governors) if cpus is None else cpus
         self.folder = Path(tempfile.mkdtemp(prefix="rain-local-"))
         self._command = tuple(command)

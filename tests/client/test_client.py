@@ -53,6 +53,23 @@ def test_an_address_may_have_its_port(
     assert client.address == where
 
 
+def test_a_port_alone_is_no_address() -> None:
+    with pytest.raises(
+        RainException, match=r'the address is 7210; write Client\("localhost", 7210'
+    ):
+        Client(7210)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType] # as newcomers do
+    with pytest.raises(RainException, match=r'no address: write Client\("localhost", 7401\)'):
+        Client(port=7401)
+
+
+@pytest.mark.parametrize("count", ["x", 1.5, 0, True])
+def test_an_embedded_cluster_has_whole_numbers_of_cpus_and_governors(count: object) -> None:
+    with pytest.raises(RainException, match=f"cpus is {count!r}; it must be a whole number"):
+        Client(cpus=count)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType] # as newcomers do
+    with pytest.raises(RainException, match=f"governors is {count!r}; it must be a whole number"):
+        Client(governors=count)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType] # as above
+
+
 def test_a_port_is_said_once() -> None:
     with pytest.raises(RainException, match="twice: in 'localhost:7401', and as 7210"):
         Client("localhost:7401", 7210)

@@ -163,7 +163,7 @@ def test_nothing_outlives_a_client_that_is_killed(folders: Path, command: tuple[
 
 def test_a_cluster_has_a_governor_and_a_cpu() -> None:
     for cpus, governors in ((1, 0), (0, 1)):
-        with pytest.raises(RainException, match="at least one"):
+        with pytest.raises(RainException, match="is 0; it must be a whole number, and at least 1"):
             LocalCluster(cpus, governors)
 
 
