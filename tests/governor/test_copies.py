@@ -83,7 +83,7 @@ def test_a_broken_archive_is_not_a_directory(tmp_path: Path) -> None:
 
 def test_a_copy_that_is_not_wanted_any_more_is_not_fetched_to_its_end(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
-        async with listening_streams(Holding({object_id(500): b"x" * (64 << 20)})) as there:
+        async with listening_streams(Holding({object_id(500): b"x" * (512 << 20)})) as there:
             governor.place(500, BLOB, there.address)
             await until(lambda: list(governor.folder.data.iterdir()))
             governor.order(Orders(drops=[object_id(500)]))
