@@ -3,7 +3,7 @@
 What it tells then is for nobody, and would stay until the session ends.
 """
 
-from contextlib import suppress
+from collections import deque
 
 AT_MOST = 100_000
 """Ids that are remembered; the oldest are forgotten first."""
@@ -14,22 +14,28 @@ class Early:
 
     def __init__(self, at_most: int = AT_MOST) -> None:
         self._at_most = at_most
-        self._ids: dict[int, None] = {}
+        self._ids: set[int] = set()
+        # All that were noted lately, in their order, also those that were taken meanwhile: to take
+        # the oldest one out of a dict costs more with each one that is gone.
+        self._order: deque[int] = deque()
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def note(self, packed_id: int) -> None:
         """The last handle was collected."""
-        ids = self._ids
-        ids[packed_id] = None
-        if len(ids) > self._at_most:
-            with suppress(StopIteration, RuntimeError):  # another thread changes it: next time
-                ids.pop(next(iter(ids)), None)
+        self._ids.add(packed_id)
+        self._order.append(packed_id)
+        if len(self._order) > self._at_most:
+            self._ids.discard(self._order.popleft())
 
     def take(self, packed_id: int) -> bool:
         """Whether it was noted; now the server has told of it."""
-        return self._ids.pop(packed_id, self) is None
+        if packed_id not in self._ids:
+            return False
+        self._ids.discard(packed_id)
+        return True
 
     def clear(self) -> None:
         self._ids.clear()
+        self._order.clear()
