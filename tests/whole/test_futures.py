@@ -305,6 +305,7 @@ def test_results_of_dropped_futures_leave_the_cluster(client: Client) -> None:
 
     client.gather(client.map(add, range(10)))
     gc.collect()
+    held()  # what earlier tests have dropped leaves with the first question
     before = held()
     futures = client.map(lambda i: np.full(100_000, i), range(20))
     client.wait(futures)
