@@ -219,7 +219,7 @@ class Client(FutureMethods):
     def dashboard_url(self) -> str:
         """The URL of the dashboard, for a browser on this machine.
 
-        The URL has the password in it: whoever has it may look, too. The dashboard of a cluster
+        The URL has the password in it: others who have it may look, too. The dashboard of a cluster
         that this client has started begins with the first look at this. It shows the sessions that
         are open, with their tasks, and everything that happens from then on.
 

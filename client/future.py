@@ -74,7 +74,7 @@ class Home(Protocol):
         ...
 
     def borrow(self, object_id: ObjectId, name: str) -> Future[Any]:
-        """A future of an object, whoever has submitted that."""
+        """A future of an object, no matter who has submitted it."""
         ...
 
     def settle(self) -> None:

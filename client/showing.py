@@ -33,7 +33,7 @@ SECONDS_SAVED = 5.0
 
 
 class Allowance:
-    """How many lines may be written: so many a second, and more at once after a silence."""
+    """How many lines may be written: a number a second, and more at once after a silence."""
 
     def __init__(self, per_second: float = LINES_PER_SECOND) -> None:
         self.per_second = per_second

@@ -39,7 +39,7 @@ Unsent = tuple[bytes, int]
 """The newest bytes of a stream that were not told, and how many were not told."""
 
 Look = Callable[[int, int], Unsent]
-"""Gives that for one of the streams, 0 or 1, of which so many bytes were told."""
+"""Gives that for one of the streams, 0 or 1, after the bytes that were told."""
 
 
 @frozen

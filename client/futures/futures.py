@@ -293,7 +293,7 @@ class Futures:
         return self._connection.cluster
 
     def borrow(self, object_id: ObjectId, name: str) -> Future[Any]:
-        """The future of an object, whoever has submitted that; the same one if it is here."""
+        """The future of an object, no matter who has submitted it; the same one if it is here."""
         known = self._all.get(object_id)
         if known is not None:
             return known

@@ -67,7 +67,7 @@ def sums(found: Iterable[Listed]) -> list[tuple[str, int, int]]:
 
 
 def trim(place: Place, most: int, name: str = "") -> Gone:
-    """Removes what was not used for longest, until at most so many bytes of the name are left."""
+    """Removes what was not used for longest, until at most `most` bytes are left."""
     found = listed(place, name)
     left = sum(one.size for one in found)
     going: list[Listed] = []

@@ -1,6 +1,6 @@
 """Which folders are caches, who may use them, and with which rights things are made there.
 
-An entry may hold pickles, and whoever can write into a cache can run code as everybody who reads
+An entry may hold pickles, and a user who can write into a cache can run code as everybody who reads
 it. So the folder that nobody has named is the user's own, and is used only while nobody else can
 write there. A folder that the user has named is trusted as it is: naming it says so. What is made
 there gets the rights of the folder.
