@@ -98,7 +98,7 @@ class Work:
         return self._work_apart(call)
 
     def passes(self, error: BaseException) -> bool:
-        """Whether an error is not the function's own, but ends whoever called this."""
+        """Whether an error is not the function's own, but ends the thread that called this."""
         del error
         return False
 

@@ -261,7 +261,7 @@ class Draft:
             task.move(TaskMove.INPUTS_FINISHED)
 
     def _read_contents(self) -> None:
-        """What has gone meanwhile is left out: whoever asks for it later is told so."""
+        """What has gone meanwhile is left out: those who ask for it later are told so."""
         columns, start = self.submission.contents, 0
         for packed, count in zip(columns.holders, columns.counts, strict=True):
             holder = self._by_id.get(TaskId(packed)) or self.objects.get(ObjectId(packed))

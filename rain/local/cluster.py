@@ -1,6 +1,6 @@
 """A cluster in this process: the turns of its server and its governor, and who runs what when.
 
-**The lock** is held for turns and by whoever adds something to the next one; never while a call
+**The lock** is held for turns and while something is added to the next one; never while a call
 runs. A turn is never interrupted by Ctrl-C.
 
 **Calls run in the threads that wait.** A thread that waits takes turns until nothing moves, then it
@@ -117,7 +117,7 @@ class HereCluster:
             self.ring()
 
     def ring(self) -> None:
-        """Whoever waits shall look again."""
+        """Threads that wait shall look again."""
         with self._shield, self._lock:
             self._note_change()
 

@@ -1,7 +1,7 @@
 """The exception of a failed call with its real traceback, for debuggers.
 
 It is pickled like any other, so the client raises a copy. But the frames of the function still
-exist here. The pickle names them, and whoever reads it gets a copy with that traceback: then
+exist here. The pickle names them, and its reader gets a copy with that traceback: then
 `pdb.post_mortem`, `%debug` and `pytest --pdb` lead into the function and show its variables.
 """
 

@@ -1,6 +1,6 @@
 """The governor of a local cluster: the real reactor, and executors and files of this process.
 
-Nothing runs by itself: `next` says what can run, and whoever waits for it runs it.
+Nothing runs by itself: `next` says what can run, and the thread that waits for it runs it.
 """
 
 from __future__ import annotations

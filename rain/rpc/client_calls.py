@@ -141,11 +141,6 @@ class ClientCalls:
         """How many calls may still be answered; the bootstrap is never finished."""
         return self._caller.peer.open_questions
 
-    def ask(self, method: str, params: Fields, read: Callable[[Fields], T]) -> T:
-        """Makes a call, and waits for its answer; gives it up when that is interrupted."""
-        asked = self.prepare(method, [params], read)
-        return self.make_and_take(asked)
-
     def make_and_take(self, asked: Asked[T], timeout: float | None = None) -> T:
         """Makes a call that was prepared, and waits for its answer."""
         due = None if timeout is None else time.monotonic() + timeout

@@ -1,4 +1,4 @@
-"""A cache stays within its limit, whoever writes."""
+"""A cache stays within its limit, no matter how many write."""
 
 import os
 from pathlib import Path

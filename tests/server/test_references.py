@@ -103,7 +103,7 @@ def test_a_failed_future_inside_of_an_argument_fails_nobody() -> None:
     assert s.world.task(reader).row is TaskRow.READY
     s.client.drop(bad, objects=(inside,))
     settle(s)
-    assert states(s, inside) == ["failed"], "whoever asks for it is told its error"
+    assert states(s, inside) == ["failed"], "a reader of it is told its error"
 
 
 def test_what_has_gone_before_is_left_out() -> None:
