@@ -45,7 +45,7 @@ class Plan:
 
 
 def read_plan(config: bytes, inputs: int) -> Plan:
-    """The plan in the config of a task with this number of inputs: JSON, or msgpack for functions."""
+    """The plan in the config of a task with `inputs` inputs: JSON, or msgpack for functions."""
     try:
         table = json.loads(config) if config[:1] == b"{" else msgpack.unpackb(config)
         given: dict[str, Any] = table[CONFIG_KEY]
