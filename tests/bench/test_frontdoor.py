@@ -15,7 +15,8 @@ from bench.shapes import WrongAnswer
 from rain.client import Client
 
 FEW = 16
-OURS = [pytest.param(doors["rain"], id=name) for name, doors in DOORS]
+CALLBACK = "callback, p90"
+OURS = [pytest.param(doors["rain"], id=name) for name, doors in DOORS if name != CALLBACK]
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +38,19 @@ def test_each_row_of_rain_checks_its_answer_and_takes_time(door: Door, runner: R
     assert door(runner, FEW) > 0
 
 
+def test_a_callback_may_come_before_its_result_is_returned(runner: RainRunner) -> None:
+    assert dict(DOORS)[CALLBACK]["rain"](runner, FEW) >= 0
+
+
 def test_loky_runs_the_calls_of_joblib() -> None:
     (doors,) = [doors for name, doors in DOORS if name == "joblib"]
     assert doors["loky"](LokyRunner(), FEW) > 0
 
 
-def test_a_wrong_answer_is_no_figure(monkeypatch: pytest.MonkeyPatch, runner: RainRunner) -> None:
+@pytest.mark.parametrize("name", ["map and gather", "as_completed", "wait for all", CALLBACK])
+def test_a_wrong_answer_is_no_figure(
+    name: str, monkeypatch: pytest.MonkeyPatch, runner: RainRunner
+) -> None:
     monkeypatch.setattr("bench.doors.inc", abs)
     with pytest.raises(WrongAnswer):
-        dict(DOORS)["map and gather"]["rain"](runner, FEW)
+        dict(DOORS)[name]["rain"](runner, FEW)

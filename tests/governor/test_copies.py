@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+import trio
 
 from rain.base.ids import ObjectId
 from rain.base.wire import Orders
@@ -19,7 +20,7 @@ from tests.governor.running import (
     governed,
 )
 from tests.governor.words import object_id
-from tests.support.streams import Holding, bytes_of, listening_streams
+from tests.support.streams import Holding, bytes_of, listening_streams, pausing_holder
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.whole
@@ -83,10 +84,12 @@ def test_a_broken_archive_is_not_a_directory(tmp_path: Path) -> None:
 
 def test_a_copy_that_is_not_wanted_any_more_is_not_fetched_to_its_end(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
-        async with listening_streams(Holding({object_id(500): b"x" * (512 << 20)})) as there:
+        with pausing_holder(MEMORY_LIMIT * 4) as there:
             governor.place(500, BLOB, there.address)
+            await trio.to_thread.run_sync(there.pauses.wait)
             await until(lambda: list(governor.folder.data.iterdir()))
             governor.order(Orders(drops=[object_id(500)]))
+            await trio.to_thread.run_sync(there.is_left.wait)
             await until(lambda: not list(governor.folder.data.iterdir()))
             assert not governor.server.located
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import trio
@@ -14,10 +14,11 @@ from attrs import Factory, define
 from rain.base.ids import GovernorId, ObjectId
 from rain.rpc.handlers import StreamSource
 from rain.rpc.streams import GovernorStreams
+from rain.stream.admission import admit
 from rain.stream.archive import Archive
 from rain.stream.holder import Held, InFile, InFolder, InMemory
-from rain.stream.protocol import NOBODY, SharedPlace
-from rain.stream.sockets import BrokenError, receive_into
+from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Say, SharedPlace
+from rain.stream.sockets import BrokenError, hang_up, receive_into
 
 
 @define(eq=False)
@@ -45,6 +46,48 @@ async def listening_streams(
         yield streams
         await streams.close()
         nursery.cancel_scope.cancel()
+
+
+@define(eq=False)
+class Pausing:
+    """A holder that sends half of an object, and nothing more until its reader has left."""
+
+    port: socket.socket
+    length: int
+    pauses: threading.Event = Factory(threading.Event)
+    is_left: threading.Event = Factory(threading.Event)
+
+    @property
+    def address(self) -> str:
+        host, port = self.port.getsockname()
+        return f"{host}:{port}"
+
+    def serve(self) -> None:
+        try:
+            connected, _ = self.port.accept()
+        except OSError:
+            return  # closed
+        with connected:
+            admit(connected, None)
+            connected.recv(len(HELLO) + REQUEST_SIZE, socket.MSG_WAITALL)
+            connected.sendall(Answer(Say.BYTES, self.length).encode() + bytes(self.length // 2))
+            self.pauses.set()
+            assert connected.recv(1) == b""
+            self.is_left.set()
+
+
+@contextmanager
+def pausing_holder(length: int) -> Generator[Pausing]:
+    """Such a holder in a thread, for one reader."""
+    with socket.create_server(("127.0.0.1", 0)) as port:
+        pausing = Pausing(port, length)
+        thread = threading.Thread(target=pausing.serve)
+        thread.start()
+        try:
+            yield pausing
+        finally:
+            hang_up(port)
+            thread.join()
 
 
 @define(eq=False)
