@@ -15,7 +15,7 @@ from rain.client.client import Client
 from rain.client.constants import blob, directory, pickled
 from rain.client.data import DataObject
 from rain.client.errors import CancelledError
-from rain.client.for_joblib.registering import register_joblib, register_with_loaded_joblib
+from rain.client.for_joblib.registering import register_joblib, register_with_joblib
 from rain.client.future import Future
 from rain.client.futures.methods import task
 from rain.client.futures.waiting import as_completed
@@ -72,4 +72,4 @@ __all__ = [
     "tasks",
 ]
 
-register_with_loaded_joblib()
+register_with_joblib()

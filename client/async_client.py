@@ -15,6 +15,7 @@ from rain.client.futures.methods import Submitting
 from rain.client.in_loops import Arrivals, in_thread
 from rain.client.nested import get_client
 from rain.client.showing import LINES_PER_SECOND
+from rain.client.tracebacks import hide_frames
 from rain.common.errors import RainException
 from rain.common.running import in_a_task, waiting_for_tasks, was_interrupted
 
@@ -144,7 +145,11 @@ class AsyncClient(Submitting):
                 for future in found:
                     future.cancel()
             raise
-        return await in_thread(partial(waiting.gather, futures, errors=errors))
+        try:
+            return await in_thread(partial(waiting.gather, futures, errors=errors))
+        except BaseException as error:
+            hide_frames(error)
+            raise
 
     def as_completed(self, futures: Iterable[Future[T]]) -> AsCompleted[T]:
         """The futures as they get done, each once, for `async for`.

@@ -29,6 +29,7 @@ from rain.client.reports import governor_info
 from rain.client.session import Session
 from rain.client.showing import LINES_PER_SECOND, Showing
 from rain.client.task import Task
+from rain.client.tracebacks import hides_frames
 from rain.client.uploads import Uploads
 from rain.common.errors import RainException, SessionException
 from rain.common.secret_file import read_secret, secret_from_environment
@@ -78,6 +79,7 @@ class Client(FutureMethods):
     housekeeper: Housekeeper
     connection: Connection
 
+    @hides_frames
     def __init__(
         self,
         address: str = "",

@@ -7,6 +7,7 @@ from rain.base.ids import ObjectId, unpack
 from rain.client.active import get_active_session
 from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import ObjectShape, notes_as_json
+from rain.client.tracebacks import hides_frames
 from rain.client.unit import Unit
 from rain.common.attributes import ObjectInfo, ObjectSpec
 from rain.common.content_type import check_content_type, merge_content_types
@@ -216,6 +217,7 @@ class DataObject:
         """
         return self.kept
 
+    @hides_frames
     def wait(self, timeout: float | None = None) -> None:
         """Waits until the object is finished; raises `TimeoutException` after `timeout` seconds.
 
@@ -225,6 +227,7 @@ class DataObject:
         """
         self.session.wait((self,), timeout=timeout)
 
+    @hides_frames
     def fetch(self) -> "DataInstance":
         """Waits until the object is finished and gives its data. The object must be kept.
 
@@ -236,6 +239,7 @@ class DataObject:
         """
         return self.session.fetch(self)
 
+    @hides_frames
     def download(self, path: "Path | str") -> None:
         """Writes the data to a path. It need not fit into memory. A directory is unpacked there.
 
@@ -249,6 +253,7 @@ class DataObject:
         """
         self.session.download(self, path)
 
+    @hides_frames
     def update(self) -> None:
         """Asks the server for the present state and info.
 

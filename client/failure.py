@@ -10,6 +10,7 @@ from rain.client.history import History
 from rain.client.relative_files import advice
 from rain.client.reports import runs_info
 from rain.client.rpc.common import TaskState
+from rain.client.sources import with_sources
 from rain.client.stack import as_text
 from rain.client.task import Task, describe
 from rain.client.unit import Unit
@@ -28,7 +29,8 @@ _CAUSES = {
 
 def failure_exception(failure: SessionFailure, history: History) -> SessionException:
     """The exception of a failed session; a TaskException when a task is to blame."""
-    lines = [f"Message: {failure.message}"]
+    message = with_sources(failure.message)
+    lines = [f"Message: {message}"]
     what_to_do = advice(failure.message)
     if what_to_do:
         lines.append(what_to_do)
@@ -50,7 +52,7 @@ def failure_exception(failure: SessionFailure, history: History) -> SessionExcep
     runs = runs_info(failure.runs)
     for run in runs[:-1]:
         if run.has_failed:
-            lines += [_before(run), run.error]
+            lines += [_before(run), with_sources(run.error)]
     if failure.debug:
         lines += ["Debug:", failure.debug]
     text = "\n".join(lines)
@@ -58,7 +60,7 @@ def failure_exception(failure: SessionFailure, history: History) -> SessionExcep
         return SessionException(text)
     exception = raised_by_session(failure, text)
     exception.task_id = unpack(culprit)
-    exception.error, exception.debug = failure.message, failure.debug
+    exception.error, exception.debug = message, failure.debug
     exception.runs = runs
     if runs:
         last = runs[-1]

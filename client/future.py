@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from html import escape
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from weakref import ref
 
@@ -14,6 +15,7 @@ from rain.base.ids import ObjectId
 from rain.client.errors import CancelledError
 from rain.client.grace import check_grace
 from rain.client.references import reading, refer
+from rain.client.tracebacks import hide_frames
 from rain.common.content_type import decode_value
 from rain.common.errors import RainException
 from rain.common.references import Reference, note_reference
@@ -119,6 +121,9 @@ class Future(concurrent.futures.Future[T]):
     <Future 'pow' finished>
     """
 
+    _exception: BaseException | None
+    _trace: TracebackType | None = None  # of the failure, as it came
+
     def __init__(self, home: Home, handle: DataObject, task: Task | None) -> None:
         super().__init__()
         self.home = home
@@ -142,8 +147,12 @@ class Future(concurrent.futures.Future[T]):
         8
         """
         if self._value is _NOT_LOADED:
-            self._wait(super().result, timeout)
-            value = self._load()
+            try:
+                self._wait(super().result, timeout)
+                value = self._load()
+            except BaseException as error:
+                self._hide_frames(error)
+                raise
             if self._value is _NOT_LOADED:  # else another thread was faster, and has given its own
                 self._value = value
             self._delivered = None
@@ -275,6 +284,7 @@ class Future(concurrent.futures.Future[T]):
 
     def note_failed(self, error: BaseException) -> None:
         """The call will have no result, unless it was cancelled here meanwhile."""
+        self._trace = error.__traceback__
         self._note(partial(self.set_exception, error))
 
     def note_cancelled(self) -> bool:
@@ -331,6 +341,13 @@ class Future(concurrent.futures.Future[T]):
             or self._delivered is not None
             or (self.is_done() and (self.cancelled() or self.failure is not None))
         )
+
+    def _hide_frames(self, error: BaseException) -> None:
+        """The failure may be raised many times, and each time it is as it was when it came."""
+        if error is self._exception:
+            error.__traceback__ = self._trace
+        else:
+            hide_frames(error)
 
     def _note(self, end: Callable[[], None]) -> None:
         self._is_over = True

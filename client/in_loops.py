@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
+from rain.client.tracebacks import hide_frames
 from rain.common.running import waiting_for_tasks, was_interrupted
 
 T = TypeVar("T")
@@ -36,7 +37,11 @@ async def wait_for(future: Awaited[T]) -> T:
         if not was_interrupted():  # else who has cancelled the task has said what becomes of these
             future.cancel()
         raise
-    return future.result() if future.is_here else await in_thread(future.result)
+    try:
+        return future.result() if future.is_here else await in_thread(future.result)
+    except BaseException as error:
+        hide_frames(error)
+        raise
 
 
 async def in_thread(function: Callable[[], T], *, shielded: bool = False) -> T:

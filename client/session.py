@@ -37,6 +37,7 @@ from rain.client.shapes import ObjectShape
 from rain.client.showing import LINES_PER_SECOND
 from rain.client.task import Task
 from rain.client.told import ToldFunction
+from rain.client.tracebacks import hides_frames
 from rain.client.unit import Unit
 from rain.client.waiting import Waiting
 from rain.common.attributes import SessionSpec
@@ -281,6 +282,7 @@ class Session:
         """
         return graph_of(self._outgoing.pending.tasks, self._outgoing.pending.objects(), show_ids)
 
+    @hides_frames
     def submit(self, *, soon: bool = False, fuse: bool | None = None) -> None:
         """Sends all tasks and objects that are not submitted yet.
 
@@ -355,6 +357,7 @@ class Session:
 
     # Waiting.
 
+    @hides_frames
     def wait(self, items: Iterable[Task | DataObject], timeout: float | None = None) -> None:
         """Waits until all items are finished.
 
@@ -373,6 +376,7 @@ class Session:
             self._cancel(tasks, objects)
             raise
 
+    @hides_frames
     def wait_some(
         self, items: Iterable[Task | DataObject], timeout: float | None = None
     ) -> tuple[list[Task], list[DataObject]]:
@@ -395,6 +399,7 @@ class Session:
             self._cancel(tasks, objects)
             raise
 
+    @hides_frames
     def wait_all(self, timeout: float | None = None) -> None:
         """Waits until every submitted task of the session is finished.
 
@@ -484,6 +489,7 @@ class Session:
         """
         return len(self._results)
 
+    @hides_frames
     def fetch(self, obj: DataObject) -> DataInstance:
         """Waits until a kept object is finished and gives its data.
 
@@ -497,6 +503,7 @@ class Session:
         expect_fetchable(obj)
         return self._results.delivered(obj) or self._bring(connection, [obj])[0]
 
+    @hides_frames
     def fetch_all(self, objects: Iterable[DataObject]) -> list[DataInstance]:
         """Waits until several kept objects are finished and gives their data, in their order.
 
@@ -519,6 +526,7 @@ class Session:
             self._cancel((), wanted)
             raise
 
+    @hides_frames
     def compute(self, item: Task | DataObject) -> DataInstance:
         """Computes an object, or the single output of a task, and gives its data.
 
@@ -530,6 +538,7 @@ class Session:
         """
         return self.compute_all([item])[0]
 
+    @hides_frames
     def compute_all(self, items: Iterable[Task | DataObject]) -> list[DataInstance]:
         """Computes several objects, as `compute` does, and gives their data in their order.
 
@@ -569,6 +578,7 @@ class Session:
                 return delivered
         return self._bring(connection, wanted)
 
+    @hides_frames
     def download(self, obj: DataObject, path: Path | str) -> None:
         """Writes the data of a kept object to a path without holding all of it in memory.
 
@@ -619,6 +629,7 @@ class Session:
         with self._asking:
             return connection.logs(task.packed_id if task.unit is None else task.unit.task_id)
 
+    @hides_frames
     def update(self, items: Iterable[Task | DataObject]) -> None:
         """Refreshes states and infos of tasks and objects.
 
@@ -631,6 +642,7 @@ class Session:
         """
         self._client().update(items)
 
+    @hides_frames
     def unkeep(self, objects: Iterable[DataObject]) -> None:
         """Lets objects go when no task needs them.
 

@@ -5,15 +5,20 @@ lines of text only when a task has failed. Calls in a loop have equal stacks, an
 """
 
 import sys
+import sysconfig
 import traceback
 from itertools import islice
 from pathlib import Path
-from types import CodeType
-from typing import Any
+from types import CodeType, FrameType
+
+from rain.client.sources import cell_of
 
 DEPTH = 6
 _ENTRIES = 2 * DEPTH
 _OURS = str(Path(__file__).parent) + "/"
+
+_LIBRARIES = ("<frozen ", *{f"{folder}/" for folder in sysconfig.get_paths().values()})
+"""Where the code of others is: that of asyncio or joblib says nothing about a user's program."""
 
 Stack = tuple[CodeType | int, ...]
 """Code object and position of each frame in turn, the innermost first."""
@@ -29,6 +34,18 @@ def here(above: int = 0) -> Stack:
     frame = sys._getframe(1 + above)  # pyright: ignore[reportPrivateUsage] # inspect's own is 30 times slower
     while frame.f_code.co_filename.startswith(_OURS) and frame.f_back is not None:
         frame = frame.f_back
+    return _stack_from(frame)
+
+
+def outside_libraries() -> Stack:
+    """The same without the libraries that have called the client, however many frames they have."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] # as above
+    while frame.f_code.co_filename.startswith((_OURS, *_LIBRARIES)) and frame.f_back is not None:
+        frame = frame.f_back
+    return _stack_from(frame)
+
+
+def _stack_from(frame: FrameType) -> Stack:
     frames: list[CodeType | int] = [frame.f_code, frame.f_lasti]
     above_it = frame.f_back
     while above_it is not None and len(frames) < _ENTRIES:
@@ -43,15 +60,19 @@ def here(above: int = 0) -> Stack:
 
 
 def as_text(stack: Stack) -> str:
-    """The stack as tracebacks show it, the outermost frame first."""
+    """The stack as tracebacks show it, the outermost frame first, and only the user's own code."""
     entries: list[str] = []
-    for code, position in zip(stack[::2], stack[1::2], strict=True):
-        assert isinstance(code, CodeType)
-        assert isinstance(position, int)
+    frames = [
+        (code, position)
+        for code, position in zip(stack[::2], stack[1::2], strict=True)
+        if isinstance(code, CodeType) and isinstance(position, int)
+    ]
+    own = [frame for frame in frames if not frame[0].co_filename.startswith(_LIBRARIES)]
+    for code, position in own or frames:
         line = _line(code, position)
         frame = traceback.FrameSummary(code.co_filename, line, code.co_name)
         (text,) = traceback.StackSummary.from_list([frame]).format()
-        cell = _cell(code.co_filename)
+        cell = cell_of(code.co_filename)
         if not cell:
             entries.append(text)
             continue
@@ -60,14 +81,6 @@ def as_text(stack: Stack) -> str:
         if code.co_name == "<module>":
             break  # the caller of the cell is not the user
     return "".join(reversed(entries)).rstrip("\n")
-
-
-def _cell(file_name: str) -> str:
-    """The cell of a notebook that the code stands in, as IPython knows it; else ""."""
-    ipython = sys.modules.get("IPython")
-    shell: Any = None if ipython is None else ipython.get_ipython()
-    named: Any = None if shell is None else shell.compile.format_code_name(file_name)
-    return "" if named is None else " ".join(named)
 
 
 def _line(code: CodeType, position: int) -> int:

@@ -29,6 +29,7 @@ from rain.client.shapes import (
     notes_as_json,
 )
 from rain.client.stack import Stack, here
+from rain.client.tracebacks import hides_frames
 from rain.client.unit import Unit
 from rain.common.attributes import TaskInfo, TaskSpec, TaskSpecInput
 from rain.common.errors import RainException
@@ -339,6 +340,7 @@ class Task(metaclass=TaskMeta):
         """
         self.session.unkeep(self.output_objects)
 
+    @hides_frames
     def fetch_outputs(self) -> "list[DataInstance]":
         """The data of all outputs; waits until they are finished.
 
@@ -350,6 +352,7 @@ class Task(metaclass=TaskMeta):
         """
         return self.session.fetch_all(self.output_objects)
 
+    @hides_frames
     def wait(self, timeout: float | None = None) -> None:
         """Waits until the task is finished.
 
@@ -370,6 +373,7 @@ class Task(metaclass=TaskMeta):
         """
         self.session.cancel((self,), recursive, grace)
 
+    @hides_frames
     def update(self) -> None:
         """Asks the server for the present state and info.
 

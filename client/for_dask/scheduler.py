@@ -27,6 +27,7 @@ from rain.client.futures import waiting
 from rain.client.futures.futures import Futures
 from rain.client.futures.options import Options
 from rain.client.task import Task
+from rain.client.tracebacks import hides_frames
 from rain.common.bundles import call_node
 from rain.common.content_type import encode_value
 
@@ -40,6 +41,7 @@ class DaskScheduler:
     def __init__(self, opened: Callable[[], Futures]) -> None:
         self._opened = opened
 
+    @hides_frames
     def __call__(
         self,
         dsk: Any,

@@ -19,9 +19,8 @@ from rain.client.for_joblib.batches import BatchSizes
 from rain.client.for_joblib.bundle import Uploads, bundled
 from rain.client.future import Future
 from rain.client.futures.methods import Submitting
+from rain.client.stack import Stack, outside_libraries
 from rain.common.bundles import call_bundle
-
-NAME = "rain"
 
 FEWEST_JOBS = 2
 """With a single job joblib would run the calls in this process, however busy it is."""
@@ -58,6 +57,7 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         self._running: set[Future[Any]] = set()
         self._uploads = Uploads()
         self._batches = BatchSizes()
+        self._called_at: Stack = ()  # joblib sends most batches from other threads
 
     # What joblib asks before and after a call.
 
@@ -74,6 +74,7 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
     def configure(self, n_jobs: int = 1, parallel: Any = None, **_: Any) -> int:
         """A `Parallel` begins to use this; gives the number of its jobs."""
         self.parallel = parallel
+        self._called_at = outside_libraries()
         return self.effective_n_jobs(n_jobs)
 
     def stop_call(self) -> None:
@@ -110,6 +111,8 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         """Sends a batch. The callback is called with the future when it is done."""
         data, values = bundled(func, self._uploads, partial(self._client().put, name="array"))
         future: Future[Any] = self._submitting(func).submit(call_bundle, data, *values)
+        assert future.task is not None
+        future.task.created_at = self._called_at
         self._running.add(future)
         future.add_done_callback(partial(self._done, callback))
         return future

@@ -1,21 +1,30 @@
 """Makes the backend known to joblib, which is imported only then."""
 
 import sys
+from collections.abc import Sequence
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
+NAME = "rain"
 
-def register_with_loaded_joblib() -> None:
-    """The same if the program has loaded joblib; it is cheap, and loads nothing else."""
+
+def register_with_joblib() -> None:
+    """The same as soon as the program has loaded joblib; until then it loads nothing."""
     if "joblib" in sys.modules:
         register_joblib()
+    else:
+        sys.meta_path.insert(0, _Expecting())
 
 
 def register_joblib() -> None:
     """Lets joblib know the backend "rain"; twice is once.
 
-    Importing `rain.client` does so by itself when joblib is imported already.
+    Importing `rain.client` does so by itself, before joblib is imported or after it.
 
-    After it, `with joblib.parallel_config(backend="rain", client=client)` runs every
+    With it, `with joblib.parallel_config(backend="rain", client=client)` runs every
     `joblib.Parallel` inside on the cluster of that client, which may be those of scikit-learn.
 
     >>> import joblib
@@ -31,7 +40,45 @@ def register_joblib() -> None:
         raise ModuleNotFoundError(
             "register_joblib needs the package joblib: pip install 'rain-tasks[joblib]'"
         ) from error
-    from rain.client.for_joblib.backend import NAME, RainBackend  # noqa: PLC0415 # as above
-
     register: Any = joblib.register_parallel_backend  # pyright: ignore[reportUnknownMemberType] # not annotated
-    register(NAME, RainBackend)
+    register(NAME, _new_backend)
+
+
+def _new_backend(**options: Any) -> Any:
+    """The backend, which is loaded when it is used for the first time."""
+    from rain.client.for_joblib.backend import RainBackend  # noqa: PLC0415 # needs joblib
+
+    return RainBackend(**options)
+
+
+class _Expecting:
+    """A finder that waits for the import of joblib, and finds nothing else."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Asked by the import system."""
+        if name != "joblib":
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Registering(spec.loader)
+        return spec
+
+
+class _Registering(Loader):
+    """Loads joblib as it would be loaded without this, and registers the backend."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        register_joblib()

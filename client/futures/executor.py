@@ -15,6 +15,7 @@ from rain.client.future import Future
 from rain.client.futures.options import Options
 from rain.client.futures.pool import Pool, PoolFuture
 from rain.client.futures.surroundings import Surroundings
+from rain.client.tracebacks import hide_frames
 
 if TYPE_CHECKING:
     from rain.client.futures.futures import Futures
@@ -138,6 +139,9 @@ def _results(
     try:
         while futures:
             yield _take_last(futures, due)
+    except BaseException as error:
+        hide_frames(error)
+        raise
     finally:
         pool.cancel(futures)
 
@@ -155,5 +159,8 @@ def _one_by_one(chunks: Generator[Any, None, None]) -> Generator[Any, None, None
             chunk.reverse()
             while chunk:
                 yield chunk.pop()
+    except BaseException as error:
+        hide_frames(error)
+        raise
     finally:
         chunks.close()

@@ -12,6 +12,7 @@ from rain.client.futures.executor import ClusterExecutor
 from rain.client.futures.options import NO_OPTIONS, Options, OptionWords, chosen
 from rain.client.futures.task_function import TaskFunction
 from rain.client.remote import Remote
+from rain.client.tracebacks import hides_frames
 
 if TYPE_CHECKING:
     from rain.client.futures.futures import Futures
@@ -177,6 +178,7 @@ class FutureMethods(Submitting):
     @overload
     def get(self, futures: Iterable[Future[T]], timeout: float | None = None) -> list[T]: ...
 
+    @hides_frames
     def get(self, futures: Any, timeout: float | None = None) -> Any:
         """The result of a future, or the results of several in their order.
 
@@ -191,6 +193,7 @@ class FutureMethods(Submitting):
             return futures.result(timeout)
         return waiting.gather(list(futures), timeout=timeout)
 
+    @hides_frames
     def gather(self, futures: Any, *, errors: str = "raise", timeout: float | None = None) -> Any:
         """The results of futures in lists, tuples, sets and dictionaries, in their places.
 
@@ -223,6 +226,7 @@ class FutureMethods(Submitting):
 
         show_progress(futures)
 
+    @hides_frames
     def wait(
         self,
         futures: Iterable[Future[T]],

@@ -9,6 +9,7 @@ from typing import Any, TypeGuard, TypeVar, cast
 from rain.client.future import Future
 from rain.client.futures.working import Working
 from rain.client.guards import is_mapping
+from rain.client.tracebacks import hide_frames
 from rain.common.running import in_a_task, waiting_for_tasks
 
 T = TypeVar("T")
@@ -25,7 +26,16 @@ def as_completed(
     ...     sorted(future.result() for future in as_completed(squares))
     [0, 1, 4]
     """
-    chosen = list(futures)
+    try:
+        yield from _as_completed(list(futures), timeout)
+    except BaseException as error:
+        hide_frames(error)
+        raise
+
+
+def _as_completed(
+    chosen: list[Future[T]], timeout: float | None
+) -> Generator[Future[T], None, None]:
     working = send_all(chosen, timeout)
     if working is not None:
         yield from working.one_by_one()

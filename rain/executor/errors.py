@@ -1,10 +1,16 @@
-"""The exception of a task as a pickle, so that the client can raise the same one."""
+"""What the client is told of the exception of a task: its text, and the exception as a pickle.
+
+With the pickle the client can raise the same exception.
+"""
 
 import pickle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rain.common.content_type import encode_value
-from rain.common.errors import rebuilt
+from rain.common.errors import RainException, rebuilt
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 LARGEST = 64 * 1024
 """A larger exception is told as text only."""
@@ -32,15 +38,61 @@ class _InParts:
         return rebuilt, self._parts
 
 
-def pickled_error(error: BaseException) -> bytes:
-    """The pickle of an exception without its traceback; empty when it cannot be sent.
+_OURS = ("rain.executor.", "rain.common.", "rain.local.")
+"""Modules with the functions that call those of users."""
+
+_INTERRUPTING = frozenset({"rain.executor.interrupts", "rain.local.interrupts"})
+
+
+def text_of(error: BaseException) -> str:
+    """The traceback of an exception, without the functions of ours that it begins or ends with.
+
+    An error of Rain about the result needs no traceback.
+    """
+    from traceback import TracebackException  # noqa: PLC0415 # most executors never need it
+
+    trace = error.__traceback__
+    while trace is not None and _module(trace).startswith(_OURS):
+        trace = trace.tb_next
+    if isinstance(error, RainException) and trace is None:
+        return str(error)
+    told = TracebackException(type(error), error, trace)
+    if trace is None:  # it was raised by what is not written in Python, as `int("one")`
+        told.stack = None  # type: ignore[assignment] # pyright: ignore[reportAttributeAccessIssue] # as it is without a traceback
+    else:
+        del told.stack[_length(trace) :]
+    return "".join(told.format())
+
+
+def _length(trace: "TracebackType") -> int:
+    """How many functions there are up to that which has interrupted the task."""
+    length = count = 0
+    inner: TracebackType | None = trace
+    while inner is not None:
+        count += 1
+        if _module(inner) not in _INTERRUPTING:
+            length = count
+        inner = inner.tb_next
+    return length
+
+
+def _module(trace: "TracebackType") -> str:
+    return str(trace.tb_frame.f_globals.get("__name__"))
+
+
+def pickled_error(error: BaseException) -> tuple[bytes, str]:
+    """The pickle of an exception without its traceback; empty when it cannot be sent, and why.
 
     The pickle is read back here: the `__init__` of a class may take other arguments than the
     exception remembers.
     """
     if not isinstance(error, Exception):
-        return b""  # SystemExit or KeyboardInterrupt of a task must not end the client
-    return _pickled(error) or _pickled(_InParts(error))
+        return b"", ""  # SystemExit or KeyboardInterrupt of a task must not end the client
+    data, _ = _pickled(error)
+    if data:
+        return data, ""
+    data, why = _pickled(_InParts(error))
+    return data, f"It is raised as a TaskException, as it cannot be sent: {why}\n" if why else ""
 
 
 def why_final(error: BaseException, retry_on: bytes) -> str:
@@ -56,11 +108,16 @@ def why_final(error: BaseException, retry_on: bytes) -> str:
     return f"It is not tried again: {type(error).__name__} is not in retry_on ({names})."
 
 
-def _pickled(sent: object) -> bytes:
+def _pickled(sent: object) -> tuple[bytes, str]:
+    """The pickle if it can be read back, and otherwise why there is none."""
     try:
         data = encode_value(sent, "cloudpickle")
         again = pickle.loads(data)
     # What the user's class does when it is pickled may raise anything; the text is told anyway.
-    except Exception:  # noqa: BLE001
-        return b""
-    return data if isinstance(again, Exception) and len(data) <= LARGEST else b""
+    except Exception as trouble:  # noqa: BLE001
+        return b"", f"{type(trouble).__name__}: {trouble}"
+    if not isinstance(again, Exception):
+        return b"", f"its pickle is read back as {type(again).__name__}"
+    if len(data) > LARGEST:
+        return b"", f"its pickle has {len(data):,} bytes, and the limit is {LARGEST:,}"
+    return data, ""

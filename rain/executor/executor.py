@@ -20,11 +20,10 @@ from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
 from rain.base.shortage import ShortageError, lacks_thread_of_ours
 from rain.common import running
-from rain.common.errors import RainException
 from rain.executor.blocking import Blocking
 from rain.executor.context import Context
 from rain.executor.desk import Desk
-from rain.executor.errors import pickled_error, why_final, with_hint
+from rain.executor.errors import pickled_error, text_of, why_final, with_hint
 from rain.executor.gpus import visible_gpus
 from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
@@ -37,8 +36,6 @@ from rain.executor.threads import Threads
 from rain.executor.values import Outputs, small_pickle, split
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rain.common.data_instance import DataInstance
     from rain.executor.unit import Mark, Unit
 
@@ -102,8 +99,8 @@ class Work:
         del error
         return False
 
-    def pickled(self, error: BaseException) -> bytes:
-        """What the client is told of an error besides its text."""
+    def pickled(self, error: BaseException) -> tuple[bytes, str]:
+        """What the client is told of an error besides its text; and if it is nothing, why."""
         return pickled_error(error)
 
     def _work_apart(self, call: protocol.Call) -> Answer:
@@ -153,8 +150,9 @@ class Work:
             if self.passes(error):
                 raise
             with_hint(error)
-            text = _told(error) + explained(error, memory.spaces.current)
-            words: list[Any] = [context.debug_lines, "", "", self.pickled(error)]
+            data, why_text_only = self.pickled(error)
+            text = text_of(error) + why_text_only + explained(error, memory.spaces.current)
+            words: list[Any] = [context.debug_lines, "", "", data]
             retry_on = self._retry_on(call)
             if retry_on and (why := why_final(error, retry_on)):
                 text = f"{text.rstrip()}\n{why}\n"
@@ -282,23 +280,3 @@ class Executor(Work):
         """Marks child processes with the session, so that the governor finds them after its end."""
         token = self._origin.rpartition(" ")[2].partition("/")[0]
         os.environ[protocol.ORIGIN] = f"{self._origin} {token}/s{session}"
-
-
-def _told(error: BaseException) -> str:
-    """The traceback from the user's function on.
-
-    An error of Rain about the result needs no traceback.
-    """
-    from traceback import format_exception  # noqa: PLC0415 # most executors never need it
-
-    traceback = error.__traceback__
-    inner = traceback
-    while inner is not None and inner.tb_frame.f_globals.get("__name__") == __name__:
-        inner = inner.tb_next
-    if isinstance(error, RainException) and inner is not None and _is_ours(inner):
-        return str(error)
-    return "".join(format_exception(type(error), error, inner or traceback))
-
-
-def _is_ours(trace: "TracebackType") -> bool:
-    return str(trace.tb_frame.f_globals.get("__name__")).startswith("rain.executor.")

@@ -159,12 +159,13 @@ class Executor(Work):
         debugger = sys.modules.get("bdb")
         return debugger is not None and isinstance(error, debugger.BdbQuit)
 
-    def pickled(self, error: BaseException) -> bytes:
+    def pickled(self, error: BaseException) -> tuple[bytes, str]:
         """With its frames."""
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_globals.get("__name__") in _OURS:
             trace = trace.tb_next
-        return keeping_frames(super().pickled(error), trace)
+        data, why_text_only = super().pickled(error)
+        return keeping_frames(data, trace), why_text_only
 
     def printed_by(self, task: TaskId) -> str:
         """What a task has printed so far; "" if it does not run here."""

@@ -1,0 +1,59 @@
+"""What a user sees of a failure: the lines of their program, and then the error.
+
+Python notes each function that an exception passes. Without this the traceback of a failed task
+would end with functions of this library, which say nothing about the failure.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from rain.common.errors import RainException, TaskException
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def hide_frames(error: BaseException) -> None:
+    """Takes our functions off the beginning of the traceback of an error that users are told.
+
+    A public function calls this where it catches the error, and raises it again with a plain
+    `raise`: that adds no line of its own. Errors that Rain never raises on purpose keep theirs.
+    """
+    if not _is_told(error):
+        return
+    trace = error.__traceback__
+    while trace is not None and _is_ours(trace.tb_frame.f_globals.get("__name__")):
+        trace = trace.tb_next
+    error.__traceback__ = trace
+
+
+def hides_frames(function: Callable[P, T]) -> Callable[P, T]:
+    """A decorator for public functions: what they raise for users comes without our frames."""
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            hide_frames(error)
+            raise
+
+    return called
+
+
+_TOLD = RainException | TimeoutError | concurrent.futures.CancelledError | KeyboardInterrupt
+
+_WAITING = ("rain.", "concurrent.futures.", "threading", "asyncio.", "trio.")
+"""Modules with functions in which one of ours waits."""
+
+
+def _is_told(error: BaseException) -> bool:
+    return isinstance(error, _TOLD) or isinstance(error.__cause__, TaskException)
+
+
+def _is_ours(module: object) -> bool:
+    return str(module).startswith(_WAITING)
