@@ -10,6 +10,7 @@ from rain.base.errors import InvariantError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId, spell
 from rain.base.kinds import TaskKind
+from rain.base.runs import RunState
 from rain.base.states import TASK_MOVES, TASK_STATES, TaskMove, TaskRow, TaskState
 from rain.graph.handles import NOBODY, Handles
 
@@ -100,6 +101,12 @@ class Task:
     def has_failed(self) -> bool:
         """Whether it will never make its outputs."""
         return self.row in HOPELESS
+
+    def has_failed_on(self, governor: Governor) -> bool:
+        """Whether a run of it has failed there, so that the next one had better be elsewhere."""
+        return self.run is not None and any(
+            run.state is RunState.FAILED and run.place == governor.place for run in self.runs
+        )
 
     @property
     def goes_on(self) -> bool:

@@ -11,6 +11,7 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import TaskRow
 from rain.base.wire import TaskColumns
 from rain.graph import Session, Task
+from rain.graph.failing import was_cancelled
 from rain.server.collector import Happenings
 from rain.server.happenings import (
     ClientNew,
@@ -76,6 +77,7 @@ def _note_runs(session: Session, happenings: Happenings, now: float) -> None:
     """What of them runs, and how those have ended that have."""
     finished: dict[str, TasksFinished] = {}  # by governor
     skipped: list[Task] = []
+    cancelled: list[Task] = []
     for task in session.tasks.values():
         if task.row in _RUNNING:
             run = task.last_run()
@@ -96,12 +98,13 @@ def _note_runs(session: Session, happenings: Happenings, now: float) -> None:
             end = TaskFailed(now, task.id, run.governor, run.started, run.message, notes)
             happenings.add(end, len(run.message) + len(notes.logs) + len(notes.debug))
         elif task.has_failed:
-            skipped.append(task)
+            (cancelled if was_cancelled(task) else skipped).append(task)
     for batch in finished.values():
         happenings.add(batch, _TASK_BYTES * len(batch.ids))
-    if skipped:
-        ids = [task.id for task in skipped]
-        happenings.add(TasksSkipped(now, None, "", ids), _TASK_BYTES * len(ids))
+    for tasks in (skipped, cancelled):
+        if tasks:
+            ids, size = [task.id for task in tasks], _TASK_BYTES * len(tasks)
+            happenings.add(TasksSkipped(now, None, "", ids, tasks is cancelled), size)
 
 
 def _notes(task: Task) -> TaskNotes:

@@ -144,10 +144,11 @@ class Happenings:
         self.add(end, size + len(notes.user) + len(notes.debug) + len(logs))
 
     def skipped(self, now: float, failure: SessionFailure, tasks: Sequence[Task]) -> None:
-        """Tasks will never run, because another one has failed, or no governor fits."""
+        """Tasks will never run: another one has failed, no governor fits, or they were cancelled."""
         if tasks:
             error = failure.message.strip().rpartition("\n")[2]  # the end of a traceback
-            happening = TasksSkipped(now, failure.task, error, [task.id for task in tasks])
+            ids = [task.id for task in tasks]
+            happening = TasksSkipped(now, failure.task, error, ids, failure.cancelled)
             self._add(happening, _TASK_BYTES * len(tasks), self.limit)
 
     def object_finished(self, now: float, governor: Governor, made: DataObject) -> None:

@@ -195,12 +195,16 @@ class RunFailed:
 
 @define(eq=False)
 class TasksSkipped:
-    """Tasks that will never run because of a failure; `cause` is the failed task."""
+    """Tasks that will never run because of a failure, or since they were cancelled.
+
+    `cause` is the task that has failed, or the first one that was cancelled.
+    """
 
     time: float
     cause: TaskId | None
     error: str  # the last line of the error of that task
     ids: list[TaskId] = Factory(list)
+    cancelled: bool = False
 
 
 @define(eq=False)

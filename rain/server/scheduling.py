@@ -23,6 +23,7 @@ from rain.base.errors import InvariantError, PlanError, StartError
 from rain.graph import Graph, Task, check
 from rain.graph.repair import plan_anew
 from rain.scheduler.api import News, Plan, Scheduler, SchedulerInterrupted
+from rain.scheduler.elsewhere import plan_elsewhere
 from rain.scheduler.nested import NestedTasks
 from rain.scheduler.renewal import first_news, forget, without_plan
 from rain.server import distribution, finishing, happenings
@@ -96,6 +97,8 @@ class Scheduling:
         if state.lessons:
             finishing.learn(state)
         gone = news.gone
+        if news.unplanned:
+            _plan_elsewhere(state, news)
         if state.nested or self.nested:
             self._plan_nested(state, news)
         interrupted = self._run(state, news, interrupted_after)
@@ -210,6 +213,13 @@ class Scheduling:
         _complain(state, f"{why}; rain plans in its place for the next {rest.length:g} seconds")
         self.stand_in = self.instead()
         _let_plan(self.stand_in, state, first_news(graph))
+
+
+def _plan_elsewhere(state: State, news: News) -> None:
+    plan = Plan(state.graph, state.estimates, state.now)
+    plan_elsewhere(state.graph, news, plan)
+    if plan.steps:
+        _apply(state, plan)
 
 
 def _let_plan(scheduler: Scheduler, state: State, news: News) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+from rain.base.failures import OnFailure
 from rain.base.ids import unpack
 from rain.base.wire import TaskNote
 from rain.server.catching_up import note_all
@@ -93,6 +94,20 @@ def test_the_tasks_of_a_failure_that_were_skipped_are_told_as_skipped(tmp_path: 
     digest = digest_of(tmp_path, s, log(s))
 
     assert digest.columns.mark[unpack(second).id] == Mark.SKIPPED
+
+
+def test_tasks_that_were_cancelled_before_are_told_as_cancelled(tmp_path: Path) -> None:
+    s = scene(1, on_failure=OnFailure.CONTINUE)
+    first, (made,) = s.draft.task()
+    second, _ = s.draft.task(made)
+    s.submit()
+    s.assign(first)
+    s.client.cancel(s.draft.session, first, always=True)
+
+    digest = digest_of(tmp_path, s, log(s))
+
+    marks = [digest.columns.mark[unpack(task).id] for task in (first, second)]
+    assert marks == [Mark.CANCELLED, Mark.CANCELLED]
 
 
 def test_governors_clients_and_sessions_without_tasks_are_in_the_log() -> None:

@@ -113,9 +113,9 @@ def test_a_pause_is_twice_as_long_after_each_failed_run_up_to_a_bound(
     assert pause_after(Attempts(100, backoff=backoff), runs(*causes)) == seconds
 
 
-def running(tries: int, *cpus: int) -> tuple[Scene, TaskId]:
+def running(tries: int, *, governors: int = 2) -> tuple[Scene, TaskId]:
     """A task with this number of tries that runs on the first governor."""
-    s = scene(*(cpus or (1, 1)))
+    s = scene(*[1] * governors)
     task, _ = s.draft.task(keep=True, tries=tries)
     s.submit()
     s.assign(task)
@@ -125,7 +125,7 @@ def running(tries: int, *cpus: int) -> tuple[Scene, TaskId]:
 
 def test_a_task_with_another_try_is_planned_anew_and_nobody_is_told() -> None:
     # given
-    s, task = running(2)
+    s, task = running(2, governors=1)
     wait = s.client.wait(s.draft.session, task)
 
     # when
@@ -139,9 +139,9 @@ def test_a_task_with_another_try_is_planned_anew_and_nobody_is_told() -> None:
     assert wait not in s.world.answers
 
     # and when the next try succeeds, that is the end of the wait
-    s.assign(task, to=1)
-    assert s.governors[1].tasks == {task: 2}
-    s.governors[1].finish(task)
+    s.assign(task)
+    assert s.governors[0].tasks == {task: 2}
+    s.governors[0].finish(task)
     assert wait in s.world.answers
     assert s.world.task(task).state is TaskState.FINISHED
 
@@ -171,7 +171,7 @@ def test_the_last_try_fails_the_session_and_tells_what_each_has_said() -> None:
 
 
 def test_what_has_failed_so_far_is_told_with_the_states() -> None:
-    s, task = running(5)
+    s, task = running(5, governors=1)
     s.governors[0].fail(task, "first")
     answer = s.client.states(task)
     assert isinstance(answer, AnswerStates)
@@ -183,7 +183,7 @@ def test_what_has_failed_so_far_is_told_with_the_states() -> None:
 
 
 def test_of_a_long_text_only_both_ends_are_remembered() -> None:
-    s, task = running(2)
+    s, task = running(2, governors=1)
     s.governors[0].fail(task, "a" * REMEMBERED_TEXT + "the end")
     (run,) = s.world.task(task).runs
     assert len(run.message) < REMEMBERED_TEXT + 100
@@ -210,7 +210,7 @@ def test_the_governor_of_a_failed_try_is_told_to_keep_nothing_of_it() -> None:
 
 
 def test_a_late_word_of_an_earlier_try_is_ignored() -> None:
-    s, task = running(3)
+    s, task = running(3, governors=1)
     s.governors[0].fail(task)
     s.assign(task)
     late = Update(failed=[TaskFailure(task, 1, "once more")])
@@ -224,19 +224,18 @@ def test_a_task_that_is_run_again_for_a_lost_output_has_all_its_tries_again() ->
     s.submit()
     s.assign(task)
     s.governors[0].fail(task)
+    s.governors[1].finish(task)
+    s.governors[1].leave()
     s.assign(task)
-    s.governors[0].finish(task)
-    s.governors[0].leave()
-    s.assign(task, to=1)
-    s.governors[1].fail(task)
+    s.governors[0].fail(task)
     assert s.world.task(task).row is TaskRow.READY
 
 
 def test_a_failed_run_says_how_its_process_has_ended_and_what_it_has_printed_last() -> None:
-    s, task = running(3)
+    s, task = running(3, governors=1)
     s.governors[0].fail(task, "it was killed", EXECUTOR, status=-11, logs="a" * 5000 + "last words")
-    s.assign(task, to=1)
-    s.governors[1].fail(task, "it has ended", status=3)
+    s.assign(task)
+    s.governors[0].fail(task, "it has ended", status=3)
     answer = s.client.states(task)
     assert isinstance(answer, AnswerStates)
     killed, ended = answer.tasks[0].runs
@@ -247,7 +246,7 @@ def test_a_failed_run_says_how_its_process_has_ended_and_what_it_has_printed_las
 
 
 def test_a_task_that_crashes_again_and_again_fails_with_the_last_crash() -> None:
-    s, task = running(1)
+    s, task = running(1, governors=1)
     wait = s.client.wait(s.draft.session, task)
     for number in range(3):
         s.assign(task) if number else None

@@ -76,8 +76,14 @@ class Scene:
         return self.plan(*[self.assigning(task, to=to, priority=priority) for task in tasks])
 
     def assigning(self, task: TaskId, to: int = 0, priority: int = 0) -> Step:
-        """What makes the scheduler plan a task."""
-        return lambda plan: plan.assign(self.world.task(task), self.node(to), priority)
+        """What makes the scheduler plan a task, unless the server has planned it just there."""
+
+        def step(plan: Plan) -> None:
+            node = self.world.task(task)
+            if node.scheduled is not self.node(to):
+                plan.assign(node, self.node(to), priority)
+
+        return step
 
     def taking_back(self, task: TaskId) -> Step:
         """What makes the scheduler withdraw a task."""

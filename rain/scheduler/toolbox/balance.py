@@ -83,6 +83,7 @@ def _to_move(donor: Governor, governor: Governor) -> list[Task]:
             task.cpus  # tasks without cpus do not wait for cpus
             and (moved + task.cpus <= share or alone)
             and can_move(task, governor)
+            and not task.has_failed_on(governor)
             and _evens_out(task, donor, governor, len(chosen))
         ):
             chosen.append(task)

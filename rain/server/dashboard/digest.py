@@ -40,9 +40,10 @@ class Mark(enum.IntEnum):
     FINISHED = 4
     FAILED = 5
     SKIPPED = 6  # it will never run, because a task that it needs has failed
+    CANCELLED = 7
 
 
-TASK_MARKS = (Mark.WAITING, Mark.RUNNING, Mark.FINISHED, Mark.FAILED, Mark.SKIPPED)
+TASK_MARKS = tuple(mark for mark in Mark if mark >= Mark.WAITING)
 
 
 @define(eq=False)
@@ -187,7 +188,9 @@ class Digest:
             elif event_type == "TaskRunFailed":
                 self._to_be_tried_again(detail[0])
             elif event_type == "TaskSkipped":
-                self._skipped(detail[0], time)
+                self._will_never_run(detail[0], time, Mark.SKIPPED)
+            elif event_type == "TaskCancelled":
+                self._will_never_run(detail[0], time, Mark.CANCELLED)
             elif event_type == "GovernorRemoved":
                 self._governor_removed(detail["governor"])
             elif event_type == "SessionNew":
@@ -229,9 +232,9 @@ class Digest:
             self.columns.mark[number] = Mark.WAITING
             self.running.pop(number, None)
 
-    def _skipped(self, number: int, time: float) -> None:
+    def _will_never_run(self, number: int, time: float, mark: Mark) -> None:
         if self.columns.reach(number):
-            self.columns.mark[number] = Mark.SKIPPED
+            self.columns.mark[number] = mark
             self.columns.started[number] = time  # when it ended
             self.running.pop(number, None)
 

@@ -21,6 +21,7 @@ class Counts(TypedDict):
     finished: int
     failed: int
     skipped: int
+    cancelled: int
 
 
 class Group(Counts):
@@ -47,6 +48,7 @@ def _counts(marks: list[int]) -> Counts:
         finished=marks[Mark.FINISHED],
         failed=marks[Mark.FAILED],
         skipped=marks[Mark.SKIPPED],
+        cancelled=marks[Mark.CANCELLED],
     )
 
 

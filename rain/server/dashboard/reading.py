@@ -32,7 +32,7 @@ SELECT group_concat(item, ',') FROM (
         id, event_type, {_TIME},
         json(CASE
             WHEN event_type IN (
-                'TaskStarted', 'TaskFinished', 'TaskRunFailed', 'TaskSkipped'
+                'TaskStarted', 'TaskFinished', 'TaskRunFailed', 'TaskSkipped', 'TaskCancelled'
             ) THEN json_extract(
                 event, '$.task[1]', '$.info.start_time', '$.info.duration', '$.info.governor',
                 '$.info.error'
@@ -77,7 +77,9 @@ AND json_extract(task.value, '$.id[1]') = :number LIMIT 1
 _TASK_EVENTS = f"""
 SELECT event_type, {_TIME}, coalesce(json_extract(event, '$.info'), event) FROM events
 WHERE session = :session
-AND +event_type IN ('TaskStarted', 'TaskFinished', 'TaskRunFailed', 'TaskSkipped')
+AND +event_type IN (
+    'TaskStarted', 'TaskFinished', 'TaskRunFailed', 'TaskSkipped', 'TaskCancelled'
+)
 AND json_extract(event, '$.task[1]') = :number ORDER BY id LIMIT 100
 """
 _OBJECTS = """

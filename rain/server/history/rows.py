@@ -250,7 +250,8 @@ def _run_failed(happening: RunFailed, time: str) -> Iterator[Rows]:
 def _skipped(happening: TasksSkipped, time: str) -> Iterator[Rows]:
     cause = "null" if happening.cause is None else forms.identity(happening.cause)
     told = f'"cause":{cause},"error":{forms.quoted(happening.error)}'
-    yield from _alike("TaskSkipped", [*happening.ids], told, time)
+    event_type = "TaskCancelled" if happening.cancelled else "TaskSkipped"
+    yield from _alike(event_type, [*happening.ids], told, time)
 
 
 def _objects(happening: ObjectsFinished, time: str) -> Iterator[Rows]:

@@ -14,6 +14,7 @@ from rain.server.dashboard import digest as digest_module
 from rain.server.dashboard import progress, reading
 from rain.server.dashboard.digest import Digest, Mark
 from rain.server.dashboard.reading import UnreadableError, catch_up
+from rain.server.dashboard.rows import task_rows
 from rain.server.dashboard.shape import shape
 from rain.server.dashboard.timeline import timeline
 from tests.server.dashboard.stories import by_hand, ran, story
@@ -154,6 +155,33 @@ def test_what_depends_on_a_failed_task_of_a_session_that_goes_on_is_skipped(tmp_
     told = reading.task(tale.path, draft.session, number(skipped))
     assert told is not None
     assert [entry["event"] for entry in told["story"]] == ["TaskSkipped"]
+
+
+def test_cancelled_tasks_are_counted_as_cancelled(tmp_path: Path) -> None:
+    # given: one that runs, one that reads what it makes, and one apart
+    tale = story(tmp_path)
+    draft = tale.client.session(on_failure=OnFailure.CONTINUE)
+    running, (made,) = draft.task()
+    reader, _ = draft.task(made)
+    draft.task()
+    tale.client.submit(draft)
+    tale.governors[0].start(running)
+
+    # when
+    tale.client.cancel(draft.session, running, always=True)
+
+    # then
+    digest = tale.digest(draft.session)
+    marks = [digest.columns.mark[number(task)] for task in (running, reader)]
+    assert marks == [Mark.CANCELLED, Mark.CANCELLED]
+    assert progress.counts(digest)["cancelled"] == 2
+    assert progress.counts(digest)["skipped"] == 0
+    assert progress.groups(digest)[0]["total"] == 3
+    assert progress.over_time(digest, tale.world.now)["running"][-1] == 0
+    assert task_rows(digest, state="cancelled")["total"] == 2
+    told = reading.task(tale.path, draft.session, number(reader))
+    assert told is not None
+    assert [entry["event"] for entry in told["story"]] == ["TaskCancelled"]
 
 
 def test_other_sessions_are_not_in_it(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def test_tasks_are_counted_by_name_with_mean_deviation_and_share() -> None:
         "finished": 3,
         "failed": 0,
         "skipped": 0,
+        "cancelled": 0,
     }
 
 

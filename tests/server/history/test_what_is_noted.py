@@ -349,6 +349,31 @@ def test_tries_that_fail_and_tasks_that_are_skipped_are_noted() -> None:
     }
 
 
+def test_what_is_cancelled_is_not_called_skipped() -> None:
+    world = new_world()
+    governor, client = world.governor(), world.client()
+    draft = client.session(on_failure=OnFailure.CONTINUE)
+    task, (made,) = draft.task()
+    reader, _ = draft.task(made)
+    client.submit(draft)
+    governor.start(task)
+    happenings = listen(world)
+
+    client.cancel(draft.session, task, always=True)
+
+    rows = logged(happenings)
+    assert types(rows) == ["TaskCancelled", "TaskCancelled"]
+    assert [row.event for row in rows] == [
+        {
+            "type": "TaskCancelled",
+            "task": [*unpack(one)],
+            "cause": [*unpack(task)],
+            "error": "it was cancelled",
+        }
+        for one in (task, reader)
+    ]
+
+
 def test_what_ran_on_a_lost_governor_is_noted_as_a_try_that_failed() -> None:
     w = work()
     w.governor.start(*w.tasks)

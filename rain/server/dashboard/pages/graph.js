@@ -23,7 +23,7 @@ export function graph(root, session) {
 }
 
 function legend() {
-  return h("p", { class: "legend-row" }, ["waiting", "running", "finished", "failed", "skipped"].map((state) =>
+  return h("p", { class: "legend-row" }, ["waiting", "running", "finished", "failed", "skipped", "cancelled"].map((state) =>
     h("span", { class: "legend" }, h("i", { class: state, "aria-hidden": "true" }), state)));
 }
 
@@ -72,13 +72,13 @@ function single(node, place, session) {
 
 function group(node, place, session) {
   let x = place.x - 88;
-  const bars = ["finished", "running", "failed", "skipped", "waiting"].filter((state) => node[state]).map((state) => {
+  const bars = ["finished", "running", "failed", "skipped", "cancelled", "waiting"].filter((state) => node[state]).map((state) => {
     const width = (node[state] / node.total) * 176;
     const bar = s("rect", { class: `node ${state}`, x: x.toFixed(1), y: place.y + 8, width: width.toFixed(1), height: 10 });
     x += width;
     return bar;
   });
-  const parts = ["finished", "running", "waiting", "failed", "skipped"].filter((state) => node[state]).map((state) => `${number(node[state])} ${state}`);
+  const parts = ["finished", "running", "waiting", "failed", "skipped", "cancelled"].filter((state) => node[state]).map((state) => `${number(node[state])} ${state}`);
   return s("a", { href: link(session, "tasks", { name: node.name }), "aria-label": `${node.name}: ${parts.join(", ")}` },
     s("title", {}, `${node.name}: ${parts.join(", ")}`),
     s("rect", { class: "box", x: place.x - 95, y: place.y - 34, width: 190, height: 62, rx: 8 }),

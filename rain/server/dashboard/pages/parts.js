@@ -6,7 +6,7 @@ import { number, percent } from "./format.js";
 const SIGNS = {
   open: "●", closed: "✓", failed: "✗", "server lost": "⚠",
   waiting: "○", ready: "○", assigned: "◐", running: "●", finished: "✓",
-  unfinished: "○", removed: "–", skipped: "⊘",
+  unfinished: "○", removed: "–", skipped: "⊘", cancelled: "⊘",
 };
 
 /** A state as a word with a sign, so that its colour is never all that tells it. */
@@ -15,14 +15,14 @@ export function badge(state) {
   return h("span", { class: `badge ${kind}` }, h("i", { "aria-hidden": "true" }, SIGNS[state] ?? "○"), " ", state.replace("_", " "));
 }
 
-/** How many of all are done, run, have failed and will never run. */
-export function progress(done, running, failed, total, skipped = 0) {
+/** How many of all are done, run, have failed, will never run and were cancelled. */
+export function progress(done, running, failed, total, skipped = 0, cancelled = 0) {
   const text = `${number(done)} of ${number(total)}`;
   return h("span", { class: "progress" },
     h("progress", { max: Math.max(total, 1), value: done, "aria-label": text }),
     h("span", { class: "of" }, text, total ? ` · ${percent(done / total)}` : "",
       running ? ` · ${number(running)} running` : "", failed ? ` · ${number(failed)} failed` : "",
-      skipped ? ` · ${number(skipped)} skipped` : ""));
+      skipped ? ` · ${number(skipped)} skipped` : "", cancelled ? ` · ${number(cancelled)} cancelled` : ""));
 }
 
 /** One large number with what it counts. */

@@ -34,7 +34,7 @@ function about(seen) {
     h("h1", {}, seen.name || `Session ${seen.session}`, " ", badge(seen.status)),
     seen.created ? null : h("p", { class: "notice" }, "The event log knows no such session, or not any more."),
     seen.read < 1 ? h("p", { class: "notice" }, `Reading the event log: ${percent(seen.read)}`) : null,
-    progress(counts.finished, seen.status === "open" ? counts.running : 0, counts.failed, seen.tasks, counts.skipped),
+    progress(counts.finished, seen.status === "open" ? counts.running : 0, counts.failed, seen.tasks, counts.skipped, counts.cancelled),
     seen.message ? h("p", { class: "failure" }, seen.message) : null,
     seen.failed_task ? h("p", {}, "Failed: ", h("a", { href: link(seen.session, `task/${seen.failed_task}`) }, `task ${seen.session}/${seen.failed_task}`)) : null,
     facts([

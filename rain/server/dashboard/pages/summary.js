@@ -38,7 +38,7 @@ function tree(session, groups) {
   if (!rows.length) {
     return h("p", { class: "quiet" }, "There are no tasks yet.");
   }
-  const titles = ["Name", "Tasks", "Waiting", "Running", "Done", "Failed", "Skipped", "Mean ± deviation", "Sum", "Share"];
+  const titles = ["Name", "Tasks", "Waiting", "Running", "Done", "Failed", "Skipped", "Cancelled", "Mean ± deviation", "Sum", "Share"];
   return h("div", { class: "scroll", role: "region", "aria-label": "Tasks by name", tabindex: 0 },
     h("table", { class: "groups" }, h("thead", {}, h("tr", {}, titles.map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, rows)));
 }
@@ -49,7 +49,7 @@ function walk(node, depth, session, rows) {
     const only = child.own && !child.children.size ? child.own : null;
     rows.push(h("tr", {},
       h("th", { scope: "row", class: `depth${Math.min(depth, 6)}` }, h("a", { href: link(session, "tasks", { name: child.name }) }, child.part || "(no name)")),
-      ["total", "waiting", "running", "finished", "failed", "skipped"].map((key) => h("td", { class: key === "failed" && sum[key] ? "trouble" : "count" },
+      ["total", "waiting", "running", "finished", "failed", "skipped", "cancelled"].map((key) => h("td", { class: key === "failed" && sum[key] ? "trouble" : "count" },
         sum[key] ? h("a", { href: link(session, "tasks", { name: child.name, state: key === "total" ? "" : key }) }, number(sum[key])) : "0")),
       h("td", {}, only && only.mean !== null ? `${duration(only.mean)} ± ${duration(only.deviation)}` : ""),
       h("td", {}, sum.seconds ? duration(sum.seconds) : ""),
@@ -59,10 +59,10 @@ function walk(node, depth, session, rows) {
 }
 
 function total(node) {
-  const sum = { total: 0, waiting: 0, running: 0, finished: 0, failed: 0, skipped: 0, seconds: 0, share: 0, ...node.own };
+  const sum = { total: 0, waiting: 0, running: 0, finished: 0, failed: 0, skipped: 0, cancelled: 0, seconds: 0, share: 0, ...node.own };
   for (const child of node.children.values()) {
     const below = total(child);
-    for (const key of ["total", "waiting", "running", "finished", "failed", "skipped", "seconds", "share"]) {
+    for (const key of ["total", "waiting", "running", "finished", "failed", "skipped", "cancelled", "seconds", "share"]) {
       sum[key] += below[key];
     }
   }

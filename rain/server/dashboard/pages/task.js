@@ -57,6 +57,8 @@ function stateAfter(entry) {
       return entry.info.error ? "failed" : "finished";
     case "TaskSkipped":
       return "skipped";
+    case "TaskCancelled":
+      return "cancelled";
     default:
       return "waiting";
   }

@@ -5,7 +5,7 @@ import { button, choice, h, show, table } from "./dom.js";
 import { clock, duration, number } from "./format.js";
 import { badge, link } from "./parts.js";
 
-const STATES = [["", "any"], ["waiting", "waiting"], ["running", "running"], ["finished", "finished"], ["failed", "failed"], ["skipped", "skipped"]];
+const STATES = [["", "any"], ["waiting", "waiting"], ["running", "running"], ["finished", "finished"], ["failed", "failed"], ["skipped", "skipped"], ["cancelled", "cancelled"]];
 const ORDERS = [["number", "in order"], ["longest", "longest first"], ["newest", "newest first"]];
 const ROWS = 200;
 

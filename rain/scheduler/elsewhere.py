@@ -1,0 +1,64 @@
+"""Plans the next try of a task away from where it has failed. Works beside every scheduler.
+
+A run may have failed because of its machine: a broken gpu, a missing library, a full disk. So the
+next try goes to a governor on which no run of the task has failed. If there is none, it goes to any
+other than the last one. If no other governor can take it, the scheduler plans it as any task.
+"""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from rain.base.address import Source
+from rain.base.runs import RunState
+from rain.graph import Governor, Graph, Task
+from rain.graph.rules import allows
+from rain.scheduler.api import News, Plan
+from rain.scheduler.toolbox.loads import Loads
+from rain.scheduler.toolbox.waiting_list import needs_plan
+
+
+def plan_elsewhere(graph: Graph, news: News, plan: Plan) -> None:
+    """Plans those of the unplanned tasks whose last run has failed, and takes them out of the
+    news for the scheduler, as far as other governors can take them."""
+    failed = [task for task in news.unplanned if _has_failed(task) and needs_plan(task)]
+    if not failed:
+        return
+    others = _Others([governor for governor in graph.governors.values() if not governor.rests])
+    for task in failed:
+        governor = others.choose(task)
+        if governor is not None:
+            plan.assign(task, governor, task.priority)
+            del news.unplanned[task]
+
+
+def _has_failed(task: Task) -> bool:
+    return task.run is not None and task.run.state is RunState.FAILED
+
+
+@define
+class _Others:
+    """The governors without some of them. Many tasks have often failed at the same place."""
+
+    governors: list[Governor]
+    _without: dict[frozenset[Source], Loads] = field(init=False, factory=dict)
+
+    def choose(self, task: Task) -> Governor | None:
+        """Where the task goes; None if no other governor can take it."""
+        failed = frozenset(run.place for run in task.runs if run.state is RunState.FAILED)
+        governor = self._choose(task, failed)
+        if governor is None and len(failed) > 1:
+            governor = self._choose(task, frozenset([task.last_run().place]))
+        return governor
+
+    def _choose(self, task: Task, without: frozenset[Source]) -> Governor | None:
+        loads = self._without.get(without)
+        if loads is None:
+            there = [found for found in self.governors if found.place not in without]
+            loads = self._without[without] = Loads(there)
+        if not loads.governors:
+            return None
+        governor = loads.choose(task)
+        if governor is None or not allows(task, governor, self.governors):
+            return None  # a group that is spread counts on all governors
+        return governor
