@@ -144,7 +144,7 @@ class Happenings:
         self.add(end, size + len(notes.user) + len(notes.debug) + len(logs))
 
     def skipped(self, now: float, failure: SessionFailure, tasks: Sequence[Task]) -> None:
-        """Tasks will never run: another one has failed, no governor fits, or they were cancelled."""
+        """Tasks will never run: a failure, a cancel or the lack of a governor has ended them."""
         if tasks:
             error = failure.message.strip().rpartition("\n")[2]  # the end of a traceback
             ids = [task.id for task in tasks]
