@@ -190,16 +190,7 @@ class Arrivals:
                 target.consumers += 1
             else:
                 self._objects.read(target, task)
-        session, output_kinds = task.session, kind.outputs
-        for place, output_id in enumerate(task.output_ids):
-            output_kind = output_kinds[place]
-            if session.unmade or output_id in session.objects:
-                target = self._objects.expect(session, output_id, output_kind)
-            else:  # the usual case
-                target = DataObject(output_id, output_kind, session, _MAKING, wanted=True)
-                session.objects[output_id] = target
-            target.producer = task
-            task.outputs.append(target)
+        self._expect_outputs(task)
         if kind.calls_function and task.inputs:
             # All calls of one function take about the same time, whatever their kinds.
             function = task.inputs[0]
@@ -216,3 +207,19 @@ class Arrivals:
                 kind.group.push(task)
         else:
             following.propose(task)
+
+    def _expect_outputs(self, task: Task) -> None:
+        session, output_kinds = task.session, task.kind.outputs
+        for place, output_id in enumerate(task.output_ids):
+            if output_id >> NUMBER_BITS != session.id:
+                raise ProtocolError(
+                    f"the task {spell(task.id)} makes {spell(output_id)}, of another session"
+                )
+            output_kind = output_kinds[place]
+            if session.unmade or output_id in session.objects:
+                target = self._objects.expect(session, output_id, output_kind)
+            else:  # the usual case
+                target = DataObject(output_id, output_kind, session, _MAKING, wanted=True)
+                session.objects[output_id] = target
+            target.producer = task
+            task.outputs.append(target)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from structlog.typing import FilteringBoundLogger
 
-from rain.base.errors import InvariantError
+from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import GovernorReport, Orders, PrintedLines, Update, Watch
 from rain.daemon.turns import Turns
@@ -55,6 +55,10 @@ class Upward(Protocol):
     def update(self, update: Update) -> None: ...
 
     def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None: ...
+
+    def reject(self, reason: str) -> None:
+        """Ends the connection, because what the server has said makes no sense."""
+        ...
 
 
 class Service(Parting):
@@ -174,7 +178,13 @@ class Service(Parting):
         if self._watcher is not None:
             self._watcher.flush()
         free = self._store.free() if self._reactor.lingers else inf
-        for effect in self._reactor.turn(time.monotonic(), events, free):
+        try:
+            effects = self._reactor.turn(time.monotonic(), events, free)
+        except ProtocolError as error:  # orders were applied in part: no turn may follow
+            self._turns.stop()
+            self._upstream.reject(f"orders make no sense: {error}")
+            return
+        for effect in effects:
             # These two occur for every task.
             if isinstance(effect, CallExecutor):
                 executors.call(effect)

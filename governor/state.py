@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rain.base.errors import InvariantError
+from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
@@ -83,13 +83,22 @@ class State:
 
     def on_orders(self, orders: Orders) -> None:
         """Applies orders of the server; raises `ProtocolError` if they make no sense."""
-        for session_id in orders.forget_sessions:
-            self._forget_session(session_id)
+        forgotten = [
+            target
+            for session_id in orders.forget_sessions
+            for target in self._forget_session(session_id)
+        ]
         if orders.stop_ids:
             for task_id, number in zip(orders.stop_ids, orders.stop_runs, strict=True):
                 self._stop(task_id, number)
         if orders.cancelled.ids:
             self._cancel(orders.cancelled)
+        for target in forgotten:
+            if target.consumers:
+                raise ProtocolError(
+                    f"the object {spell(target.id)} is forgotten with its session,"
+                    " and a task of another session reads it"
+                )
         if orders.drops:
             self._drop(orders.drops)
         for object_kind in orders.object_kinds:
@@ -280,23 +289,30 @@ class State:
         elif task.run:
             self.outbox.effects.append(StopBuiltin(task.run, task.grace))
 
-    def _forget_session(self, session_id: SessionId) -> None:
-        """Everything of the session goes, and what of it runs is interrupted."""
+    def _forget_session(self, session_id: SessionId) -> list[DataObject]:
+        """Everything of the session goes, and what of it runs is interrupted.
+
+        Gives the objects that tasks of other sessions still read.
+        """
         session = self.sessions.pop(session_id, None)
         if session is None:
-            return
+            return []
         for task in session.tasks.values():
             self._halt(task)
             for target in task.inputs:
-                if target.session is not session:
+                if target.session is session:
+                    target.consumers -= 1
+                else:
                     self.objects.unread(target, task)
         session.tasks.clear()
+        read = [target for target in session.objects.values() if target.consumers]
         self.objects.forget_all(session)
         for kind in session.task_kinds.values():
             self.dispatch.leave_group(kind.group)
         self.dispatch.with_priorities.pop(session_id, None)
         self.pool.forget_session(session_id)
         self.leaving[session_id] = None
+        return read
 
     def end_strays(self) -> None:
         """What tasks of forgotten sessions have left behind goes when the last one has ended."""

@@ -35,7 +35,11 @@ class ZeroService(Parting):
         self._upstream = upstream
         early, self._early = self._early, []
         for orders in early:
-            self.order(orders)
+            try:
+                self.order(orders)
+            except ProtocolError as error:
+                upstream.reject(str(error))
+                return
         self._background.start(self._beat, upstream)
 
     def order(self, orders: Orders) -> None:
@@ -59,14 +63,15 @@ class ZeroService(Parting):
         finished.ids = tasks.ids
         finished.runs = tasks.runs
         finished.durations = [0.0] * len(tasks.ids)
-        try:
-            finished.output_counts = [self._outputs[session_of(kind)][kind] for kind in tasks.kinds]
-        except KeyError as unknown:
-            raise ProtocolError(
-                f"the kind {spell(unknown.args[0])} of tasks was not told"
-            ) from None
+        finished.output_counts = [self._outputs_of(kind) for kind in tasks.kinds]
         finished.sizes = [0] * len(tasks.outputs)
         finished.data = [b""] * len(tasks.outputs)
+
+    def _outputs_of(self, kind: KindId) -> int:
+        try:
+            return self._outputs[session_of(kind)][kind]
+        except KeyError:
+            raise ProtocolError(f"the kind {spell(kind)} of tasks was not told") from None
 
     def report(self) -> GovernorReport:
         address = "" if self._upstream is None else self._upstream.address

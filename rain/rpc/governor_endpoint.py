@@ -76,6 +76,13 @@ class Upstream:
         self._link.peer.call(self._upstream, _DRAINED, {}, lambda _: answered.set())
         await answered.wait()
 
+    def reject(self, reason: str) -> None:
+        """Ends the connection with a reason that the server is told, because of what it has said.
+
+        As `ControlHandler.left` tells, the server is lost then.
+        """
+        self._link.end_with_reason(reason)
+
     def close(self, reason: str = "the governor closed the connection") -> None:
         self._link.end(reason)
 

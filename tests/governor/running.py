@@ -64,10 +64,15 @@ class PlayedServer:
         self.unfetched: list[ObjectId] = []
         self.started: list[TaskId] = []
         self.printed_lines: list[tuple[int, PrintedLines]] = []  # by watch
+        self.rejected: list[str] = []
         self.news = Bell()
 
     def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
         self.printed_lines += [(watch, one) for one in lines]
+        self.news.ring()
+
+    def reject(self, reason: str) -> None:
+        self.rejected.append(reason)
         self.news.ring()
 
     def update(self, update: Update) -> None:
