@@ -235,7 +235,7 @@ def _finish_outputs(
 ) -> None:
     for output in outputs:
         if output.state is ObjectState.FINISHED:
-            outputs, sizes, data = _only_new(governor, outputs, sizes, data)
+            outputs, sizes, data = _only_new(state, governor, outputs, sizes, data)
             break
     ready = progress.finish_objects(outputs, sizes, governor)
     if state.happenings is not None and state.happenings.with_objects:
@@ -272,11 +272,18 @@ def _take_in(state: State, outputs: list[DataObject], sizes: list[int], data: li
 
 
 def _only_new(
-    governor: Governor, outputs: list[DataObject], sizes: list[int], data: list[bytes]
+    state: State,
+    governor: Governor,
+    outputs: list[DataObject],
+    sizes: list[int],
+    data: list[bytes],
 ) -> tuple[list[DataObject], list[int], list[bytes]]:
     """Without the outputs that were made again for the sake of others: one more copy of each."""
     again = [output for output in outputs if output.state is ObjectState.FINISHED]
     for output in again:
         move_copy(output, governor, CopyMove.MAKE)
+        copy = governor.objects[output]
+        if copy.tries:  # it had tried to fetch it before
+            state.fetched(copy)
     new = [place for place, output in enumerate(outputs) if output not in again]
     return [outputs[i] for i in new], [sizes[i] for i in new], [data[i] for i in new]
