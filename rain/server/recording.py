@@ -4,9 +4,9 @@ A turn depends only on the state and its `TurnInput`, so the inputs of all turns
 describe the whole run. `rain server --record FILE` writes them; to analyse a run, a fresh reactor
 reads them and makes the same turns.
 
-The file starts with a line that identifies it, followed by records: four bytes with the length,
-four with the CRC-32, and the record in msgpack. The first record is the header. If the writer was
-killed, the file ends in the middle of a record, which is ignored.
+The file starts with a line that identifies it, followed by records in msgpack (`framing`). The
+first one is the header. If the writer was killed, the file ends in the middle of a record, which is
+ignored.
 
 A turn is written before it is made. An interruption of its scheduler is known only afterwards: a
 record that is just a number says that the scheduler of the previous turn was interrupted after this
@@ -15,8 +15,6 @@ number of steps.
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from io import FileIO
@@ -30,6 +28,7 @@ from attrs import define, field, frozen
 from rain.base.errors import RainError, StartError
 from rain.base.moments import rfc3339
 from rain.scheduler.api import Scheduler
+from rain.server.framing import DamagedError, Frames, frame
 from rain.server.guard import guard_meanwhile
 from rain.server.messages import TurnInput
 from rain.server.plain import from_plain, to_plain
@@ -41,7 +40,6 @@ PATIENCE = 3
 """The factor by which a scheduler may take longer in a replay than in the server."""
 
 MAGIC = b"rain recording 9\n"
-_FRAME = struct.Struct(">II")
 _LONGEST_NUMBER = 9
 """The largest size of a number in msgpack; every turn is longer."""
 V = TypeVar("V")
@@ -85,11 +83,6 @@ def decode(kind: type[V], record: bytes) -> V:
             f"a record cannot be read as {kind.__name__}: {error}; was it written by another"
             " version of Rain?"
         ) from error
-
-
-def frame(record: bytes) -> bytes:
-    """Adds length and checksum to a record."""
-    return _FRAME.pack(len(record), zlib.crc32(record)) + record
 
 
 @define
@@ -153,11 +146,12 @@ class Recording:
 
     _file: BinaryIO
     header: Header = field(init=False)
-    cut: int = field(init=False, default=0)  # bytes after the last whole record, once all is read
+    _frames: Frames = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         if self._file.read(len(MAGIC)) != MAGIC:
             raise RecordingError("this is not a recording of Rain, or one of another version")
+        self._frames = Frames(self._file)
         record = self._record()
         if record is None:
             raise RecordingError("the recording ends before its header does")
@@ -176,19 +170,16 @@ class Recording:
         if turn is not None:
             yield turn
 
+    @property
+    def cut(self) -> int:
+        """Bytes after the last whole record, once all is read."""
+        return self._frames.cut
+
     def _record(self) -> bytes | None:
-        head = self._file.read(_FRAME.size)
-        if len(head) < _FRAME.size:
-            self.cut = len(head)
-            return None
-        length, checksum = _FRAME.unpack(head)
-        record = self._file.read(length)
-        if len(record) < length:
-            self.cut = len(head) + len(record)
-            return None
-        if zlib.crc32(record) != checksum:
-            raise RecordingError(f"the recording is damaged before byte {self._file.tell()}")
-        return record
+        try:
+            return self._frames.read()
+        except DamagedError as error:
+            raise RecordingError(f"the recording is {error}") from error
 
 
 def replay(recording: Recording, make: Callable[[], Scheduler]) -> Iterator[TurnOutput]:

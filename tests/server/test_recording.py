@@ -21,6 +21,7 @@ from rain.graph import Graph
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.throttle import Thresholds
+from rain.server.framing import frame
 from rain.server.messages import (
     Asked,
     ClientLeft,
@@ -40,7 +41,6 @@ from rain.server.recording import (
     RecordingError,
     decode,
     encode,
-    frame,
     replay,
 )
 from rain.server.state import ReactorSettings
