@@ -131,7 +131,7 @@ class Plan:
             or kind.resources.cpus > governor.cpus
         ):  # rare
             self._check_place(task, governor)
-        self._apply(governor, planning.plan, task, governor, priority)
+        self._apply(governor, self._plan, task, governor, priority)
 
     def assign_all(
         self, tasks: Sequence[Task], governor: Governor, priorities: Sequence[int]
@@ -152,7 +152,7 @@ class Plan:
             return
         self._check_known(tasks[0])  # this checks the session of all of them
         self._check_place(tasks[0], governor)
-        self._apply(governor, _plan_all, tasks, governor, priorities)
+        self._apply(governor, self._plan_all, tasks, governor, priorities)
 
     def _are_alike(self, tasks: Sequence[Task]) -> bool:
         """Whether all are different, ready, known, of the same kind, and without constraints."""
@@ -283,6 +283,14 @@ class Plan:
         if self.steps == self.last or self.over:
             self._end()
 
+    # The changes that steps make; a plan that is noted down notes each of them here.
+    _plan = staticmethod(planning.plan)
+
+    @staticmethod
+    def _plan_all(tasks: Sequence[Task], governor: Governor, priorities: Sequence[int]) -> None:
+        for task, priority in zip(tasks, priorities, strict=True):
+            planning.plan(task, governor, priority)
+
     def _take_back(self, task: Task) -> None:
         self.stopped += planning.take_back(task, Ending(self.now, RunCause.TAKEN_BACK))
 
@@ -299,11 +307,6 @@ class Plan:
         """Refuses a step after the end of the plan."""
         self.over = True
         raise SchedulerInterrupted
-
-
-def _plan_all(tasks: Sequence[Task], governor: Governor, priorities: Sequence[int]) -> None:
-    for task, priority in zip(tasks, priorities, strict=True):
-        planning.plan(task, governor, priority)
 
 
 def _whole(priorities: Sequence[int]) -> list[int]:

@@ -1,15 +1,18 @@
 """The reactor: one turn is what governors said, what clients asked, the scheduler, and the orders.
 
 It is a machine without a border: events in, effects out, time as an argument. Whatever a turn
-decides depends only on the state and on its `TurnInput`, so that a recorded run can be replayed.
+decides depends only on the state, on its `TurnInput` and on the scheduler. So a recorded run can be
+replayed, by the same scheduler (`turn`) or without any, by the plans that were noted
+(`turn_again`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from attrs import Factory, define, field
 
+from rain.base.ids import GovernorId
 from rain.graph import check
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
@@ -28,8 +31,9 @@ from rain.server import (
     unfetched,
 )
 from rain.server.messages import Effect, TurnInput
+from rain.server.noted_plans import Plans, make_again
 from rain.server.resting import Rest
-from rain.server.scheduling import Guard, Scheduling, make_in_time, unguarded
+from rain.server.scheduling import Guard, Scheduling, make_in_time, take_news, unguarded
 from rain.server.state import State
 
 
@@ -40,6 +44,8 @@ class TurnOutput:
     effects: list[Effect]
     scheduled: bool  # whether the scheduler ran; the border reports how long it took
     interrupted_after: int | None  # how many steps the scheduler had made, if it was interrupted
+    silent: Sequence[GovernorId]  # governors that were dismissed, as nothing was heard of them
+    plans: Plans | None  # the steps of all plans, if somebody planned and the reactor notes them
 
 
 @define(eq=False)
@@ -49,6 +55,7 @@ class Reactor:
     make: Callable[[], Scheduler]
     state: State = Factory(State)
     guard: Guard = unguarded
+    notes_plans: bool = False  # for `turn_again`
     scheduling: Scheduling = field(init=False)
     # No governor can have been silent for too long before this time: what they say, and new ones,
     # only make it later.
@@ -58,15 +65,50 @@ class Reactor:
         limit = self.state.settings.scheduler_limit
         first = make_in_time(self.make, self.guard, self.state.status.name, limit)
         self.scheduling = Scheduling(self.make, RainScheduler, self.guard, Rest(limit), first)
+        if self.notes_plans:
+            self.scheduling.notes = []
 
     def turn(self, given: TurnInput) -> TurnOutput:
         """Takes in what happened and returns what to do."""
-        state = self.state
-        state.now = now = given.now
+        state, now = self.state, given.now
         if given.scheduling_took:
             state.status.seconds += given.scheduling_took
             if self.scheduling.stand_in is None:  # else somebody plans who has not taken long
                 state.throttle.ran(given.scheduling_took)
+        silent = self._take_in(given, None)
+        news = state.news
+        scheduled = now >= state.throttle.rests_until and (
+            bool(news.submitted or news.unplanned) or now >= self._scheduler_due()
+        )
+        interrupted, plans = None, None
+        if scheduled:
+            interrupted = self.scheduling.run(state, given.interrupted_after)
+            if self.notes_plans:
+                plans = self.scheduling.take_notes()
+        return TurnOutput(self._give_out(), scheduled, interrupted, silent, plans)
+
+    def turn_again(
+        self,
+        given: TurnInput,
+        silent: Sequence[GovernorId],
+        plans: Plans | None,
+    ) -> TurnOutput:
+        """Makes a turn that was made before, as its output said: these were found silent, and the
+        scheduler and others made these plans. None says that the scheduler was not asked."""
+        self._take_in(given, silent)
+        if plans is not None:
+            news = take_news(self.state)
+            make_again(self.state, plans)
+            self.state.graph.remains += news.gone
+        return TurnOutput(self._give_out(), plans is not None, None, silent, plans)
+
+    def _take_in(
+        self, given: TurnInput, known_silent: Sequence[GovernorId] | None
+    ) -> list[GovernorId]:
+        """Steps one and two. Returns the governors that are dismissed because they are silent,
+        unless these are known already."""
+        state = self.state
+        state.now = now = given.now
         self._let_go()
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
@@ -74,27 +116,28 @@ class Reactor:
             client_events.go_on(state)
         for client_event in given.from_clients:
             client_events.apply(state, client_event)
-        if now >= self._silence_due:
-            self._dismiss_silent()
+        silent: list[GovernorId] = []
+        if known_silent is not None:
+            self._dismiss(known_silent)
+        elif now >= self._silence_due:
+            silent = self._dismiss_silent()
         if state.nested or state.set_free or state.results:
             nesting.end_what_is_over(state)
         rare = state.infeasible or state.hopeless or state.forced or state.postponed
         if rare or state.resting or state.graph.pauses:
             self._look_at_what_is_rare()
         self._take_leave()
-        news = state.news
-        scheduled = now >= state.throttle.rests_until and (
-            bool(news.submitted or news.unplanned) or now >= self._scheduler_due()
-        )
-        interrupted = None
-        if scheduled:
-            interrupted = self.scheduling.run(state, given.interrupted_after)
+        return silent
+
+    def _give_out(self) -> list[Effect]:
+        """Step four, and all that the turn wants done."""
+        state = self.state
         if state.touched or state.to_place:
             distribution.distribute(state)
         effects = state.take_effects()
         if state.settings.debug:
             check(state.graph)
-        return TurnOutput(effects, scheduled, interrupted)
+        return effects
 
     def _let_go(self) -> None:
         """One more part of what was too much for an earlier turn."""
@@ -155,21 +198,29 @@ class Reactor:
             due = min(due, feasibility.next_deadline(state))
         return due
 
-    def _dismiss_silent(self) -> None:
+    def _dismiss_silent(self) -> list[GovernorId]:
         """Looks at all governors, since one of them can have been silent for long enough."""
         state = self.state
         limit = state.settings.governor_silence
         silent = [
-            governor
+            governor.id
             for governor in state.graph.governors.values()
             if state.now - governor.heard > limit
         ]
-        for governor in silent:
-            governor_events.dismiss(
-                state, governor, f"nothing was heard of it for more than {limit:g} seconds"
-            )
+        self._dismiss(silent)
         heard = min((g.heard for g in state.graph.governors.values()), default=state.now)
         self._silence_due = heard + limit
+        return silent
+
+    def _dismiss(self, silent: Sequence[GovernorId]) -> None:
+        state = self.state
+        limit = state.settings.governor_silence
+        for governor in silent:
+            governor_events.dismiss(
+                state,
+                state.graph.governors[governor],
+                f"nothing was heard of it for more than {limit:g} seconds",
+            )
 
     def _scheduler_due(self) -> float:
         news, throttle = self.state.news, self.state.throttle

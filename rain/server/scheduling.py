@@ -28,6 +28,7 @@ from rain.scheduler.nested import NestedTasks
 from rain.scheduler.renewal import first_news, forget, without_plan
 from rain.server import distribution, finishing, happenings
 from rain.server.messages import SchedulerFailed
+from rain.server.noted_plans import NotedPlan, Step, restored
 from rain.server.resting import Rest
 from rain.server.state import State
 from rain.server.tampering import Watch, is_ours
@@ -47,6 +48,14 @@ class Guard(Protocol):
     """Lets the scheduler write its plan, and sets `plan.over` when that takes too long."""
 
     def __call__(self, ask: Ask, graph: Graph, news: News, plan: Plan) -> None: ...
+
+
+def take_news(state: State) -> News:
+    """The news for the scheduler, told once."""
+    news, state.news = state.news, News()
+    if state.lessons:
+        finishing.learn(state)
+    return news
 
 
 def unguarded(ask: Ask, graph: Graph, news: News, plan: Plan) -> None:
@@ -86,6 +95,7 @@ class Scheduling:
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
     watch: Watch = Factory(Watch)  # of a scheduler that is not ours
     damage: str = ""  # what it has changed by itself, in the run that has just ended
+    notes: list[list[Step]] | None = None  # the steps of all plans of a turn, if they are noted
 
     def run(self, state: State, interrupted_after: int | None) -> int | None:
         """Lets the scheduler plan, and passes its plan on.
@@ -93,22 +103,26 @@ class Scheduling:
         In a replay it is told after how many steps the scheduler was interrupted; it tells that
         whenever it has happened.
         """
-        news, state.news = state.news, News()
-        if state.lessons:
-            finishing.learn(state)
+        news = take_news(state)
         gone = news.gone
         if news.unplanned:
-            _plan_elsewhere(state, news)
+            self._plan_elsewhere(state, news)
         if state.nested or self.nested:
             self._plan_nested(state, news)
         interrupted = self._run(state, news, interrupted_after)
         state.graph.remains += gone  # everybody has heard of them
         return interrupted
 
+    def _plan_elsewhere(self, state: State, news: News) -> None:
+        plan = self._new_plan(state)
+        plan_elsewhere(state.graph, news, plan)
+        if plan.steps:
+            _apply(state, plan)
+
     def _plan_nested(self, state: State, news: News) -> None:
         self.nested.take(news)
         if self.nested:
-            plan = Plan(state.graph, state.estimates, state.now)
+            plan = self._new_plan(state)
             self.nested.plan(state.graph, plan)
             _apply(state, plan)
 
@@ -116,15 +130,17 @@ class Scheduling:
         state.status.runs += 1
         state.throttle.run(state.now)
         if self.stand_in is not None and state.now < self.rest.until:
-            _let_plan(self.stand_in, state, news)
+            self._let_plan(self.stand_in, state, news)
             return None
         self.stand_in = None
         if self.scheduler is None or self.unheard:
             news = self._own_news(state.graph, news)
-        plan = Plan(state.graph, state.estimates, state.now)
+        plan = self._new_plan(state)
         plans = self._watched(state, news, plan, interrupted_after)
         if self.damage:
             self._repair(state)
+            if self.notes is not None:
+                self.notes[-1][:] = restored(self.notes[-1], plan)
         _apply(state, plan)
         rest = self.rest
         if self.damage:
@@ -137,6 +153,18 @@ class Scheduling:
             return None
         self._plan_once(state)
         return None
+
+    def _new_plan(self, state: State) -> Plan:
+        if self.notes is None:
+            return Plan(state.graph, state.estimates, state.now)
+        plan = NotedPlan(state.graph, state.estimates, state.now)
+        self.notes.append(plan.made)
+        return plan
+
+    def take_notes(self) -> list[list[Step]]:
+        """Hands over the steps of the plans since the last time, in the order they were made."""
+        notes, self.notes = self.notes or [], []
+        return notes
 
     def _own_news(self, graph: Graph, news: News) -> News:
         """What the scheduler hears: one that is to be made needs no past."""
@@ -199,7 +227,7 @@ class Scheduling:
         # What nobody can plan now the scheduler must hear of once more. Its own news are not asked
         # for that: it may have done anything with them.
         self.unheard = dict.fromkeys(told.submitted)
-        _let_plan(self.instead(), state, told)
+        self._let_plan(self.instead(), state, told)
 
     def _replace(self, state: State, why: str) -> None:
         """The scheduler is thrown away: another one plans until it has rested."""
@@ -212,21 +240,13 @@ class Scheduling:
         self.watch = Watch()
         _complain(state, f"{why}; rain plans in its place for the next {rest.length:g} seconds")
         self.stand_in = self.instead()
-        _let_plan(self.stand_in, state, first_news(graph))
+        self._let_plan(self.stand_in, state, first_news(graph))
 
-
-def _plan_elsewhere(state: State, news: News) -> None:
-    plan = Plan(state.graph, state.estimates, state.now)
-    plan_elsewhere(state.graph, news, plan)
-    if plan.steps:
+    def _let_plan(self, scheduler: Scheduler, state: State, news: News) -> None:
+        """A scheduler of ours plans."""
+        plan = self._new_plan(state)
+        scheduler.schedule(state.graph, news, plan)
         _apply(state, plan)
-
-
-def _let_plan(scheduler: Scheduler, state: State, news: News) -> None:
-    """A scheduler of ours plans."""
-    plan = Plan(state.graph, state.estimates, state.now)
-    scheduler.schedule(state.graph, news, plan)
-    _apply(state, plan)
 
 
 def _apply(state: State, plan: Plan) -> None:

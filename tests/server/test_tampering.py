@@ -15,6 +15,7 @@ from rain.scheduler.api import News, Plan
 from rain.scheduler.rain import RainScheduler
 from rain.server.tampering import LOOKED_AT, is_ours
 from tests.graph.subject import Subject
+from tests.support.remaking import remake
 from tests.support.scenes import Scene, scene_with
 from tests.support.snapshot import snapshot
 
@@ -132,6 +133,8 @@ def test_a_scheduler_that_changes_nodes_is_named_and_rain_plans_in_its_place(nam
             if fake.tasks:
                 fake.finish(*fake.tasks)
     assert {task.state for task in tasks} == {TaskState.FINISHED}
+    # and: all of it can be made again without the cheater
+    remake(s.world)
 
 
 def test_what_is_changed_in_a_task_of_former_news_is_found_by_one_of_the_next_looks() -> None:

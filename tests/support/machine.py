@@ -28,6 +28,7 @@ from rain.server.recording import decode, encode
 from rain.server.state import ReactorSettings
 from tests.support.chaos import ChaoticScheduler, Mood
 from tests.support.fake_governor import FakeGovernor
+from tests.support.remaking import remake
 from tests.support.submissions import Draft
 from tests.support.wild import WildSession, WildWorld
 from tests.support.world import new_world
@@ -207,3 +208,4 @@ class ComingAndGoing(RuleBasedStateMachine):
         for given, expected in zip(self.world.turns, self.world.effects, strict=True):
             turn = again.reactor.turn(decode(TurnInput, encode(given)))
             assert turn.effects == expected
+        remake(self.world)

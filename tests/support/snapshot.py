@@ -11,28 +11,37 @@ from rain.graph import Client, DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.copy import Copy
 from rain.graph.handles import Handles, Member
 from rain.graph.ready_queue import ReadyQueue
+from rain.graph.session import Learned
 
 NODES = (Client, DataObject, Governor, Session, Task)
 
 
-def snapshot(graph: Graph) -> dict[str, Any]:
-    """Every field of every node, other nodes by their ids."""
-    return {field.name: _spread(getattr(graph, field.name)) for field in attrs.fields(Graph)}
+def snapshot(graph: Graph, without: str = "") -> dict[str, Any]:
+    """Every field of every node but this one, other nodes by their ids."""
+    return {
+        field.name: _spread(getattr(graph, field.name), without)
+        for field in attrs.fields(Graph)
+        if field.name != without
+    }
 
 
-def _spread(value: Any) -> Any:
+def _spread(value: Any, without: str) -> Any:
     if isinstance(value, Mapping):
         entries: Mapping[Any, Any] = value
-        return [(key, _fields(node)) for key, node in entries.items()]
+        return [(key, _fields(node, without)) for key, node in entries.items()]
     return value
 
 
-def _fields(node: Any) -> dict[str, Any]:
+def _fields(node: Any, without: str) -> dict[str, Any]:
     kind: type = type(node)
-    return {field.name: _plain(getattr(node, field.name)) for field in attrs.fields(kind)}
+    return {
+        field.name: plain(getattr(node, field.name))
+        for field in attrs.fields(kind)
+        if field.name != without
+    }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     kind: type = type(value)
     if isinstance(value, (str, bytes)):
         return value
@@ -42,13 +51,13 @@ def _plain(value: Any) -> Any:
         return "Wait", value.request, value.remaining
     if isinstance(value, Mapping):
         entries: Mapping[Any, Any] = value
-        return [(_plain(key), _plain(other)) for key, other in entries.items()]
+        return [(plain(key), plain(other)) for key, other in entries.items()]
     if isinstance(value, set):
         members: set[Any] = value
         return sorted(members)
     if isinstance(value, (ReadyQueue, Iterable)):
         items: Iterable[Any] = value
-        return [_plain(item) for item in items]
+        return [plain(item) for item in items]
     return _record(value) if attrs.has(kind) else value
 
 
@@ -59,4 +68,6 @@ def _record(value: Any) -> Any:
         return [_record(handle) for handle in value.each]
     if isinstance(value, Copy):
         return value.object.id, value.governor.id, value.row, value.tries
+    if isinstance(value, Learned):  # `least` is a scheduler's own note
+        return value.finished, value.seconds, value.bytes
     return attrs.astuple(value)

@@ -34,7 +34,7 @@ from rain.server.messages import (
     SchedulerFailed,
     TurnInput,
 )
-from rain.server.reactor import Reactor
+from rain.server.reactor import Reactor, TurnOutput
 from rain.server.state import ReactorSettings, State
 from tests.support.encoding import encoded
 from tests.support.fake_client import Answer, FakeClient
@@ -49,6 +49,7 @@ class World:
     now: float = 1000.0
     turns: list[TurnInput] = Factory(list)  # everything that was fed in, to be replayed
     effects: list[list[Effect]] = Factory(list)  # and everything that came out
+    outputs: list[TurnOutput] = Factory(list)  # with what the turns have decided
     answers: dict[RequestId, Answer] = Factory(dict)
     governors: list[FakeGovernor] = Factory(list)
     clients: list[FakeClient] = Factory(list)
@@ -83,6 +84,7 @@ class World:
         output = self.reactor.turn(given)
         given.interrupted_after = output.interrupted_after  # it may have made fewer steps than that
         self.effects.append(output.effects)
+        self.outputs.append(output)
         for effect in output.effects:
             self._carry(effect)
         return output.effects
@@ -159,4 +161,4 @@ def new_world(
     settings = settings or ReactorSettings(
         debug=True, governor_silence=1e9, much_wait=0.0, little_wait=0.0
     )
-    return World(Reactor(make, State(settings)))
+    return World(Reactor(make, State(settings), notes_plans=True))

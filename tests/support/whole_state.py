@@ -1,0 +1,33 @@
+"""All that a server knows and that turns depend on, as plain values that can be compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from rain.server.state import State
+from tests.support.snapshot import plain, snapshot
+
+LEFT_OUT = {
+    "settings",
+    "graph",  # compared by itself
+    "news",  # a new scheduler is told all anew
+    "throttle",  # and is asked at once
+    "estimates",  # numbers that only schedulers read
+    "lessons",  # what is not in them yet
+    "status",  # of the scheduler, for people
+    "happenings",  # for the event log
+    "ignored",  # for tests
+}
+
+
+def whole(state: State) -> dict[str, Any]:
+    """The graph without what schedulers keep in it, and what is waited for around it."""
+    said = {
+        field.name: plain(getattr(state, field.name))
+        for field in attrs.fields(State)
+        if field.name not in LEFT_OUT
+    }
+    said["learned"] = plain(state.graph.learned)
+    return {**snapshot(state.graph, without="sched"), **said}
