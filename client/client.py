@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,15 @@ from rain.base.admission import Secret, http_url
 from rain.base.errors import RainError, StartError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, TaskId, pack
+from rain.base.requests import (
+    CloseSession,
+    JoinSession,
+    OpenDashboard,
+    OpenSession,
+    OverviewOf,
+    ServerInfo,
+    Terminate,
+)
 from rain.base.silence import SILENCE_LIMIT
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
@@ -25,7 +35,7 @@ from rain.client.local import LocalCluster
 from rain.client.numbers import SharedNumbers
 from rain.client.pictures import asked, client_picture, dashboard
 from rain.client.references import note_client
-from rain.client.reports import governor_info
+from rain.client.reports import ask_reports, governor_info
 from rain.client.session import Session
 from rain.client.showing import LINES_PER_SECOND, Showing
 from rain.client.task import Task
@@ -213,7 +223,7 @@ class Client(FutureMethods):
         else:
             choice = _checked_on_failure(on_failure)
         with Asking(_nameless_failure):
-            session_id = self.connection.open_session(str(name), "", choice, self._parent())
+            session_id = self.connection.ask(OpenSession(str(name), "", choice, self._parent()))
         self._note_open(session_id)
         return Session(self, session_id, default, str(name), choice, fuse=fuse)
 
@@ -229,7 +239,7 @@ class Client(FutureMethods):
         True
         """
         with Asking(_nameless_failure):
-            self._http = self.connection.dashboard()
+            self._http = self.connection.ask(OpenDashboard())
         return http_url(self._secret, seen_from_outside(self._http, self._host()))
 
     def _host(self) -> str:
@@ -320,7 +330,7 @@ class Client(FutureMethods):
         """
         wanted, name = (SessionId(0), session) if isinstance(session, str) else (session, "")
         with Asking(_nameless_failure):
-            joined = self.connection.join_session(SessionId(wanted), name, numbers=False)
+            joined = self.connection.ask(JoinSession(SessionId(wanted), name, numbers=False))
         session_id = joined.session
         self._note_open(session_id)
         numbers = self._numbers_of(session_id)
@@ -331,7 +341,7 @@ class Client(FutureMethods):
 
         def next_range() -> int:
             with Asking(_nameless_failure):
-                joined = self.connection.join_session(session_id, "", numbers=True)
+                joined = self.connection.ask(JoinSession(session_id, "", numbers=True))
             return pack(session_id, joined.first)
 
         numbers = self._numbers.pop(session_id, None) or SharedNumbers(next_range)
@@ -348,7 +358,7 @@ class Client(FutureMethods):
         self.housekeeper.open_sessions.discard(session_id)
         if not self.housekeeper.closed:
             with suppress(RainError):
-                self.connection.close_session(session_id)
+                self.connection.say(CloseSession(session_id))
 
     def get_server_info(self) -> dict[str, Any]:
         """The governors of the cluster, with their resources and what they hold now.
@@ -358,7 +368,7 @@ class Client(FutureMethods):
         """
         self.housekeeper.flush()
         with Asking(_nameless_failure):
-            governors = self.connection.server_info()
+            governors = self.connection.ask(ServerInfo())
         return {"governors": [governor_info(report) for report in governors]}
 
     def terminate_server(self) -> None:
@@ -372,7 +382,7 @@ class Client(FutureMethods):
         True
         """
         with Asking(_nameless_failure):
-            self.connection.terminate()
+            self.connection.ask(Terminate())
         self.close()
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
@@ -402,7 +412,7 @@ class Client(FutureMethods):
 
     def _update(self, session: Session, tasks: list[Task], objects: list[DataObject]) -> None:
         with noting_failure(tasks), session.asking():
-            reports = self.connection.update(*asked_ids(tasks, objects))
+            reports = ask_reports(self.connection, *asked_ids(tasks, objects))
         note_reports(tasks, objects, *reports)
 
     def __repr__(self) -> str:
@@ -415,7 +425,7 @@ class Client(FutureMethods):
     def _repr_html_(self) -> str:
         """The picture of it in notebooks."""
         closed = self.housekeeper.closed
-        overview = None if closed else asked(self.connection.overview)
+        overview = None if closed else asked(partial(self.connection.ask, OverviewOf()))
         owns = self.housekeeper.cluster is not None
         return client_picture(self.address, overview, owns=owns, closed=closed)
 

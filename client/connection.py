@@ -1,12 +1,13 @@
-"""What the client asks of its connection to the server, and how its errors become the user's.
+"""What the client needs of its connection to the server, and how its errors become the user's.
 
-`rain.rpc.client_endpoint.ClientConnection` is the real one; tests pass one of their own.
+What it asks are values (`rain.base.requests`). `rain.rpc.client_endpoint.ClientConnection` is the
+real connection; tests pass one of their own.
 """
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from rain.base.admission import Secret
 from rain.base.errors import (
@@ -16,22 +17,13 @@ from rain.base.errors import (
     SessionFailedError,
     StartError,
 )
-from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.failures import SessionFailure
+from rain.base.requests import CloseSession, Request, Statement, Submit, WatchPrinted
 from rain.base.silence import SILENCE_LIMIT, check_limit
-from rain.base.wire import (
-    Fetched,
-    GovernorReport,
-    JoinedSession,
-    ObjectReport,
-    Overview,
-    PrintedLines,
-    Submission,
-    TaskReport,
-    WaitAnswer,
-    Watch,
-)
+from rain.base.wire import Fetched, Submission, WaitAnswer
 from rain.common.errors import ConnectionException, RainException
+
+A = TypeVar("A")
 
 
 class Here(Protocol):
@@ -63,7 +55,7 @@ class Here(Protocol):
 
 
 class Connection(Protocol):
-    """A connection to a server. Each method may be called from any thread, and blocks it."""
+    """A connection to a server. Its methods may be called from any thread."""
 
     cluster: bytes  # which start of which server this is
 
@@ -72,133 +64,36 @@ class Connection(Protocol):
         """The cluster, if it is in this process: else calls run by themselves."""
         ...
 
-    def open_session(
-        self,
-        name: str,
-        user: str = "",
-        on_failure: OnFailure = OnFailure.STOP,
-        parent: TaskId | None = None,
-    ) -> SessionId: ...
+    def ask(self, request: Request[A], timeout: float | None = None) -> A:
+        """The answer to a request, when it has come; `TimeoutError` after the timeout."""
+        ...
 
-    def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession: ...
+    def ask_all(self, requests: Sequence[Request[A]]) -> Sequence[A]:
+        """The answers to requests that concern one session."""
+        ...
 
-    def close_session(self, session: SessionId) -> None: ...
+    def ask_then(self, request: Request[A], then: Callable[[A | Exception], object]) -> None:
+        """Sends a request; its answer goes to `then`, in the thread of the connection."""
+        ...
 
-    def submit(self, submission: Submission) -> None: ...
+    def begin(self, submit: Submit) -> Callable[[], WaitAnswer | None]:
+        """Sends a submission; what it gives waits for all objects that it wants."""
+        ...
 
-    def submit_soon(self, submission: Submission) -> None: ...
+    def say(self, said: Statement | WatchPrinted | CloseSession | Submit) -> None:
+        """Sends what nobody waits for.
 
-    def submit_then(
-        self,
-        submission: Submission,
-        objects: Sequence[ObjectId],
-        then: Callable[[WaitAnswer | Exception], object],
-    ) -> None:
-        """Sends it, and a wait for these objects with it if there are any and nothing is uploaded.
-
-        The answer goes to `then`, in the thread of the connection.
+        If a submission is refused, the next request that concerns its session says so.
         """
         ...
 
-    def submit_and_wait(
-        self, submission: Submission, objects: Sequence[ObjectId]
-    ) -> Callable[[], WaitAnswer]:
-        """Sends both at once; what it gives waits for all of the objects."""
+    def has_left(self, submission: Submission) -> bool:
+        """Whether this submission is on its way, wherever an interruption came; told once."""
         ...
 
-    def has_left(self, session: SessionId) -> bool:
-        """Whether a submission that was interrupted is on its way all the same; told once."""
+    def complete(self, fetched: Fetched, into: Path | None = None) -> Fetched:
+        """What was fetched with all of its bytes; with a path they go there, and `data` is None."""
         ...
-
-    def unkeep(self, objects: Sequence[ObjectId]) -> None: ...
-
-    def wait(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        mode: str,
-        timeout: float | None = None,
-        since: int = 0,
-    ) -> WaitAnswer: ...
-
-    def follow(
-        self, session: SessionId, since: int, then: Callable[[WaitAnswer | Exception], object]
-    ) -> None:
-        """Waits for "news"; they go to `then`, in the thread of the connection."""
-        ...
-
-    def ask_why(
-        self,
-        session: SessionId,
-        object_id: ObjectId,
-        then: Callable[[WaitAnswer | Exception], object],
-    ) -> None:
-        """Asks why an object has failed; what says so goes to `then`, as above."""
-        ...
-
-    def cancel(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        *,
-        whole: bool = False,
-        always: bool = False,
-        recursive: bool = True,
-        grace: float | None = None,
-    ) -> None: ...
-
-    def cancel_unstarted(
-        self, session: SessionId, objects: Sequence[ObjectId]
-    ) -> Sequence[ObjectId]:
-        """Cancels those of these that do not run yet, and gives them."""
-        ...
-
-    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None: ...
-
-    def take_handles(
-        self, objects: Sequence[ObjectId], *, wants_data: bool = False
-    ) -> Sequence[ObjectReport]: ...
-
-    def take_handles_then(
-        self,
-        objects: Sequence[ObjectId],
-        then: Callable[[Sequence[ObjectReport] | Exception], object],
-    ) -> None:
-        """Takes handles of objects of any sessions, and wants their data.
-
-        The answer goes to `then`, in the thread of the connection.
-        """
-        ...
-
-    def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched: ...
-
-    def fetch_many(self, object_ids: Sequence[ObjectId]) -> Sequence[Fetched]: ...
-
-    def update(
-        self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
-    ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]: ...
-
-    def logs(self, task: TaskId) -> str: ...
-
-    def watch(self, watch: Watch | None) -> None:
-        """From now on the server gathers what these tasks print; None: of no task any more."""
-        ...
-
-    def printed(self, *, wait: bool) -> Sequence[PrintedLines]:
-        """What was gathered and not told yet."""
-        ...
-
-    def server_info(self) -> Sequence[GovernorReport]: ...
-
-    def overview(self, session: SessionId | None = None) -> Overview: ...
-
-    def dashboard(self) -> str:
-        """Where the server serves its dashboard, "host:port"; begins it if the server may."""
-        ...
-
-    def terminate(self) -> None: ...
 
     def give_up(self) -> None:
         """Every call that waits is told that the server is lost, and why. From any thread."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rain.base.ids import ObjectId
+from rain.base.requests import Fetch
 from rain.base.wire import Fetched
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
@@ -36,11 +37,8 @@ class Fetching:
         fetched: dict[ObjectId, Fetched] = {}
         if missing:
             with self._asking:
-                if len(missing) == 1:
-                    fetched[missing[0]] = connection.fetch(missing[0])
-                else:
-                    found = connection.fetch_many(missing)
-                    fetched.update(zip(missing, found, strict=True))
+                found = connection.ask_all(list(map(Fetch, missing)))
+                fetched.update(zip(missing, map(connection.complete, found), strict=True))
         return [held.instance(obj, fetched.get(obj.packed_id)) for obj in objects]
 
     def download(self, connection: Connection, obj: DataObject, path: Path) -> None:
@@ -51,7 +49,7 @@ class Fetching:
 
         def fetch(into: Path) -> None:
             with self._asking:
-                fetched = connection.fetch(obj.packed_id, into)
+                fetched = connection.complete(connection.ask(Fetch(obj.packed_id)), into)
             obj.known_info = object_info(fetched.report)
             obj.known_state = DataObjectState.finished
 

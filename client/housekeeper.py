@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 
 from rain.base.errors import RainError
 from rain.base.ids import ObjectId, TaskId, session_of
+from rain.base.requests import HandlesGone
 from rain.client.connection import Connection
 
 T = TypeVar("T")
@@ -34,6 +35,8 @@ HOLDING_NOTHING = 1.0
 To let nodes go while small tasks run takes a tenth of their time; a short session ends before that.
 """
 
+TOLD_AT_ONCE = 10_000
+"""Handles in one message."""
 
 _STOP = 0.0  # no time to wait for anything
 
@@ -106,9 +109,10 @@ class Housekeeper:
             objects += _taken(self._given_back)
             for tell in self.before_telling:
                 tell()
-            if tasks or objects:
-                with suppress(RainError):  # nor does a server that has gone
-                    self.connection.handles_gone(tasks, objects)
+            with suppress(RainError):  # nor does a server that has gone
+                for start in range(0, max(len(tasks), len(objects)), TOLD_AT_ONCE):
+                    some = slice(start, start + TOLD_AT_ONCE)
+                    self.connection.say(HandlesGone(tuple(tasks[some]), tuple(objects[some])))
 
     def close(self) -> None:
         """Ends everything, and returns when it has ended; twice is once.

@@ -50,7 +50,7 @@ def expect_visible(tasks: Iterable[Task]) -> None:
 
 def asked_ids(
     tasks: Iterable[Task], objects: Iterable[DataObject]
-) -> tuple[list[TaskId], list[ObjectId]]:
+) -> tuple[tuple[TaskId, ...], tuple[ObjectId, ...]]:
     """What the server is asked about: for what is inside of a unit, once for the unit."""
     task_ids = [task.packed_id if task.unit is None else task.unit.task_id for task in tasks]
     object_ids: list[ObjectId] = []
@@ -59,7 +59,7 @@ def asked_ids(
             object_ids.append(obj.packed_id)
         else:
             task_ids.append(obj.unit.task_id)
-    return list(dict.fromkeys(task_ids)), object_ids
+    return tuple(dict.fromkeys(task_ids)), tuple(object_ids)
 
 
 def is_among(item: Task | DataObject, ids: Container[int]) -> bool:

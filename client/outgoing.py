@@ -41,7 +41,7 @@ class Outgoing:
         self.is_asked_again = False  # by a signal handler, in the middle of a submit
 
     def submit(
-        self, send: Callable[[Submission], T], has_left: Callable[[], bool], fuse: bool
+        self, send: Callable[[Submission], T], has_left: Callable[[Submission], bool], fuse: bool
     ) -> tuple[Submission, T] | None:
         """Sends all that is pending, if there is anything; whatever `send` raises changes nothing.
 
@@ -62,12 +62,13 @@ class Outgoing:
                 self.is_sending = False
 
     def _submit(
-        self, send: Callable[[Submission], T], has_left: Callable[[], bool], fuse: bool
+        self, send: Callable[[Submission], T], has_left: Callable[[Submission], bool], fuse: bool
     ) -> tuple[Submission, T] | None:
         batch = self.pending.take()
         if not (batch.tasks or batch.objects):
             return None
         accepted = False
+        built: Submission | None = None
         units: Units = []
         if self._kinds_hold != self.refusals:  # the server may not know any of them
             self._kinds_hold = self.refusals
@@ -78,11 +79,13 @@ class Outgoing:
             told = batch
             if fuse:
                 told, units = fused(batch, check=_CHECKING)
-            message = build(self._session_id, told, self._kinds)
+            built = message = build(self._session_id, told, self._kinds)
             sent = send(message)
             accepted = True
         finally:
-            if accepted or has_left():
+            # Asked in any case, so that the connection lets go of it.
+            left = built is not None and has_left(built)
+            if accepted or left:
                 self._kinds.told()
                 self._note_submitted(batch)
                 for unit, members in units:

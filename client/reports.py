@@ -1,16 +1,35 @@
 """What the server reports, as users see it."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rain.base.ids import unpack
+from rain.base.ids import ObjectId, TaskId, unpack
+from rain.base.requests import ReportsOf
 from rain.base.runs import RunReport, RunState
 from rain.base.wire import GovernorReport, ObjectReport, TaskReport
+from rain.client.connection import Connection
 from rain.common.attributes import ObjectInfo, TaskInfo
 from rain.common.ids import ID
 from rain.common.runs import RunInfo
 from rain.common.signals import signal_name
+
+ASKED_AT_ONCE = 10_000
+"""Tasks and objects in one message."""
+
+
+def ask_reports(
+    connection: Connection, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
+) -> tuple[list[TaskReport], list[ObjectReport]]:
+    """How these tasks and objects stand now."""
+    of_tasks: list[TaskReport] = []
+    of_objects: list[ObjectReport] = []
+    for start in range(0, max(len(tasks), len(objects)), ASKED_AT_ONCE):
+        some = slice(start, start + ASKED_AT_ONCE)
+        told = connection.ask(ReportsOf(tuple(tasks[some]), tuple(objects[some])))
+        of_tasks += told[0]
+        of_objects += told[1]
+    return of_tasks, of_objects
 
 
 def _notes(user: str) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import FIRST_NUMBER, ObjectId, SessionId, TaskId, pack
-from rain.base.wire import Submission
+from rain.base.requests import Cancel, OverviewOf, ReportsOf, Submit, TakeHandles, Unkeep
+from rain.base.wire import OWN_GRACE, Submission, WaitAnswer
 from rain.client import active
 from rain.client.active import get_active_session
 from rain.client.connection import Asking, Connection
@@ -162,7 +163,7 @@ class Session:
             self.client.end_session(SessionId(self.session_id))
         elif self._lent:
             with suppress(RainError):  # it has failed or ended: then nothing is kept any more
-                self.client.connection.unkeep([ObjectId(one) for one in self._lent])
+                self.client.connection.ask(Unkeep(tuple(map(ObjectId, self._lent))))
 
     # What tasks and data objects tell their session.
 
@@ -302,7 +303,7 @@ class Session:
         """
         connection = self._connection()
         with self._asking:
-            self.submit_by(connection.submit_soon if soon else connection.submit, fuse)
+            self.submit_by(_soon(connection) if soon else _now(connection), fuse)
 
     def submit_by(self, send: Callable[[Submission], T], fuse: bool | None = None) -> T | None:
         """Sends what is pending in this way; gives what that gave, None if there was nothing."""
@@ -325,11 +326,11 @@ class Session:
         """Signal handlers have submitted in the middle of a submit: no handler can wait for it."""
         if not self._outgoing.is_sending:
             self._outgoing.is_asked_again = False
-            self.submit_by(self._connection().submit, fuse)
+            self.submit_by(_now(self._connection()), fuse)
 
-    def _has_left(self) -> bool:
+    def _has_left(self, submission: Submission) -> bool:
         """Whether what was interrupted while it was sent is on its way all the same."""
-        return self._connection().has_left(SessionId(self.session_id))
+        return self._connection().has_left(submission)
 
     def data_object(self, object_id: Sequence[int], *, keep: bool = False) -> DataObject:
         """A handle, by its id, of an object that another client has submitted to this session.
@@ -347,7 +348,7 @@ class Session:
         packed = ObjectId(pack(*object_id))
         connection = self._connection()
         with self._asking:
-            (report,) = connection.take_handles([packed], wants_data=keep)
+            (report,) = connection.ask(TakeHandles((packed,), wants_data=keep))
         if keep and not self._owned:
             self._lent.add(packed)
         shape = ObjectShape(
@@ -469,12 +470,14 @@ class Session:
                 ' open it with new_session(on_failure="continue"), or close it'
             )
         with self._asking:
-            connection.cancel(
-                SessionId(self.session_id),
-                *asked_ids(tasks, objects),
-                always=True,
-                recursive=recursive,
-                grace=grace,
+            connection.say(
+                Cancel(
+                    SessionId(self.session_id),
+                    *asked_ids(tasks, objects),
+                    always=True,
+                    recursive=recursive,
+                    grace=OWN_GRACE if grace is None else grace,
+                )
             )
 
     # Results.
@@ -561,7 +564,7 @@ class Session:
         for obj in wanted:
             obj.kept = True
         try:
-            waiting = self.submit_by(partial(connection.submit_and_wait, objects=ids))
+            waiting = self.submit_by(partial(_begin, connection, tuple(ids)))
             answer = None if waiting is None else waiting()
         except RainError:
             with noting_failure(tasks), self._asking:  # which costs those nothing that go well
@@ -627,7 +630,9 @@ class Session:
         submitted_items(self, [task])
         connection = self._connection()
         with self._asking:
-            return connection.logs(task.packed_id if task.unit is None else task.unit.task_id)
+            task_id = task.packed_id if task.unit is None else task.unit.task_id
+            (report,), _ = connection.ask(ReportsOf((task_id,), (), logs=True))
+            return report.logs
 
     @hides_frames
     def update(self, items: Iterable[Task | DataObject]) -> None:
@@ -662,7 +667,7 @@ class Session:
         if submitted:
             connection = self._connection()
             with self._asking:
-                connection.unkeep(submitted)
+                connection.ask(Unkeep(tuple(submitted)))
         for obj in chosen:
             obj.kept = False
             self._results.drop(obj.packed_id)
@@ -683,7 +688,8 @@ class Session:
         if self.active and self.client is not None and self._owned:
             with suppress(RainError):  # an interruption is what the user is told
                 wanted = asked_ids(tasks, objects)
-                self.client.connection.cancel(SessionId(self.session_id), *wanted, whole=whole)
+                said = Cancel(SessionId(self.session_id), *wanted, whole=whole)
+                self.client.connection.say(said)
 
     def asking(self) -> Asking:
         """Goes around calls of the connection that concern this session."""
@@ -717,6 +723,22 @@ class Session:
         """The picture of it in notebooks."""
         client, overview = self.client, None
         if client is not None and self.active:
-            ask = partial(client.connection.overview, SessionId(self.session_id))
+            ask = partial(client.connection.ask, OverviewOf(SessionId(self.session_id)))
             overview = asked(ask)
         return session_picture(self.spec.name, self.task_count, overview, closed=not self.active)
+
+
+def _now(connection: Connection) -> Callable[[Submission], object]:
+    return lambda submission: connection.ask(Submit(submission))
+
+
+def _soon(connection: Connection) -> Callable[[Submission], object]:
+    return lambda submission: connection.say(Submit(submission))
+
+
+def _begin(
+    connection: Connection, wanted: tuple[ObjectId, ...], submission: Submission
+) -> Callable[[], WaitAnswer | None]:
+    """Sends it with a wait for what is wanted; a failure is told by the wait alone."""
+    submission.fails_alone = True
+    return connection.begin(Submit(submission, wanted))

@@ -17,6 +17,7 @@ from typing import IO, Any
 from rain.base.errors import RainError
 from rain.base.ids import SessionId, spell
 from rain.base.printed_lines import NO_TASK
+from rain.base.requests import TakePrinted, WatchPrinted
 from rain.base.wire import PrintedLines, Watch
 from rain.client.connection import Connection
 from rain.common.errors import RainException
@@ -156,7 +157,7 @@ class Showing:
 
     def _watch(self) -> None:
         sessions = {*self._open} if self._all else self._chosen
-        self._connection.watch(Watch(frozenset(map(SessionId, sessions))))
+        self._connection.say(WatchPrinted(Watch(frozenset(map(SessionId, sessions)))))
 
     def _end(self) -> None:
         thread, self._thread = self._thread, None
@@ -164,7 +165,7 @@ class Showing:
             return
         self._ending.set()
         with suppress(RainError):  # the server has gone
-            self._connection.watch(None)
+            self._connection.say(WatchPrinted(None))
         if thread is not threading.current_thread():
             thread.join(DRAINING)
 
@@ -177,7 +178,7 @@ def _check(per_second: object) -> None:
 def _show(connection: Connection, shaping: Shaping, ending: threading.Event) -> None:
     """The thread: until it shall end and has shown all that has come."""
     with suppress(RainError, OSError, ValueError):  # the server has gone, or who would read this
-        while (told := connection.printed(wait=True)) or not ending.is_set():
+        while (told := connection.ask(TakePrinted(wait=True))) or not ending.is_set():
             write(shaping.shape(told, time.monotonic()))
             ending.wait(PAUSE)
         write(shaping.take_last())

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from math import inf
 from time import monotonic
 
-from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.ids import SessionId
+from rain.base.requests import WaitFor
 from rain.base.wire import WaitAnswer
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
@@ -198,18 +199,16 @@ class Waiting:
         since: int = 0,
     ) -> WaitAnswer:
         """One wait on the server; the results that come with its answer are kept here."""
-        task_ids: Sequence[TaskId]
-        object_ids: Sequence[ObjectId]
         if self._outgoing.has_units:
             task_ids, object_ids = asked_ids(tasks, objects)
         else:
-            task_ids = [task.packed_id for task in tasks]
-            object_ids = [obj.packed_id for obj in objects]
+            task_ids = tuple([task.packed_id for task in tasks])
+            object_ids = tuple([obj.packed_id for obj in objects])
         with self._asking:
             try:
                 with waiting_for_tasks():
-                    answer = connection.wait(
-                        self._session_id, task_ids, object_ids, mode, timeout, since
+                    answer = connection.ask(
+                        WaitFor(self._session_id, task_ids, object_ids, mode, since), timeout
                     )
             except TimeoutError:
                 raise TimeoutException(

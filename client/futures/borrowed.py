@@ -14,6 +14,7 @@ from weakref import ref
 
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import ObjectId, session_of
+from rain.base.requests import TakeHandles, WaitFor
 from rain.base.states import ObjectState
 from rain.base.wire import ObjectReport, WaitAnswer
 from rain.client.data import DataObject, filled
@@ -47,6 +48,11 @@ def borrowed_object(session: Session, object_id: ObjectId, name: str) -> DataObj
     return obj
 
 
+def waits_for(object_id: ObjectId) -> WaitFor:
+    """Answered when the object is finished; refused with the failure if it will not be."""
+    return WaitFor(session_of(object_id), (), (object_id,), "all")
+
+
 class Ends(Protocol):
     """Who wants to know what becomes of the objects."""
 
@@ -78,7 +84,7 @@ class Borrowing:
     def _ask(self, ids: Sequence[ObjectId]) -> None:
         then = partial(self._taken, ids)
         try:
-            self._connection.take_handles_then(ids, then)
+            self._connection.ask_then(TakeHandles(tuple(ids), wants_data=True), then)
         except ConnectionLostError as error:
             then(error)
 
@@ -101,7 +107,7 @@ class Borrowing:
     def _wait_for(self, object_id: ObjectId) -> None:
         then = partial(self._ended, object_id)
         try:
-            self._connection.ask_why(session_of(object_id), object_id, then)
+            self._connection.ask_then(waits_for(object_id), then)
         except ConnectionLostError as error:
             then(error)
 

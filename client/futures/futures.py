@@ -16,12 +16,13 @@ from weakref import WeakMethod, WeakValueDictionary
 from rain.base.errors import ConnectionLostError, RainError, RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
+from rain.base.requests import Cancel, CancelUnstarted, ReportsOf, Submit, WaitFor
 from rain.base.states import TaskState as States
-from rain.base.wire import INLINE_LIMIT, Submission, WaitAnswer
+from rain.base.wire import INLINE_LIMIT, OWN_GRACE, Submission, WaitAnswer
 from rain.client.data import DataObject, constant_object, filled, new_handle
 from rain.client.errors import CancelledError, raised_by_future
 from rain.client.future import Future
-from rain.client.futures.borrowed import Borrowing, borrowed_object
+from rain.client.futures.borrowed import Borrowing, borrowed_object, waits_for
 from rain.client.futures.callbacks import Callback, Callbacks
 from rain.client.futures.options import Options
 from rain.client.futures.plain import Function, PlainCalls
@@ -160,7 +161,7 @@ class Futures:
         self._sender.sent()
         self._borrowing.take()
         try:
-            self.session.submit_by(self._connection.submit)
+            self.session.submit_by(lambda submission: self._connection.ask(Submit(submission)))
         except (RainError, RainException) as error:
             raise self._unsendable(error) from None
         if self._open and not self._follows:
@@ -196,7 +197,7 @@ class Futures:
 
     def _submit(self, submission: Submission) -> None:
         outputs = submission.tasks.outputs
-        self._connection.submit_then(submission, (), partial(self._answered, outputs))
+        self._connection.ask_then(Submit(submission), partial(self._answered, outputs))
         if not self._follows:
             self._follow()
 
@@ -205,9 +206,11 @@ class Futures:
         if len(outputs) != 1:
             self._submit(submission)
             return
-        self._connection.submit_then(submission, outputs, partial(self._arrived, outputs))
+        self._connection.ask_then(
+            Submit(submission, tuple(outputs)), partial(self._arrived, outputs)
+        )
 
-    def _answered(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception) -> None:
+    def _answered(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception | None) -> None:
         """The answer to a submission: refused, all of its calls have failed."""
         if isinstance(answer, Exception):
             if isinstance(answer, RefusedError):
@@ -216,14 +219,14 @@ class Futures:
             for object_id in outputs:
                 self._fail(object_id, told)
 
-    def _arrived(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception) -> None:
+    def _arrived(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception | None) -> None:
         """The answer to the submission of a call that is awaited."""
         if isinstance(answer, SessionFailedError):
             for object_id in outputs:
                 self._failed(object_id, answer)
         elif isinstance(answer, Exception):
             self._answered(outputs, answer)
-        elif answer.objects:
+        elif answer is not None and answer.objects:
             self._take_in(answer)
         elif not self._follows:  # something was uploaded with it, and it is not awaited
             self._follow()
@@ -248,10 +251,15 @@ class Futures:
         """Nobody wants this result, nor that of any call that needs it."""
         self.send()
         object_id = handle.packed_id
-        session = session_of(object_id)
-        self._connection.cancel(
-            session, [], [object_id], always=True, recursive=recursive, grace=grace
+        cancel = Cancel(
+            session_of(object_id),
+            (),
+            (object_id,),
+            always=True,
+            recursive=recursive,
+            grace=OWN_GRACE if grace is None else grace,
         )
+        self._connection.say(cancel)
 
     def hold(self, future: object) -> None:
         """Keeps a future that nobody may have any more until its callbacks are called."""
@@ -260,21 +268,21 @@ class Futures:
     def cancel_unstarted(self, futures: Collection[Future[Any]]) -> Collection[ObjectId]:
         """Asks the server to cancel those of these that do not run yet; gives these results."""
         self.send()
-        asked = [future.handle.packed_id for future in futures]
-        return frozenset(self._connection.cancel_unstarted(self._id, asked))
+        asked = tuple(future.handle.packed_id for future in futures)
+        return frozenset(self._connection.ask(CancelUnstarted(self._id, asked)))
 
     def is_running(self, future: Future[Any]) -> bool:
         """Asks the server whether a call runs now."""
         self.send()
-        ((report,), _) = self._connection.update([_task_of(future)], [])
+        ((report,), _) = self._connection.ask(ReportsOf((_task_of(future),), ()))
         return report.state is States.RUNNING
 
     def give_up(self, futures: Collection[Future[Any]]) -> None:
         """Nobody wants the results of these any more, which are done for who waits."""
-        given_up = [future.handle.packed_id for future in futures]
+        given_up = tuple(future.handle.packed_id for future in futures)
         self._open.difference_update(given_up)
         self.send()
-        self._connection.cancel(self._id, [], given_up, always=True)
+        self._connection.say(Cancel(self._id, (), given_up, always=True))
 
     def call_back(self, fn: Callback, future: object) -> None:
         """Calls a user's function with a future, in a thread of the client."""
@@ -321,7 +329,7 @@ class Futures:
     def settle(self) -> None:
         """The server knows all calls when this returns, or has refused them."""
         self.send()
-        self._connection.update([], [])
+        self._connection.ask(ReportsOf((), ()))
 
     def secure(self, references: Sequence[Reference]) -> None:
         """The server knows these when this returns, and keeps them until the run has ended.
@@ -347,7 +355,8 @@ class Futures:
         self._follows = True
         since = self._heard
         try:
-            self._connection.follow(self._id, since, _weakly(WeakMethod(self._news), since))
+            then = _weakly(WeakMethod(self._news), since)
+            self._connection.ask_then(WaitFor(self._id, (), (), "news", since), then)
         except ConnectionLostError as error:
             self._news(since, error)
 
@@ -399,7 +408,7 @@ class Futures:
     def _ask_why(self, object_id: ObjectId) -> None:
         then = partial(self._failed, object_id)
         try:
-            self._connection.ask_why(self._id, object_id, then)
+            self._connection.ask_then(waits_for(object_id), then)
         except ConnectionLostError as error:
             then(error)
 

@@ -1,8 +1,8 @@
 """What a client asks of the server, as values: one class for each method of `ClientService`.
 
-The client makes such a value, the border writes and reads it, and the reactor of the server gets it
-as it was made. A **request** is answered once, with what its class names, or refused with one line.
-A **statement** is never answered.
+The client makes such a value, the border writes and reads it, and the server gets it as it was.
+A **request** is answered once, with what its class names, or refused with one line. A **statement**
+is never answered.
 """
 
 from __future__ import annotations
@@ -13,19 +13,24 @@ from typing import Generic, TypeAlias, TypeVar
 from attrs import frozen
 
 from rain.base.failures import OnFailure
-from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.wire import (
     OWN_GRACE,
     Fetched,
     GovernorReport,
     JoinedSession,
     ObjectReport,
+    Overview,
+    PrintedLines,
     Submission,
     TaskReport,
     WaitAnswer,
+    Watch,
 )
 
 A_co = TypeVar("A_co", covariant=True)
+
+ALL_SESSIONS = SessionId(0)
 
 
 class Request(Generic[A_co]):
@@ -33,13 +38,21 @@ class Request(Generic[A_co]):
 
     __slots__ = ()
 
+    @property
+    def concerns(self) -> SessionId | None:
+        """The session whose earlier submissions must have been accepted for this to make sense.
+
+        A client that was not told yet that one of them was refused is told so instead.
+        """
+        return None
+
 
 @frozen
 class OpenSession(Request[SessionId]):
     """A new session."""
 
     name: str
-    user: str  # JSON
+    user: str = ""  # JSON
     on_failure: OnFailure = OnFailure.STOP
     parent: TaskId | None = None  # the running task that opens it
 
@@ -70,12 +83,20 @@ class Submit(Request[WaitAnswer | None]):
     submission: Submission
     wanted: tuple[ObjectId, ...] = ()
 
+    @property
+    def concerns(self) -> SessionId:
+        return self.submission.session
+
 
 @frozen
 class Unkeep(Request[None]):
     """Objects of one session whose data the client does not need any more."""
 
     objects: tuple[ObjectId, ...]
+
+    @property
+    def concerns(self) -> SessionId:
+        return session_of(self.objects[0])
 
 
 @frozen
@@ -85,10 +106,19 @@ class TakeHandles(Request[Sequence[ObjectReport]]):
     objects: tuple[ObjectId, ...]
     wants_data: bool = False
 
+    @property
+    def concerns(self) -> SessionId:
+        return session_of(self.objects[0])
+
 
 @frozen
 class WaitFor(Request[WaitAnswer]):
-    """Answered when the wait is over: for all of these, for some, for the session, or for news."""
+    """Answered when the wait is over.
+
+    It is for "all" of these, for "some", for all tasks of the "session", or for "news" of it: the
+    tasks that are done, and what they have made. With "glance" these are told at once, even if
+    there are none.
+    """
 
     session: SessionId
     tasks: tuple[TaskId, ...]
@@ -96,12 +126,20 @@ class WaitFor(Request[WaitAnswer]):
     mode: str  # one of `WaitMode` of the schema
     since: int = 0  # in the modes "news" and "glance": how many done tasks were told before
 
+    @property
+    def concerns(self) -> SessionId:
+        return self.session
+
 
 @frozen
 class Fetch(Request[Fetched]):
     """All about one object, as soon as it is finished: its bytes, or who has them."""
 
     object: ObjectId
+
+    @property
+    def concerns(self) -> SessionId:
+        return session_of(self.object)
 
 
 @frozen
@@ -130,6 +168,30 @@ class CancelUnstarted(Request[Sequence[ObjectId]]):
 
 
 @frozen
+class OverviewOf(Request[Overview]):
+    """What is there and was done in numbers, of one session or of all."""
+
+    session: SessionId = ALL_SESSIONS
+
+
+@frozen
+class TakePrinted(Request[Sequence[PrintedLines]]):
+    """What was gathered for `WatchPrinted` and not told yet."""
+
+    wait: bool  # until there is something
+
+
+@frozen
+class OpenDashboard(Request[str]):
+    """Where the dashboard is served, "host:port". It begins with this if the server may."""
+
+
+@frozen
+class Terminate(Request[None]):
+    """The server shall end in order."""
+
+
+@frozen
 class Cancel:
     """The client does not want these any more, or nothing of the session.
 
@@ -154,6 +216,13 @@ class HandlesGone:
     objects: tuple[ObjectId, ...]
 
 
+@frozen
+class WatchPrinted:
+    """From now on what these tasks print is gathered, in place of others; None: of none."""
+
+    watch: Watch | None
+
+
 AnyRequest: TypeAlias = (
     OpenSession
     | JoinSession
@@ -167,4 +236,7 @@ AnyRequest: TypeAlias = (
     | ServerInfo
     | CancelUnstarted
 )
+"""What the reactor of the server grants or refuses; other parts of the server answer the rest."""
+
 Statement: TypeAlias = Cancel | HandlesGone
+"""What the reactor hears."""

@@ -16,39 +16,22 @@ from typing import Any, Protocol, TypeVar
 from attrs import evolve
 
 from rain.base.errors import ConnectionLostError, ProtocolError, RainError, RefusedError
-from rain.base.failures import OnFailure
-from rain.base.ids import ObjectId, SessionId, TaskId, session_of, spell
+from rain.base.ids import ObjectId, SessionId, spell
 from rain.base.requests import (
     Cancel,
-    CancelUnstarted,
     CloseSession,
-    Fetch,
     HandlesGone,
-    JoinSession,
-    OpenSession,
+    OpenDashboard,
     ReportsOf,
     Request,
-    ServerInfo,
+    Statement,
     Submit,
     TakeHandles,
-    Unkeep,
+    Terminate,
     WaitFor,
+    WatchPrinted,
 )
-from rain.base.wire import (
-    INLINE_LIMIT,
-    OWN_GRACE,
-    ConstantColumns,
-    Fetched,
-    GovernorReport,
-    JoinedSession,
-    ObjectReport,
-    Overview,
-    PrintedLines,
-    Submission,
-    TaskReport,
-    WaitAnswer,
-    Watch,
-)
+from rain.base.wire import INLINE_LIMIT, ConstantColumns, Fetched, Submission, WaitAnswer
 from rain.common.running import waiting_for_tasks
 from rain.local.replies import Answer, ForSubmission, Later
 from rain.local.server import Server
@@ -62,8 +45,6 @@ from rain.stream.holder import Held, InFile, InFolder, InMemory
 from rain.stream.mapping import map_descriptor
 
 A = TypeVar("A")
-
-Then = Callable[[WaitAnswer | Exception], object]
 
 
 class Cluster(Protocol):
@@ -106,42 +87,95 @@ class LocalConnection:
         self._handler: ClientHandler = cluster.server.join_client(_End())
         self._uploads = cluster.server.uploads.join()
         self._failed: dict[SessionId, Exception] = {}  # of submissions whose answer nobody took
-        self._left: set[SessionId] = set()  # submissions that left and were interrupted then
+        self._latest: Submission | None = None  # that was handed over (see `has_left`)
         self._is_closed = False
 
-    # Asking.
+    # Requests.
 
-    def _ask(self, request: Request[A]) -> A:
-        """What the server answers without waiting for any call."""
-        answer: Answer[A] = Answer()
-        self._tell_now(partial(self._handler.ask, request, answer))
-        return answer.take()
-
-    def _ask_of(self, session: SessionId, request: Request[A]) -> A:
-        """The same of what concerns a session: a submission that failed before is told instead."""
+    def ask(self, request: Request[A], timeout: float | None = None) -> A:
+        session = request.concerns
         self._raise_failure(session)
-        try:
-            return self._ask(request)
-        finally:
-            self._raise_failure(session)
-
-    def _wait(self, session: SessionId, request: Request[A], timeout: float | None = None) -> A:
-        """An answer that may need calls to run first."""
-        self._raise_failure(session)
+        if _may_wait(request):
+            with waiting_for_tasks():
+                self._cluster.work_once()
         answer: Answer[A] = Answer()
-        self._tell(partial(self._handler.ask, request, answer))
-        return self._take(session, answer, timeout)
+        self._tell_now(partial(self._hand_over, request, answer))
+        return self._take(request, answer, timeout)
 
-    def _take(self, session: SessionId, answer: Answer[A], timeout: float | None = None) -> A:
+    def ask_all(self, requests: Sequence[Request[A]]) -> list[A]:
+        return [self.ask(request) for request in requests]
+
+    def ask_then(self, request: Request[A], then: Callable[[A | Exception], object]) -> None:
+        tell = self._tell_now if isinstance(request, TakeHandles) else self._tell
+        tell(partial(self._hand_over, request, self._later(then)))
+
+    def begin(self, submit: Submit) -> Callable[[], WaitAnswer | None]:
+        session = submit.concerns
+        self._raise_failure(session)
+        if not submit.wanted or _large(submit.submission.constants):
+            self.say(submit)
+            return partial(self.ask, WaitFor(session, (), submit.wanted, "all"))
+        answer: Answer[WaitAnswer | None] = Answer()
+        self._tell(partial(self._hand_over, submit, answer))
+        return partial(self._take, submit, answer)
+
+    def say(self, said: Statement | WatchPrinted | CloseSession | Submit) -> None:
+        match said:
+            case Submit():
+                reply = self._later(partial(self._note_failure, said.concerns))
+                self._tell(partial(self._hand_over, said, reply))
+            case CloseSession():
+                self._tell_now(partial(self._handler.ask, said, self._later(_nothing)))
+            case WatchPrinted(watch):
+                if watch is not None:
+                    told = "local mode shows what calls print by itself: leave show_output out"
+                    raise RefusedError(told)
+            case Cancel():
+                self._tell_now(partial(self._handler.say, said))
+                self._cluster.check_own_call()
+            case HandlesGone():
+                self._tell(partial(self._handler.say, said))
+
+    def has_left(self, submission: Submission) -> bool:
+        latest, self._latest = self._latest, None
+        return latest is submission
+
+    def complete(self, fetched: Fetched, into: Path | None = None) -> Fetched:
+        if fetched.data is None:
+            return Fetched(fetched.report, self._read(fetched.report.id, into))
+        return Fetched(fetched.report, _bytes(bytes(fetched.data), into))
+
+    # One request.
+
+    def _hand_over(self, request: Request[Any], reply: Reply[Any]) -> None:
+        match request:
+            case Submit():
+                self._submit(request, reply)
+            case OpenDashboard():
+                reply.refuse("local mode has no dashboard")
+            case Terminate():
+                reply.answer(None)  # the client closes the cluster next
+            case _:
+                self._handler.ask(request, reply)
+
+    def _take(self, request: Request[A], answer: Answer[A], timeout: float | None = None) -> A:
+        """The answer, which may need calls to run first."""
         try:
-            self._cluster.work_until(lambda: answer.is_there, timeout)
+            if not answer.is_there:
+                self._cluster.work_until(lambda: answer.is_there, timeout)
         finally:
             if not answer.is_there:
                 self._give_up(answer)
         if not answer.is_there:
             raise TimeoutError
-        self._raise_failure(session)
-        return answer.take()
+        if not isinstance(request, Submit) or request.wanted:
+            self._raise_failure(request.concerns)
+        try:
+            return answer.take()
+        except RainError:
+            if isinstance(request, Submit):
+                self._latest = None  # it is known what became of it
+            raise
 
     def _give_up(self, answer: Answer[Any]) -> None:
         """Nobody waits for it any more."""
@@ -162,10 +196,6 @@ class LocalConnection:
             self._cluster.settle()
         self._cluster.tell_answers()
 
-    def _ask_later(self, request: Request[WaitAnswer], then: Then) -> None:
-        """The answer goes to a function."""
-        self._tell(partial(self._handler.ask, request, self._later(then)))
-
     def _later(self, then: Callable[[Any], object]) -> Later[Any]:
         """The answer goes to a function."""
 
@@ -178,9 +208,9 @@ class LocalConnection:
         if self._is_closed:
             raise ConnectionLostError("the connection to the local cluster was closed")
 
-    def _raise_failure(self, session: SessionId) -> None:
+    def _raise_failure(self, session: SessionId | None) -> None:
         """Tells, once, that a submission of this session has failed."""
-        if self._failed:
+        if self._failed and session is not None:
             failure = self._failed.pop(session, None)
             if failure is not None:
                 raise failure
@@ -189,82 +219,9 @@ class LocalConnection:
         if isinstance(answer, Exception):
             self._failed.setdefault(session, answer)
 
-    # Sessions.
-
-    def open_session(
-        self,
-        name: str,
-        user: str = "",
-        on_failure: OnFailure = OnFailure.STOP,
-        parent: TaskId | None = None,
-    ) -> SessionId:
-        return self._ask(OpenSession(name, user, on_failure, parent))
-
-    def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession:
-        return self._ask(JoinSession(session, name, numbers))
-
-    def close_session(self, session: SessionId) -> None:
-        reply: Later[None] = self._later(_nothing)
-        self._tell_now(partial(self._handler.ask, CloseSession(session), reply))
-
-    # Submissions.
-
-    def submit(self, submission: Submission) -> None:
-        session = submission.session
-        try:
-            self._raise_failure(session)
-            answer: Answer[WaitAnswer] = Answer()
-            self._tell_now(partial(self._submit, submission, (), answer))
-            self._raise_failure(session)
-            answer.take()
-        except RainError:
-            raise
-        except BaseException:  # an interruption, which comes when it was taken
-            self._left.add(session)
-            raise
-
-    def submit_soon(self, submission: Submission) -> None:
-        session = submission.session
-        reply = self._later(partial(self._note_failure, session))
-        try:
-            self._tell(partial(self._submit, submission, (), reply))
-        except RainError:
-            raise
-        except BaseException:  # as above
-            self._left.add(session)
-            raise
-
-    def submit_then(self, submission: Submission, objects: Sequence[ObjectId], then: Then) -> None:
-        self._tell(partial(self._submit, submission, objects, self._later(then)))
-
-    def submit_and_wait(
-        self, submission: Submission, objects: Sequence[ObjectId]
-    ) -> Callable[[], WaitAnswer]:
-        session = submission.session
-        self._raise_failure(session)
-        submission.fails_alone = True
-        if not objects or _large(submission.constants):
-            self.submit_soon(submission)
-            return partial(self.wait, session, (), objects, "all")
-        answer: Answer[WaitAnswer] = Answer()
-        try:
-            self._tell(partial(self._submit, submission, objects, answer))
-        except RainError:
-            raise
-        except BaseException:  # as above
-            self._left.add(session)
-            raise
-        return partial(self._take, session, answer)
-
-    def has_left(self, session: SessionId) -> bool:
-        left = session in self._left
-        self._left.discard(session)
-        return left
-
-    def _submit(
-        self, submission: Submission, wanted: Sequence[ObjectId], reply: Reply[WaitAnswer]
-    ) -> None:
+    def _submit(self, submit: Submit, reply: Reply[Any]) -> None:
         """Hands it over as it would arrive at a server, large constants in files."""
+        submission = submit.submission
         pending = PendingSubmission(self._uploads.size)
         try:
             uploaded = self._upload(submission.constants)
@@ -280,8 +237,9 @@ class LocalConnection:
         whole, names = pending.take()
         if isinstance(whole, str):
             raise RefusedError(whole)
-        awaited = () if names else tuple(wanted)
+        awaited = () if names else submit.wanted
         self._handler.ask(Submit(whole, awaited), ForSubmission(reply, self._uploads, names))
+        self._latest = submission
 
     def _upload(self, constants: ConstantColumns) -> set[ObjectId]:
         uploaded: set[ObjectId] = set()
@@ -293,78 +251,6 @@ class LocalConnection:
             upload.complete()
             uploaded.add(object_id)
         return uploaded
-
-    def unkeep(self, objects: Sequence[ObjectId]) -> None:
-        if objects:
-            self._ask_of(session_of(objects[0]), Unkeep(tuple(objects)))
-
-    # Waiting.
-
-    def wait(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        mode: str,
-        timeout: float | None = None,
-        since: int = 0,
-    ) -> WaitAnswer:
-        asked = WaitFor(session, tuple(tasks), tuple(objects), mode, since)
-        return self._wait(session, asked, timeout)
-
-    def follow(self, session: SessionId, since: int, then: Then) -> None:
-        self._ask_later(WaitFor(session, (), (), "news", since), then)
-
-    def ask_why(self, session: SessionId, object_id: ObjectId, then: Then) -> None:
-        self._ask_later(WaitFor(session, (), (object_id,), "all"), then)
-
-    def cancel(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        *,
-        whole: bool = False,
-        always: bool = False,
-        recursive: bool = True,
-        grace: float | None = None,
-    ) -> None:
-        seconds = OWN_GRACE if grace is None else grace
-        said = Cancel(session, tuple(tasks), tuple(objects), whole, always, recursive, seconds)
-        self._tell_now(partial(self._handler.say, said))
-        self._cluster.check_own_call()
-
-    def cancel_unstarted(
-        self, session: SessionId, objects: Sequence[ObjectId]
-    ) -> Sequence[ObjectId]:
-        return self._ask(CancelUnstarted(session, tuple(objects)))
-
-    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
-        self._tell(partial(self._handler.say, HandlesGone(tuple(tasks), tuple(objects))))
-
-    def take_handles(
-        self, objects: Sequence[ObjectId], *, wants_data: bool = False
-    ) -> Sequence[ObjectReport]:
-        return self._ask_of(session_of(objects[0]), TakeHandles(tuple(objects), wants_data))
-
-    def take_handles_then(
-        self,
-        objects: Sequence[ObjectId],
-        then: Callable[[Sequence[ObjectReport] | Exception], object],
-    ) -> None:
-        request = TakeHandles(tuple(objects), wants_data=True)
-        self._tell_now(partial(self._handler.ask, request, self._later(then)))
-
-    # Results.
-
-    def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched:
-        fetched = self._wait(session_of(object_id), Fetch(object_id))
-        if fetched.data is None:
-            return Fetched(fetched.report, self._read(object_id, into))
-        return Fetched(fetched.report, _bytes(bytes(fetched.data), into))
-
-    def fetch_many(self, object_ids: Sequence[ObjectId]) -> list[Fetched]:
-        return [self.fetch(object_id) for object_id in object_ids]
 
     def _read(self, object_id: ObjectId, into: Path | None) -> bytes | memoryview | None:
         with self._cluster.held():
@@ -382,42 +268,6 @@ class LocalConnection:
             case _:
                 raise RefusedError(f"{spell(object_id)} cannot be fetched: it is gone")
 
-    def update(
-        self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
-    ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]:
-        with waiting_for_tasks():
-            self._cluster.work_once()
-        return self._ask(ReportsOf(tuple(tasks), tuple(objects)))
-
-    def logs(self, task: TaskId) -> str:
-        (report,), _ = self._ask(ReportsOf((task,), (), logs=True))
-        return report.logs
-
-    def watch(self, watch: Watch | None) -> None:
-        if watch is not None:
-            raise RefusedError("local mode shows what calls print by itself: leave show_output out")
-
-    def printed(self, *, wait: bool) -> Sequence[PrintedLines]:
-        del wait
-        return ()
-
-    # The server.
-
-    def dashboard(self) -> str:
-        raise RefusedError("local mode has no dashboard")
-
-    def server_info(self) -> Sequence[GovernorReport]:
-        return self._ask(ServerInfo())
-
-    def overview(self, session: SessionId | None = None) -> Overview:
-        answer: Answer[Overview] = Answer()
-        wanted = SessionId(0) if session is None else session
-        self._tell_now(partial(self._handler.overview, wanted, answer))
-        return answer.take()
-
-    def terminate(self) -> None:
-        """The client closes the cluster next."""
-
     def give_up(self) -> None:
         """Nobody loses a server that is here."""
 
@@ -431,6 +281,11 @@ class LocalConnection:
                     self._cluster.settle()
         except ConnectionLostError:
             return  # the cluster has ended before
+
+
+def _may_wait(request: Request[Any]) -> bool:
+    """Whether somebody asks how things stand, perhaps again and again until something is done."""
+    return isinstance(request, ReportsOf) and not request.logs
 
 
 def _nothing(_: object) -> None:

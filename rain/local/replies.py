@@ -59,7 +59,7 @@ class ForSubmission:
     """The answer to a submission: what was uploaded for it is its session's, or is not wanted."""
 
     def __init__(
-        self, inner: Reply[WaitAnswer], uploads: Uploads, uploaded: Sequence[ObjectId]
+        self, inner: Reply[WaitAnswer | None], uploads: Uploads, uploaded: Sequence[ObjectId]
     ) -> None:
         self._inner = inner
         self._uploads = uploads
@@ -67,7 +67,7 @@ class ForSubmission:
 
     def answer(self, value: WaitAnswer | None, /) -> None:
         self._uploads.accept(self._uploaded)
-        self._inner.answer(WaitAnswer() if value is None else value)
+        self._inner.answer(value)
 
     def refuse(self, reason: str | SessionFailure, /) -> None:
         self._uploads.discard(self._uploaded)

@@ -1,10 +1,10 @@
 """The border to Cap'n Proto: connections, what travels on them, and who calls what.
 
-How a call travels, from `client.wait(...)` to the reactor and back:
+How a call travels, from `connection.ask(WaitFor(...))` to the reactor and back:
 
-1. `client_endpoint.py` has the methods that clients use. It makes a value
-   (`rain/base/requests.py`), writes it as a dict of fields, as the row of the method says
-   (`codec/client_methods.py`), and hands it to `client_calls.py`, which makes the call and waits.
+1. `client_endpoint.py` takes a request, which is a value (`rain/base/requests.py`). It writes it as
+   a dict of fields, as the row of the request's class says (`codec/client_methods.py`), and hands
+   it to `client_calls.py`, which makes the call and waits.
 2. `peer.py` makes a message of it. A peer is one side of a connection: it speaks Cap'n Proto's RPC
    (`calling.py` for our calls, `serving.py` for theirs, `objects.py` for what may be called), and
    knows no socket, loop or clock. `capnproto/` writes and reads messages from the schemas.

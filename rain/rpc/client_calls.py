@@ -50,6 +50,7 @@ class Asked(Generic[T]):
         self, read: Callable[[Fields], T], lost: Callable[[CallError], ConnectionLostError]
     ) -> None:
         self.calls: list[Written] = []  # the parts of it
+        self.upload: Callable[[], bool] | None = None  # sends what goes ahead of them
         self._read = read
         self._lost = lost
         self._empty = threading.Lock()
@@ -141,18 +142,6 @@ class ClientCalls:
         """How many calls may still be answered; the bootstrap is never finished."""
         return self._caller.peer.open_questions
 
-    def make_and_take(self, asked: Asked[T], timeout: float | None = None) -> T:
-        """Makes a call that was prepared, and waits for its answer."""
-        due = None if timeout is None else time.monotonic() + timeout
-        try:
-            self.make(asked, due)
-            return asked.take(None if due is None else due - time.monotonic())
-        except (ConnectionLostError, RefusedError, SessionFailedError):
-            raise
-        except BaseException:  # an interruption, or the time is over
-            self.give_up(asked)
-            raise
-
     def prepare(
         self, method: str, params: Sequence[Fields], read: Callable[[Fields], T]
     ) -> Asked[T]:
@@ -167,15 +156,18 @@ class ClientCalls:
 
     def make(self, asked: Asked[T], due: float | None = None) -> None:
         """Makes a call; `TimeoutError` if what another thread uploads takes until it is due."""
-        self._let_upload_pass(due)
-        self.make_now(asked)
+        if asked.upload is not None:
+            self._make_behind(asked, asked.upload)
+        else:
+            self._let_upload_pass(due)
+            self.make_now(asked)
 
     def make_now(self, asked: Asked[T]) -> None:
         """Makes a call that names nothing of a submission that another thread uploads."""
         self._check_open()
         self._caller.peer.say(asked.calls)
 
-    def make_behind(self, asked: Asked[T], upload: Callable[[], bool]) -> None:
+    def _make_behind(self, asked: Asked[T], upload: Callable[[], bool]) -> None:
         """Makes a call behind its upload. If that is refused, only its last part is sent."""
         self._check_open()
         with self._uploading():
@@ -212,11 +204,12 @@ class ClientCalls:
         if isinstance(answer, RefusedError):
             self.note_failure(session, answer)
 
-    def raise_failure(self, session: SessionId) -> None:
+    def raise_failure(self, session: SessionId | None) -> None:
         """Tells, once, that a submission of this session has failed."""
-        failure = self.failed.pop(session, None) if self.failed else None
-        if failure is not None:
-            raise failure
+        if self.failed and session is not None:
+            failure = self.failed.pop(session, None)
+            if failure is not None:
+                raise failure
 
     def lost(self) -> ConnectionLostError:
         """The one error for a connection that has ended."""

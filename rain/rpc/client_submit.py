@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
+from functools import partial
 
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
-from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission
-from rain.rpc.client_calls import Asked, ClientCalls, T
+from rain.base.requests import Submit
+from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission, WaitAnswer
+from rain.rpc.client_calls import Asked, ClientCalls
+from rain.rpc.codec.responses import read_wait_answer
 from rain.rpc.codec.split import split_submission
 from rain.rpc.codec.submission import SubmitPart, write_submit
 from rain.rpc.interface import Fields
@@ -29,32 +32,28 @@ class Sending:
         self._reader = reader
         self._key = key  # goes with uploads
 
-    def prepare(
-        self, submission: Submission, wanted: Sequence[ObjectId], read: Callable[[Fields], T]
-    ) -> tuple[Asked[T], list[Upload]]:
-        """The call of a submission, and what is to be uploaded before it.
+    def prepare(self, submit: Submit) -> Asked[WaitAnswer | None]:
+        """The call of a submission, with what is to be uploaded before it.
 
-        It is answered as a wait for all objects that are wanted, unless something is to be
-        uploaded. Raises `RefusedError` when it cannot be sent.
+        It is answered as a wait for all objects that are wanted, unless something is uploaded: then
+        as soon as it is accepted. Raises `RefusedError` when it cannot be sent.
         """
+        submission, wanted = submit.submission, submit.wanted
+        read = read_wait_answer if wanted else _nothing
         uploads = _large(submission.constants) if submission.constants.ids else []
         gone_ahead = dict(uploads)
         if gone_ahead:
             submission, wanted = _without(submission, gone_ahead), ()
         try:
             parts = encode_parts(submission, gone_ahead, wanted)
-            return self._calls.prepare("submit", parts, read), uploads
+            asked = self._calls.prepare("submit", parts, read)
         except ProtocolError as error:
             raise RefusedError(f"{error}: pass large data as constants of their own") from None
         except UnicodeEncodeError as error:
             raise RefusedError(f"the submission holds text that is not UTF-8: {error}") from None
-
-    def make(self, asked: Asked[T], uploads: Sequence[Upload]) -> None:
-        """Sends it behind its large constants."""
         if uploads:
-            self._calls.make_behind(asked, lambda: self._upload(uploads))
-        else:
-            self._calls.make(asked)
+            asked.upload = partial(self._upload, uploads)
+        return asked
 
     def _upload(self, uploads: Sequence[Upload]) -> bool:
         """Sends constants ahead; False when the server refuses one of them.
@@ -69,6 +68,10 @@ class Sending:
         except UnreachableError as error:
             raise RefusedError(f"the constants cannot be uploaded: {error}") from None
         return True
+
+
+def _nothing(_: Fields) -> None:
+    """A submission that wants no objects is only accepted."""
 
 
 def encode_parts(

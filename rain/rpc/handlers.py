@@ -12,10 +12,10 @@ from typing import Any, Protocol, TypeVar
 from attrs import frozen
 
 from rain.base.failures import SessionFailure
-from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
-from rain.base.requests import Request, Statement
+from rain.base.ids import GovernorId, ObjectId, TaskId
+from rain.base.requests import Request, Statement, WatchPrinted
 from rain.base.resources import Resources
-from rain.base.wire import GovernorReport, Orders, Overview, PrintedLines, Update, Watch
+from rain.base.wire import GovernorReport, Orders, PrintedLines, Update, Watch
 from rain.stream.holder import Held, UnfinishedUpload
 
 T = TypeVar("T")
@@ -51,27 +51,7 @@ class ClientHandler(Protocol):
         """A submission is whole: parts joined, uploaded bytes put in, columns checked."""
         ...
 
-    def say(self, statement: Statement) -> None: ...
-
-    def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
-        """Answered at once; of all sessions for 0."""
-        ...
-
-    def watch(self, watch: Watch | None) -> None:
-        """Gathers what these tasks print, in place of others; None: of no task any more."""
-        ...
-
-    def printed(self, wait: bool, reply: Reply[Sequence[PrintedLines]]) -> None:
-        """What was gathered and not told yet; with `wait` not before there is anything."""
-        ...
-
-    def dashboard(self, reply: Reply[str]) -> None:
-        """Where the dashboard is served, "host:port"; refused if it is not."""
-        ...
-
-    def terminate(self) -> None:
-        """The server shall end in order."""
-        ...
+    def say(self, statement: Statement | WatchPrinted) -> None: ...
 
     def abandoned(self, reply: Reply[Any]) -> None:
         """The caller has given up a request, for instance a wait after its timeout.

@@ -5,38 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import evolve
-
 from rain.base.errors import ProtocolError
 from rain.base.failures import SessionFailure
-from rain.base.ids import ObjectId, SessionId
-from rain.base.requests import Request, Statement, Submit, WaitFor
-from rain.base.wire import Submission, WaitAnswer, Watch
+from rain.base.ids import ObjectId
+from rain.base.requests import Request, Statement, Submit, WatchPrinted
+from rain.base.wire import Submission, WaitAnswer
 from rain.rpc import schema
-from rain.rpc.codec.client_methods import (
-    ALIVE,
-    CANCEL,
-    CANCEL_UNSTARTED,
-    CLOSE_SESSION,
-    DASHBOARD,
-    FETCH,
-    HANDLES_GONE,
-    JOIN_SESSION,
-    OPEN_SESSION,
-    OVERVIEW,
-    PRINTED,
-    REPORTS,
-    SERVER_INFO,
-    TAKE_HANDLES,
-    TERMINATE,
-    UNKEEP,
-    WAIT,
-    WATCH,
-    A,
-    ClientMethod,
-)
-from rain.rpc.codec.responses import write_wait_answer
-from rain.rpc.codec.split import slim_delivery
+from rain.rpc.codec.client_methods import ALIVE, REQUESTS, STATEMENTS, A, ClientMethod
+from rain.rpc.codec.responses import write_fitting_answer
 from rain.rpc.codec.submission import SubmitPart, read_submit
 from rain.rpc.handlers import ClientHandler, Reply, ServerHandler, Uploads
 from rain.rpc.interface import Fields
@@ -76,14 +52,8 @@ class ServedClient:
     def offered(self) -> Offered:
         methods: dict[str, Served[Any]] = {
             "submit": Served(read_submit, self._submit),
-            WAIT.name: Served(WAIT.params.read, self._wait),
-            **dict(map(self._asked, _ASKED)),
-            **dict(map(self._said, _SAID)),
-            OVERVIEW.name: Served(OVERVIEW.params.read, self._overview),
-            WATCH.name: Served(WATCH.params.read, self._watch),
-            PRINTED.name: Served(PRINTED.params.read, self._printed),
-            DASHBOARD.name: Served(DASHBOARD.params.read, self._dashboard),
-            TERMINATE.name: Served(TERMINATE.params.read, self._terminate),
+            **dict(map(self._asked, REQUESTS)),
+            **dict(map(self._said, STATEMENTS)),
             ALIVE.name: Served(ALIVE.params.read, self._alive),
         }
         return offer(schema.client.ClientService, methods)
@@ -96,10 +66,10 @@ class ServedClient:
 
         return method.name, Served(method.params.read, serve)
 
-    def _said(self, method: ClientMethod[Statement, None]) -> tuple[str, Served[Statement]]:
+    def _said(self, method: ClientMethod[Any, None]) -> tuple[str, Served[Any]]:
         """A statement: it is heard, and that is all."""
 
-        def serve(statement: Statement, call: IncomingCall) -> None:
+        def serve(statement: Statement | WatchPrinted, call: IncomingCall) -> None:
             self._handler.say(statement)
             call.answer()
 
@@ -110,26 +80,6 @@ class ServedClient:
         reply = CallReply(call, write)
         call.on_give_up = lambda: self._handler.abandoned(reply)
         return reply
-
-    def _wait(self, request: WaitFor, call: IncomingCall) -> None:
-        self._handler.ask(request, self._patient(call, _write_fitting))
-
-    def _overview(self, session: SessionId, call: IncomingCall) -> None:
-        self._handler.overview(session, CallReply(call, OVERVIEW.results.write))
-
-    def _watch(self, watch: Watch | None, call: IncomingCall) -> None:
-        self._handler.watch(watch)
-        call.answer()
-
-    def _printed(self, wait: bool, call: IncomingCall) -> None:
-        self._handler.printed(wait, CallReply(call, PRINTED.results.write))
-
-    def _dashboard(self, _: None, call: IncomingCall) -> None:
-        self._handler.dashboard(CallReply(call, DASHBOARD.results.write))
-
-    def _terminate(self, _: None, call: IncomingCall) -> None:
-        self._handler.terminate()
-        call.answer()
 
     def _alive(self, _: None, call: IncomingCall) -> None:
         """A sign of life, and the answer is another one."""
@@ -183,25 +133,4 @@ class SubmissionReply(CallReply[WaitAnswer | None]):
 
 
 def _write_submitted(answer: WaitAnswer | None) -> Fields:
-    return {} if answer is None else _write_fitting(answer)
-
-
-def _write_fitting(answer: WaitAnswer) -> Fields:
-    slim = slim_delivery(answer.delivery)
-    if slim is not answer.delivery:
-        answer = evolve(answer, delivery=slim)
-    return write_wait_answer(answer)
-
-
-_ASKED: tuple[ClientMethod[Any, Any], ...] = (
-    OPEN_SESSION,
-    JOIN_SESSION,
-    CLOSE_SESSION,
-    UNKEEP,
-    TAKE_HANDLES,
-    FETCH,
-    REPORTS,
-    SERVER_INFO,
-    CANCEL_UNSTARTED,
-)
-_SAID: tuple[ClientMethod[Any, None], ...] = (CANCEL, HANDLES_GONE)
+    return {} if answer is None else write_fitting_answer(answer)

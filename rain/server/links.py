@@ -11,9 +11,19 @@ import trio
 from attrs import Factory, define, field
 from structlog.typing import FilteringBoundLogger
 
-from rain.base.ids import ClientId, GovernorId, RequestId, SessionId
-from rain.base.requests import AnyRequest, ReportsOf, Request, Statement
-from rain.base.wire import Overview, PrintedLines, Update, Watch
+from rain.base.ids import ClientId, GovernorId, RequestId
+from rain.base.requests import (
+    AnyRequest,
+    OpenDashboard,
+    OverviewOf,
+    ReportsOf,
+    Request,
+    Statement,
+    TakePrinted,
+    Terminate,
+    WatchPrinted,
+)
+from rain.base.wire import PrintedLines, Update
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
 from rain.server.audience import Audience
 from rain.server.dashboard_on_demand import DashboardOnDemand
@@ -216,13 +226,25 @@ class ConnectedClient:
     id: ClientId
 
     def ask(self, request: Request[T], reply: Reply[T]) -> None:
-        # Whatever the codec makes is one of those that the reactor knows.
-        what = cast("AnyRequest", request)
-        if isinstance(what, ReportsOf) and what.logs:
-            ask = partial(self._ask_later, what)
-            self.links.live.with_live(what.tasks, cast("Reply[Reports]", reply), ask)
-        else:
-            self._ask(what, reply)
+        self._ask_someone(request, reply)  # whose answer has the type that the request names
+
+    def _ask_someone(self, request: Request[Any], reply: Reply[Any]) -> None:
+        links = self.links
+        match request:
+            case ReportsOf(tasks, _, True):
+                links.live.with_live(tasks, reply, partial(self._ask_later, request))
+            case OverviewOf(session):
+                reply.answer(gather_overview(links.state, session, links.http))
+            case TakePrinted(wait):
+                links.audience.ask(self.id, wait, reply)
+            case OpenDashboard():
+                self._open_dashboard(reply)
+            case Terminate():
+                links.log.info("a client ends the server", client=self.id)
+                links.end_asked.set()
+                reply.answer(None)
+            case _:  # whatever else the codec makes is for the reactor
+                self._ask(cast("AnyRequest", request), reply)
 
     def _ask(self, what: AnyRequest, reply: Reply[Any]) -> None:
         self.links.inbox.from_client(Asked(self.id, self.links.request(reply), what))
@@ -231,19 +253,7 @@ class ConnectedClient:
         if self.id in self.links.clients:  # else it has left meanwhile
             self._ask(request, reply)
 
-    def say(self, statement: Statement) -> None:
-        self.links.inbox.from_client(Said(self.id, statement))
-
-    def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
-        reply.answer(gather_overview(self.links.state, session, self.links.http))
-
-    def watch(self, watch: Watch | None) -> None:
-        self.links.audience.watch(self.id, watch)
-
-    def printed(self, wait: bool, reply: Reply[Sequence[PrintedLines]]) -> None:
-        self.links.audience.ask(self.id, wait, reply)
-
-    def dashboard(self, reply: Reply[str]) -> None:
+    def _open_dashboard(self, reply: Reply[str]) -> None:
         if self.links.http:
             reply.answer(self.links.http)
         elif self.links.on_demand is not None:
@@ -251,9 +261,11 @@ class ConnectedClient:
         else:
             reply.refuse("the server has no dashboard: it was started with --no-http")
 
-    def terminate(self) -> None:
-        self.links.log.info("a client ends the server", client=self.id)
-        self.links.end_asked.set()
+    def say(self, statement: Statement | WatchPrinted) -> None:
+        if isinstance(statement, WatchPrinted):
+            self.links.audience.watch(self.id, statement.watch)
+        else:
+            self.links.inbox.from_client(Said(self.id, statement))
 
     def abandoned(self, reply: Reply[Any]) -> None:
         request = self.links.abandon(reply)

@@ -12,6 +12,7 @@ from attrs import asdict, evolve, frozen
 from rain.base.address import split_address
 from rain.base.admission import Secret, http_url
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
+from rain.base.requests import ServerInfo
 from rain.base.resources import CPUS
 from rain.base.wire import GovernorReport
 from rain.rpc.client_endpoint import ClientConnection
@@ -131,7 +132,7 @@ def _server_info(address: str, secret: Secret | None) -> Sequence[GovernorReport
     host, port = split_address(address)
     connection = ClientConnection(host, port, secret=secret)
     try:
-        return connection.server_info()
+        return connection.ask(ServerInfo())
     except (ConnectionLostError, RefusedError) as error:
         raise StartError(f"the server at {address} does not answer: {error}") from error
     finally:

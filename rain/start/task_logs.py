@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
 from rain.base.address import split_address
 from rain.base.errors import (
@@ -14,12 +14,15 @@ from rain.base.errors import (
     SessionFailedError,
     StartError,
 )
-from rain.base.ids import NUMBER_BITS, SessionId, TaskId, pack, session_of, spell, unpack
+from rain.base.ids import NUMBER_BITS, TaskId, pack, session_of, spell, unpack
+from rain.base.requests import JoinSession, ReportsOf, Request, TakePrinted, WatchPrinted
 from rain.base.states import TaskState
-from rain.base.wire import JoinedSession, ObjectReport, PrintedLines, TaskReport, Watch
+from rain.base.wire import Watch
 from rain.rpc.client_endpoint import ClientConnection
 from rain.start.reaching import Reached
 from rain.start.status import ask_http
+
+A = TypeVar("A")
 
 LOOK = 0.5
 """Seconds between two questions of who follows a task."""
@@ -33,17 +36,9 @@ Write = Callable[[str, bool], object]
 class Server(Protocol):
     """What is asked of the server."""
 
-    def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession: ...
+    def ask(self, request: Request[A]) -> A: ...
 
-    def logs(self, task: TaskId) -> str: ...
-
-    def update(
-        self, tasks: Sequence[TaskId], objects: Sequence[Any]
-    ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]: ...
-
-    def watch(self, watch: Watch | None) -> None: ...
-
-    def printed(self, *, wait: bool) -> Sequence[PrintedLines]: ...
+    def say(self, said: WatchPrinted) -> None: ...
 
 
 def parse_task(text: str) -> TaskId:
@@ -62,14 +57,14 @@ def show_logs(reached: Reached, task: TaskId, write: Write, *, follow: bool) -> 
     connection = ClientConnection(host, port, secret=reached.secret)
     try:
         try:
-            connection.join_session(session_of(task), "", numbers=False)
+            connection.ask(JoinSession(session_of(task), "", numbers=False))
         except (RefusedError, SessionFailedError) as error:  # it is over, or never was
             write(logs_in_event_log(reached, task, error), False)
             return
         if follow:
             follow_task(connection, task, write)
         else:
-            write(connection.logs(task), False)
+            write(_logs(connection, task), False)
     except (ConnectionLostError, RefusedError, SessionFailedError) as error:
         raise StartError(f"the server at {reached.address} says: {_said(error)}") from error
     finally:
@@ -80,12 +75,12 @@ def follow_task(
     server: Server, task: TaskId, write: Write, sleep: Callable[[float], object] = time.sleep
 ) -> None:
     """Writes lines as they come, from the first one of the run, until the task has ended."""
-    server.watch(Watch(tasks=frozenset([task])))
+    server.say(WatchPrinted(Watch(tasks=frozenset([task]))))
     shown = over = False
     while not over:
-        (report,), _ = server.update([task], [])
+        (report,), _ = server.ask(ReportsOf((task,), ()))
         over = report.state in _OVER  # looked at first: lines of a run come before its end
-        for lines in server.printed(wait=False):
+        for lines in server.ask(TakePrinted(wait=False)):
             shown = True
             if lines.left_out:
                 write(f"[... {lines.left_out} bytes are left out here ...]\n", lines.errors)
@@ -94,7 +89,12 @@ def follow_task(
         if not over:
             sleep(LOOK)
     if not shown:  # it had ended before
-        write(server.logs(task), False)
+        write(_logs(server, task), False)
+
+
+def _logs(server: Server, task: TaskId) -> str:
+    (report,), _ = server.ask(ReportsOf((task,), (), logs=True))
+    return report.logs
 
 
 def logs_in_event_log(reached: Reached, task: TaskId, error: RainError) -> str:

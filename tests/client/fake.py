@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from secrets import token_bytes
+from typing import Any
 
 from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.failures import OnFailure, SessionFailure
@@ -21,6 +22,28 @@ from rain.base.ids import (
     session_of,
     spell,
     unpack,
+)
+from rain.base.requests import (
+    Cancel,
+    CancelUnstarted,
+    CloseSession,
+    Fetch,
+    HandlesGone,
+    JoinSession,
+    OpenDashboard,
+    OpenSession,
+    OverviewOf,
+    ReportsOf,
+    Request,
+    ServerInfo,
+    Statement,
+    Submit,
+    TakeHandles,
+    TakePrinted,
+    Terminate,
+    Unkeep,
+    WaitFor,
+    WatchPrinted,
 )
 from rain.base.runs import RunReport, RunState
 from rain.base.states import ObjectState, TaskState
@@ -41,7 +64,7 @@ from rain.base.wire import (
 from rain.client import Client
 from rain.client.session import Session
 
-Then = Callable[[WaitAnswer | Exception], object]
+Then = Callable[[Any], object]
 
 
 class FakeConnection:
@@ -95,29 +118,133 @@ class FakeConnection:
         if session in self.failures:
             raise SessionFailedError(self.failures[session])
 
-    def open_session(
-        self,
-        name: str,
-        user: str = "",
-        on_failure: OnFailure = OnFailure.STOP,
-        parent: TaskId | None = None,
-    ) -> SessionId:
-        self._called("open_session")
-        session = SessionId(len(self.sessions) + 1)
-        self.sessions[session] = name
-        return session
+    # What the client asks.
 
-    def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession:
-        self._called("join_session")
-        if not numbers:
-            return JoinedSession(session, name or "joined", OnFailure.STOP, 0)
-        self.joins += 1
-        first = FIRST_SHARED + (self.joins - 1) * SHARED_RANGE
-        return JoinedSession(session, name or "joined", OnFailure.STOP, first)
+    def ask(self, request: Request[Any], timeout: float | None = None) -> Any:
+        match request:
+            case WaitFor():
+                return self._wait(request, timeout)
+            case Submit(submission):
+                return self.submit(submission)
+            case Fetch():
+                return self.ask_all([request])[0]
+            case ReportsOf():
+                return self._reports(request)
+            case Unkeep(objects):
+                self._called("unkeep", request.concerns)
+                return self._unkeep(objects)
+            case TakeHandles():
+                self._called("take_handles", request.concerns)
+                return self._take(request)
+            case CancelUnstarted(_, objects):
+                self._called("cancel_unstarted")
+                self.asked_unstarted.append(list(objects))
+                return [one for one in objects if one not in self.running]
+            case _:
+                return self._ask_server(request)
 
-    def close_session(self, session: SessionId) -> None:
-        self._called("close_session")
-        del self.sessions[session]
+    def _ask_server(self, request: Request[Any]) -> Any:
+        match request:
+            case OpenSession(name):
+                self._called("open_session")
+                session = SessionId(len(self.sessions) + 1)
+                self.sessions[session] = name
+                return session
+            case JoinSession(session, name, numbers):
+                self._called("join_session")
+                self.joins += numbers
+                first = FIRST_SHARED + (self.joins - 1) * SHARED_RANGE if numbers else 0
+                return JoinedSession(session, name or "joined", OnFailure.STOP, first)
+            case ServerInfo():
+                self._called("server_info")
+                task, obj = TaskId(1 << 32 | 10), ObjectId(1 << 32 | 11)
+                return [GovernorReport("127.0.0.1:1000", (task,), (obj,), (), (("cpus", 4),))]
+            case OverviewOf(of):
+                self._called("overview", of)
+                return self.of_session if of else Overview(2, 8, 10, 3, 5, "0.0.0.0:7222")
+            case TakePrinted(wait):
+                assert wait
+                return self.lines.get()
+            case OpenDashboard():
+                self._called("dashboard")
+                return "0.0.0.0:7222"
+            case _:
+                assert isinstance(request, Terminate)
+                self._called("terminate")
+                return None
+
+    def ask_all(self, requests: Sequence[Request[Any]]) -> Sequence[Any]:
+        asked = [request.object for request in requests if isinstance(request, Fetch)]
+        assert len(asked) == len(requests)
+        self._called("fetch" if len(asked) == 1 else "fetch_many", session_of(asked[0]))
+        return [self._fetched(object_id) for object_id in asked]
+
+    def ask_then(self, request: Request[Any], then: Callable[[Any], object]) -> None:
+        match request:
+            case Submit(submission, wanted):
+                self.submit(submission)
+                self.answers.append((list(wanted), then))
+            case WaitFor(mode="news", since=since):
+                self._called("follow")
+                self.followed.append((since, then))
+            case WaitFor(objects=(object_id,)):
+                self._called("ask_why")
+                self.asked_why.append((object_id, then))
+            case TakeHandles(objects):
+                self._called("take_handles_then")
+                gone = [one for one in objects if one in self.unknown]
+                if gone:
+                    then(RefusedError(f"the data object {spell(gone[0])} is unknown"))
+                else:
+                    then(self._take(request))
+            case _:
+                raise AssertionError(f"nobody asks this: {request}")
+
+    def begin(self, submit: Submit) -> Callable[[], WaitAnswer]:
+        self.calls.append("begin")
+        self.submit(submit.submission)
+        return lambda: self._wait(WaitFor(submit.concerns, (), submit.wanted, "all"))
+
+    def say(self, said: Statement | WatchPrinted | CloseSession | Submit) -> None:
+        match said:
+            case Submit(submission):
+                self.calls.append("submit_soon")
+                self.submit(submission)
+            case CloseSession(session):
+                self._called("close_session")
+                del self.sessions[session]
+            case Cancel(_, tasks, objects, whole, always, recursive, grace):
+                self._called("cancel")
+                self.cancelled_hows.append((recursive, grace))
+                self.cancelled.append((list(tasks), list(objects), whole))
+                self.always = always
+            case HandlesGone(tasks, objects):
+                self._called("handles_gone")
+                self.gone_tasks += tasks
+                self._unkeep(objects)
+            case WatchPrinted(watch):
+                self._called("watch")
+                self.watches.append(watch)
+                if watch is None:
+                    self.lines.put([])
+
+    def has_left(self, submission: Submission) -> bool:
+        return self.left
+
+    def complete(self, fetched: Fetched, into: Path | None = None) -> Fetched:
+        if into is None or fetched.data is None:
+            return fetched
+        into.write_bytes(fetched.data)
+        return Fetched(fetched.report)
+
+    def give_up(self) -> None:
+        self._called("give_up")
+
+    def close(self) -> None:
+        self._called("close")
+        self.closed = True
+
+    # How it answers.
 
     def submit(self, submission: Submission) -> None:
         self._called("submit", submission.session)
@@ -129,39 +256,12 @@ class FakeConnection:
         self.kept.update(submission.kept)
         self.on_submit()
 
-    def submit_soon(self, submission: Submission) -> None:
-        self.calls.append("submit_soon")
-        self.submit(submission)
-
-    def submit_and_wait(
-        self, submission: Submission, objects: Sequence[ObjectId]
-    ) -> Callable[[], WaitAnswer]:
-        self.calls.append("submit_and_wait")
-        self.submit(submission)
-        return lambda: self.wait(submission.session, (), objects, "all")
-
-    def has_left(self, session: SessionId) -> bool:
-        return self.left
-
-    def unkeep(self, objects: Sequence[ObjectId]) -> None:
-        self._called("unkeep", session_of(objects[0]))
-        self.unkept.append(list(objects))
-        self.kept.difference_update(objects)
-        self.on_unkeep()
-
-    def wait(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        mode: str,
-        timeout: float | None = None,
-        since: int = 0,
-    ) -> WaitAnswer:
+    def _wait(self, asked: WaitFor, timeout: float | None = None) -> WaitAnswer:
+        tasks, objects, mode = asked.tasks, asked.objects, asked.mode
         self.waits.append((list(tasks), list(objects), mode, timeout))
-        self._called("wait", session)
+        self._called("wait", asked.session)
         if mode in ("news", "glance"):
-            news = [TaskId(task) for task in self.done[since:]]
+            news = [TaskId(task) for task in self.done[asked.since :]]
             if mode == "news" and not news:
                 raise TimeoutError("the wait took too long")
             self.told += len(news)
@@ -184,91 +284,17 @@ class FakeConnection:
                     delivery.data.append(data)
         return WaitAnswer(done_tasks, done_objects, delivery)
 
-    def cancel(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        *,
-        whole: bool = False,
-        always: bool = False,
-        recursive: bool = True,
-        grace: float | None = None,
-    ) -> None:
-        self._called("cancel")
-        self.cancelled_hows.append((recursive, grace))
-        self.cancelled.append((list(tasks), list(objects), whole))
-        self.always = always
-
-    def cancel_unstarted(
-        self, session: SessionId, objects: Sequence[ObjectId]
-    ) -> Sequence[ObjectId]:
-        self._called("cancel_unstarted")
-        self.asked_unstarted.append(list(objects))
-        return [one for one in objects if one not in self.running]
-
-    def submit_then(
-        self,
-        submission: Submission,
-        objects: Sequence[ObjectId],
-        then: Callable[[WaitAnswer | Exception], object],
-    ) -> None:
-        self.submit(submission)
-        self.answers.append((list(objects), then))
-
-    def follow(
-        self, session: SessionId, since: int, then: Callable[[WaitAnswer | Exception], object]
-    ) -> None:
-        self._called("follow")
-        self.followed.append((since, then))
-
-    def ask_why(
-        self,
-        session: SessionId,
-        object_id: ObjectId,
-        then: Callable[[WaitAnswer | Exception], object],
-    ) -> None:
-        self._called("ask_why")
-        self.asked_why.append((object_id, then))
-
-    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
-        self._called("handles_gone")
-        self.gone_tasks += tasks
+    def _unkeep(self, objects: Sequence[ObjectId]) -> None:
         self.unkept.append(list(objects))
         self.kept.difference_update(objects)
         self.on_unkeep()
 
-    def take_handles(
-        self, objects: Sequence[ObjectId], *, wants_data: bool = False
-    ) -> Sequence[ObjectReport]:
-        self._called("take_handles", session_of(objects[0]))
-        self.taken += [(one, wants_data) for one in objects]
-        _, reports = self.update([], objects)
-        return reports
-
-    def take_handles_then(
-        self,
-        objects: Sequence[ObjectId],
-        then: Callable[[Sequence[ObjectReport] | Exception], object],
-    ) -> None:
-        self._called("take_handles_then")
-        self.taken += [(one, True) for one in objects]
-        gone = [one for one in objects if one in self.unknown]
-        if gone:
-            then(RefusedError(f"the data object {spell(gone[0])} is unknown"))
-        else:
-            then(self.update([], objects)[1])
+    def _take(self, asked: TakeHandles) -> Sequence[ObjectReport]:
+        self.taken += [(one, asked.wants_data) for one in asked.objects]
+        return self._reports(ReportsOf((), asked.objects))[1]
 
     def _data_of(self, obj: int) -> bytes:
         return self.outputs.get(obj, self.data.get(obj, b""))
-
-    def fetch(self, object_id: ObjectId, into: Path | None = None) -> Fetched:
-        self._called("fetch", session_of(object_id))
-        fetched = self._fetched(object_id)
-        if into is None or fetched.data is None:
-            return fetched
-        into.write_bytes(fetched.data)
-        return Fetched(fetched.report)
 
     def _fetched(self, object_id: ObjectId) -> Fetched:
         data = self._data_of(object_id)
@@ -281,15 +307,9 @@ class FakeConnection:
         )
         return Fetched(report, data)
 
-    def fetch_many(self, object_ids: Sequence[ObjectId]) -> Sequence[Fetched]:
-        self._called("fetch_many", session_of(object_ids[0]))
-        return [self._fetched(object_id) for object_id in object_ids]
-
-    def update(
-        self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
-    ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]:
-        asked = (*tasks, *objects)
-        self._called("update", session_of(asked[0]) if asked else None)
+    def _reports(self, request: ReportsOf) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]:
+        asked = (*request.tasks, *request.objects)
+        self._called("logs" if request.logs else "update", session_of(asked[0]) if asked else None)
         return (
             [
                 TaskReport(
@@ -297,6 +317,7 @@ class FakeConnection:
                     TaskState.RUNNING if task in self.unfinished else TaskState.FINISHED,
                     user='{"note": 1}',
                     debug="a line",
+                    logs=f"printed by {task}" if request.logs else "",
                     runs=(
                         RunReport(
                             1,
@@ -308,52 +329,15 @@ class FakeConnection:
                         ),
                     ),
                 )
-                for task in tasks
+                for task in request.tasks
             ],
             [
                 ObjectReport(obj, ObjectState.UNFINISHED)
                 if obj in self.unfinished
                 else self._fetched(obj).report
-                for obj in objects
+                for obj in request.objects
             ],
         )
-
-    def logs(self, task: TaskId) -> str:
-        self._called("logs", session_of(task))
-        return f"printed by {task}"
-
-    def watch(self, watch: Watch | None) -> None:
-        self._called("watch")
-        self.watches.append(watch)
-        if watch is None:
-            self.lines.put([])
-
-    def printed(self, *, wait: bool) -> Sequence[PrintedLines]:
-        assert wait
-        return self.lines.get()
-
-    def server_info(self) -> Sequence[GovernorReport]:
-        self._called("server_info")
-        task, obj = TaskId(1 << 32 | 10), ObjectId(1 << 32 | 11)
-        return [GovernorReport("127.0.0.1:1000", (task,), (obj,), (), (("cpus", 4),))]
-
-    def overview(self, session: SessionId | None = None) -> Overview:
-        self._called("overview", session)
-        return Overview(2, 8, 10, 3, 5, "0.0.0.0:7222") if session is None else self.of_session
-
-    def dashboard(self) -> str:
-        self._called("dashboard")
-        return "0.0.0.0:7222"
-
-    def terminate(self) -> None:
-        self._called("terminate")
-
-    def give_up(self) -> None:
-        self._called("give_up")
-
-    def close(self) -> None:
-        self._called("close")
-        self.closed = True
 
     # What tests ask.
 

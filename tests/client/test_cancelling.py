@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rain.base.failures import OnFailure
+from rain.base.wire import OWN_GRACE
 from rain.client import (
     CancelledError,
     Client,
@@ -59,7 +60,7 @@ def test_a_session_says_how_tasks_are_cancelled(here: World) -> None:
     session.submit()
     task.cancel()
     session.cancel([task], recursive=False, grace=2.5)
-    assert here.server.cancelled_hows == [(True, None), (False, 2.5)]
+    assert here.server.cancelled_hows == [(True, OWN_GRACE), (False, 2.5)]
 
 
 @pytest.mark.parametrize("grace", [-1, float("nan"), float("inf"), 1e9, "soon"])

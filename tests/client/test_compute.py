@@ -22,7 +22,8 @@ def test_compute_keeps_submits_waits_and_fetches_with_one_call(here: World) -> N
         result = session.compute(task)
 
         assert result.get_bytes() == b"result"
-        assert here.server.calls[-3:] == ["submit_and_wait", "submit", "wait"]
+        assert here.server.calls[-3:] == ["begin", "submit", "wait"]
+        assert here.server.submissions[-1].fails_alone
         assert task.output.is_kept()
         assert task.output.state is DataObjectState.finished
         assert task.state is TaskState.finished

@@ -14,27 +14,28 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgpack
 from attrs import Factory, define
 
 from rain.base.errors import RefusedError, SessionFailedError
-from rain.base.failures import OnFailure
-from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId, TaskId
-from rain.base.requests import CloseSession, Fetch, OpenSession, ReportsOf, Submit, Unkeep, WaitFor
+from rain.base.ids import ClientId, GovernorId, RequestId
+from rain.base.requests import (
+    AnyRequest,
+    CloseSession,
+    HandlesGone,
+    Request,
+    ServerInfo,
+    Statement,
+    Submit,
+    WatchPrinted,
+)
 from rain.base.resources import Resources
 from rain.base.wire import (
     Fetched,
-    GovernorReport,
-    JoinedSession,
-    ObjectReport,
-    Overview,
-    PrintedLines,
     Submission,
-    TaskReport,
     WaitAnswer,
-    Watch,
 )
 from rain.client import Client
 from rain.governor.calls import calls_frame
@@ -145,179 +146,68 @@ class Path:
 
     # What the client asks.
 
-    def open_session(
-        self,
-        name: str,
-        user: str = "",
-        on_failure: OnFailure = OnFailure.STOP,
-        parent: TaskId | None = None,
-    ) -> SessionId:
-        request = self._ask(
-            lambda number: Asked(CLIENT, number, OpenSession(name, user, on_failure, parent))
-        )
-        session: SessionId = self._answer(request)
-        return session
+    def ask(self, request: Request[Any], timeout: float | None = None) -> Any:
+        assert timeout is None, "nobody is in a hurry here"
+        if isinstance(request, ServerInfo):
+            return [self._governor.report("127.0.0.1:1")]
+        return self._answer(self._ask(request))
 
-    def close_session(self, session: SessionId) -> None:
-        self._answer(self._ask(lambda number: Asked(CLIENT, number, CloseSession(session))))
+    def ask_all(self, requests: Sequence[Request[Any]]) -> Sequence[Any]:
+        asked = [self._ask(request) for request in requests]
+        return [self._answer(number) for number in asked]
 
-    def submit(self, submission: Submission) -> None:
-        self._answer(self._submit(submission))
+    def ask_then(self, request: Request[Any], then: Callable[[Any], object]) -> None:
+        raise AssertionError("nobody uses futures here")
 
-    def submit_soon(self, submission: Submission) -> None:
-        self._unread.append(self._submit(submission))
+    def begin(self, submit: Submit) -> Callable[[], WaitAnswer]:
+        return partial(self._answer, self._ask(submit))
 
-    def _submit(self, submission: Submission, wanted: Sequence[ObjectId] = ()) -> RequestId:
-        with nobody_counts():
-            (part,) = split_submission(submission)  # what is counted here fits into one message
-            submit = SubmitPart(part, (), last=True, wanted=wanted)
-            encoded = _SUBMISSION.write(write_submit(submit))
-            self.counted.message("client to server", len(encoded))
-            request = read_submit(_SUBMISSION.read(encoded))
-            arrived, objects = request.part, tuple(request.wanted)
-            return self._ask(
-                lambda number: Asked(CLIENT, number, Submit(arrived, objects)), told=True
-            )
+    def say(self, said: Statement | WatchPrinted | CloseSession | Submit) -> None:
+        match said:
+            case Submit():
+                self._unread.append(self._ask(said))
+            case CloseSession():
+                self._answer(self._ask(said))
+            case HandlesGone():
+                pass  # left to the end of the session: a thread tells it, which cannot be counted
+            case _:
+                raise AssertionError(f"nobody says this here: {said}")
 
-    def submit_and_wait(
-        self, submission: Submission, objects: Sequence[ObjectId]
-    ) -> Callable[[], WaitAnswer]:
-        request = self._submit(submission, objects)
-        return partial(self._answer, request)
-
-    def has_left(self, session: SessionId) -> bool:
+    def has_left(self, submission: Submission) -> bool:
         return False
 
-    def unkeep(self, objects: Sequence[ObjectId]) -> None:
-        self._answer(self._ask(lambda number: Asked(CLIENT, number, Unkeep(tuple(objects)))))
-
-    def wait(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        mode: str,
-        timeout: float | None = None,
-        since: int = 0,
-    ) -> WaitAnswer:
-        named = tuple(tasks), tuple(objects)
-        request = self._ask(
-            lambda number: Asked(CLIENT, number, WaitFor(session, *named, mode, since))
-        )
-        answer: WaitAnswer = self._answer(request)
-        return answer
-
-    def cancel(
-        self,
-        session: SessionId,
-        tasks: Sequence[TaskId],
-        objects: Sequence[ObjectId],
-        *,
-        whole: bool = False,
-        always: bool = False,
-        recursive: bool = True,
-        grace: float | None = None,
-    ) -> None:
-        raise AssertionError("nobody is interrupted here")
-
-    def cancel_unstarted(
-        self, session: SessionId, objects: Sequence[ObjectId]
-    ) -> Sequence[ObjectId]:
-        raise AssertionError("nobody uses futures here")
-
-    def submit_then(
-        self,
-        submission: Submission,
-        objects: Sequence[ObjectId],
-        then: Callable[[WaitAnswer | Exception], object],
-    ) -> None:
-        raise AssertionError("nobody uses futures here")
-
-    def follow(
-        self, session: SessionId, since: int, then: Callable[[WaitAnswer | Exception], object]
-    ) -> None:
-        raise AssertionError("nobody uses futures here")
-
-    def ask_why(
-        self,
-        session: SessionId,
-        object_id: ObjectId,
-        then: Callable[[WaitAnswer | Exception], object],
-    ) -> None:
-        raise AssertionError("nobody uses futures here")
-
-    def handles_gone(self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]) -> None:
-        """Left to the end of the session: a thread tells it, some time, which cannot be counted."""
-
-    def take_handles(
-        self, objects: Sequence[ObjectId], *, wants_data: bool = False
-    ) -> Sequence[ObjectReport]:
-        raise AssertionError("nobody shares a session here")
-
-    def take_handles_then(
-        self,
-        objects: Sequence[ObjectId],
-        then: Callable[[Sequence[ObjectReport] | Exception], object],
-    ) -> None:
-        raise AssertionError("no future is unpickled here")
-
-    def fetch(self, object_id: ObjectId, into: pathlib.Path | None = None) -> Fetched:
+    def complete(self, fetched: Fetched, into: pathlib.Path | None = None) -> Fetched:
         assert into is None, "nothing large is counted here"
-        return self.fetch_many([object_id])[0]
-
-    def fetch_many(self, object_ids: Sequence[ObjectId]) -> Sequence[Fetched]:
-        asked = [
-            self._ask(lambda number, one=one: Asked(CLIENT, number, Fetch(one)))  # type: ignore[misc] # mypy cannot infer a lambda's default
-            for one in object_ids
-        ]
-        return [self._answer(request) for request in asked]
-
-    def update(
-        self, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
-    ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]:
-        named = tuple(tasks), tuple(objects)
-        answer: tuple[Sequence[TaskReport], Sequence[ObjectReport]] = self._answer(
-            self._ask(lambda number: Asked(CLIENT, number, ReportsOf(*named)))
-        )
-        return answer
-
-    def logs(self, task: TaskId) -> str:
-        raise AssertionError("nobody asks for logs here")
-
-    def watch(self, watch: Watch | None) -> None:
-        raise AssertionError("nobody watches here")
-
-    def printed(self, *, wait: bool) -> Sequence[PrintedLines]:
-        raise AssertionError("nobody watches here")
-
-    def dashboard(self) -> str:
-        raise AssertionError("nobody asks for a dashboard here")
-
-    def server_info(self) -> Sequence[GovernorReport]:
-        return [self._governor.report("127.0.0.1:1")]
-
-    def overview(self, session: SessionId | None = None) -> Overview:
-        raise AssertionError("nobody asks for an overview here")
-
-    def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession:
-        raise NotImplementedError("these programs join nobody")
-
-    def terminate(self) -> None:
-        raise NotImplementedError("these programs end nobody")
+        return fetched
 
     def give_up(self) -> None:
-        raise NotImplementedError("nobody dies here")
+        raise AssertionError("nobody dies here")
 
     def close(self) -> None:
         """There is nothing to close."""
 
-    def _ask(self, event: Callable[[RequestId], Any], *, told: bool = False) -> RequestId:
-        if not told:  # it is short: its length is that of nothing but ids
-            self.counted["messages client to server"] += 1
+    def _ask(self, request: Request[Any]) -> RequestId:
+        if isinstance(request, Submit):
+            with nobody_counts():
+                return self._send(self._arrived(request))
+        self.counted["messages client to server"] += 1  # short: its length is that of ids
+        return self._send(request)
+
+    def _arrived(self, submit: Submit) -> Submit:
+        """As it arrives at the server."""
+        (part,) = split_submission(submit.submission)  # what is counted here fits into one message
+        encoded = _SUBMISSION.write(
+            write_submit(SubmitPart(part, (), last=True, wanted=submit.wanted))
+        )
+        self.counted.message("client to server", len(encoded))
+        read = read_submit(_SUBMISSION.read(encoded))
+        return Submit(read.part, tuple(read.wanted))
+
+    def _send(self, request: Request[Any]) -> RequestId:
         self._last_request += 1
-        request = RequestId(self._last_request)
-        self._inbox.from_clients.append(event(request))
-        return request
+        number = RequestId(self._last_request)
+        self._inbox.from_clients.append(Asked(CLIENT, number, cast("AnyRequest", request)))
+        return number
 
     def _answer(self, request: RequestId) -> Any:
         """Lets time pass until the answer is there."""

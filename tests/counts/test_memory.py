@@ -66,7 +66,7 @@ class Server:
         return self.reactor.turn(given).effects
 
     def session(self) -> SessionId:
-        effects = self.turn(Asked(CLIENT, RequestId(1), OpenSession("memory", "")))
+        effects = self.turn(Asked(CLIENT, RequestId(1), OpenSession("memory")))
         (answer,) = (effect for effect in effects if isinstance(effect, AnswerSession))
         return answer.session
 

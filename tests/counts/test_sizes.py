@@ -64,7 +64,7 @@ class Server:
 
     def merge(self, tasks: int = TASKS) -> None:
         """A session of its own: tasks that read nothing, and one that reads what they make."""
-        (answer,) = self._turn(Asked(CLIENT, RequestId(1), OpenSession("merge", "")))
+        (answer,) = self._turn(Asked(CLIENT, RequestId(1), OpenSession("merge")))
         draft = Draft(answer.session)
         made: list[ObjectId] = [draft.task()[1][0] for _ in range(tasks)]
         draft.task(*made, keep=True)

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any, cast
+from typing import Any
 from weakref import finalize
 
 import trio
@@ -14,22 +14,26 @@ from attrs import Factory, define, field, frozen
 from rain.base.failures import OnFailure
 from rain.base.ids import FIRST_SHARED, GovernorId, ObjectId, SessionId, TaskId
 from rain.base.requests import (
-    AnyRequest,
     Cancel,
     CancelUnstarted,
     CloseSession,
     Fetch,
     HandlesGone,
     JoinSession,
+    OpenDashboard,
     OpenSession,
+    OverviewOf,
     ReportsOf,
     Request,
     ServerInfo,
     Statement,
     Submit,
     TakeHandles,
+    TakePrinted,
+    Terminate,
     Unkeep,
     WaitFor,
+    WatchPrinted,
 )
 from rain.base.resources import Resources
 from rain.base.states import ObjectState, TaskState
@@ -85,8 +89,7 @@ class FakeClient:
     server: "FakeServer"
 
     def ask(self, request: Request[Any], reply: Reply[Any]) -> None:
-        what = cast("AnyRequest", request)
-        match what:
+        match request:
             case OpenSession(name, user, on_failure, parent):
                 of = () if parent is None else (parent,)
                 self._tell("open_session", reply, SessionId(1), name, user, on_failure, *of)
@@ -96,7 +99,7 @@ class FakeClient:
             case CloseSession(session):
                 self._tell("close_session", reply, None, session)
             case Submit():
-                self._submit(what, reply)
+                self._submit(request, reply)
             case Unkeep(objects):
                 self._tell("unkeep", reply, None, list(objects))
             case WaitFor(session, tasks, objects, mode):
@@ -111,17 +114,34 @@ class FakeClient:
                 self._tell("fetch", reply, self._fetched(object_id), object_id)
             case ReportsOf(tasks, objects, logs):
                 self._tell("update", reply, _reports(tasks, objects, logs), [*tasks], [*objects])
+            case _:
+                self._tell_of_server(request, reply)
+
+    def _tell_of_server(self, request: Request[Any], reply: Reply[Any]) -> None:
+        match request:
             case ServerInfo():
                 here = GovernorReport("here:1", (), (), (), (("cpus", 2),))
                 self._tell("server_info", reply, [here])
+            case OverviewOf(session):
+                self._tell("overview", reply, Overview(1, 2, 6, 1, 3, "here:7222"), session)
+            case TakePrinted(wait):
+                lines = [PrintedLines(TaskId(5), "talk", True, "hello\n", 7, "there:1")]
+                self._tell("printed", reply, lines, wait)
+            case OpenDashboard():
+                self._tell("dashboard", reply, "here:7222")
+            case _:
+                assert isinstance(request, Terminate)
+                self._tell("terminate", reply, None)
 
-    def say(self, statement: Statement) -> None:
-        tasks, objects = list(statement.tasks), list(statement.objects)
+    def say(self, statement: Statement | WatchPrinted) -> None:
         match statement:
-            case HandlesGone():
-                self.server.journal.write("handles_gone", tasks, objects)
-            case Cancel(session, _, _, whole, always):
-                self.server.journal.write("cancel", session, tasks, objects, whole, always)
+            case HandlesGone(tasks, objects):
+                self.server.journal.write("handles_gone", list(tasks), list(objects))
+            case Cancel(session, tasks, objects, whole, always):
+                named = list(tasks), list(objects)
+                self.server.journal.write("cancel", session, *named, whole, always)
+            case WatchPrinted(watch):
+                self.server.journal.write("watch", watch)
 
     def _submit(self, asked: Submit, reply: Reply[Any]) -> None:
         if asked.wanted:
@@ -136,22 +156,6 @@ class FakeClient:
         if data is not None and len(data) > INLINE_LIMIT:
             data = None
         return Fetched(report, data, self.server.holder)
-
-    def overview(self, session: SessionId, reply: Reply[Overview]) -> None:
-        self._tell("overview", reply, Overview(1, 2, 6, 1, 3, "here:7222"), session)
-
-    def watch(self, watch: Watch | None) -> None:
-        self.server.journal.write("watch", watch)
-
-    def printed(self, wait: bool, reply: Reply[Sequence[PrintedLines]]) -> None:
-        lines = [PrintedLines(TaskId(5), "talk", True, "hello\n", 7, "there:1")]
-        self._tell("printed", reply, lines, wait)
-
-    def dashboard(self, reply: Reply[str]) -> None:
-        self._tell("dashboard", reply, "here:7222")
-
-    def terminate(self) -> None:
-        self.server.journal.write("terminate")
 
     def abandoned(self, reply: Reply[Any]) -> None:
         self.server.journal.write("abandoned", reply)

@@ -10,6 +10,7 @@ import trio
 from rain.base.admission import Secret
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
+from rain.base.requests import OpenSession
 from rain.base.resources import Resources
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
@@ -39,7 +40,7 @@ def with_server(secret: Secret | None, scene: Callable[[Listener], object]) -> F
 def test_a_client_with_the_secret_works_as_ever() -> None:
     def scene(listener: Listener) -> None:
         client = ClientConnection("127.0.0.1", listener.port, secret=SECRET)
-        assert client.open_session("x") == 1
+        assert client.ask(OpenSession("x")) == 1
         client.close()
 
     assert with_server(SECRET, scene).journal.named("open_session")

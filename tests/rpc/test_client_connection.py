@@ -4,7 +4,6 @@ import gc
 import re
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +18,21 @@ from rain.base.errors import (
 )
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, SessionId, TaskId
+from rain.base.requests import (
+    CloseSession,
+    Fetch,
+    OpenDashboard,
+    OpenSession,
+    OverviewOf,
+    ReportsOf,
+    Request,
+    ServerInfo,
+    Submit,
+    TakePrinted,
+    Unkeep,
+    WaitFor,
+    WatchPrinted,
+)
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import GovernorReport, Overview, PrintedLines, Submission, TaskColumns, Watch
 from rain.daemon import program
@@ -32,25 +46,25 @@ from tests.rpc.fakes import FakeServer, serving
 
 def test_every_call_gets_its_answer() -> None:
     def scene(client: ClientConnection) -> None:
-        assert client.open_session("name", '{"a": 1}', OnFailure.CONTINUE) == 1
-        client.submit(Submission(SESSION))
-        client.unkeep([OBJECT])
-        answer = client.wait(SESSION, [TaskId(OBJECT)], [OBJECT], "all")
+        assert client.ask(OpenSession("name", '{"a": 1}', OnFailure.CONTINUE)) == 1
+        client.ask(Submit(Submission(SESSION)))
+        client.ask(Unkeep((OBJECT,)))
+        answer = client.ask(WaitFor(SESSION, (TaskId(OBJECT),), (OBJECT,), "all"))
         assert answer.tasks == [TaskId(OBJECT)]
         assert answer.objects == [OBJECT]
-        tasks, objects = client.update([TaskId(OBJECT)], [OBJECT])
+        tasks, objects = client.ask(ReportsOf((TaskId(OBJECT),), (OBJECT,)))
         assert [report.state for report in tasks] == [TaskState.RUNNING]
         assert [report.state for report in objects] == [ObjectState.UNFINISHED]
-        assert client.server_info() == [GovernorReport("here:1", (), (), (), (("cpus", 2),))]
-        assert client.overview(SESSION) == Overview(1, 2, 6, 1, 3, "here:7222")
-        assert client.dashboard() == "here:7222"
+        assert client.ask(ServerInfo()) == [GovernorReport("here:1", (), (), (), (("cpus", 2),))]
+        assert client.ask(OverviewOf(SESSION)) == Overview(1, 2, 6, 1, 3, "here:7222")
+        assert client.ask(OpenDashboard()) == "here:7222"
         watch = Watch(frozenset([SESSION]), frozenset([TaskId(OBJECT)]))
-        client.watch(watch)
-        assert client.printed(wait=True) == [
+        client.say(WatchPrinted(watch))
+        assert client.ask(TakePrinted(wait=True)) == [
             PrintedLines(TaskId(5), "talk", True, "hello\n", 7, "there:1")
         ]
-        client.watch(None)
-        client.close_session(SESSION)
+        client.say(WatchPrinted(None))
+        client.say(CloseSession(SESSION))
 
     server = play(scene)
     assert server.journal.entries == [
@@ -72,13 +86,13 @@ def test_every_call_gets_its_answer() -> None:
 
 
 CALLS: dict[str, Callable[[ClientConnection], object]] = {
-    "open_session": lambda client: client.open_session("name"),
-    "submit": lambda client: client.submit(Submission(SESSION)),
-    "unkeep": lambda client: client.unkeep([OBJECT]),
-    "wait": lambda client: client.wait(SESSION, [], [], "session"),
-    "fetch": lambda client: client.fetch(OBJECT),
-    "update": lambda client: client.update([], []),
-    "server_info": lambda client: client.server_info(),
+    "open_session": lambda client: client.ask(OpenSession("name")),
+    "submit": lambda client: client.ask(Submit(Submission(SESSION))),
+    "unkeep": lambda client: client.ask(Unkeep((OBJECT,))),
+    "wait": lambda client: client.ask(WaitFor(SESSION, (), (), "session")),
+    "fetch": lambda client: client.complete(client.ask(Fetch(OBJECT))),
+    "update": lambda client: client.ask(ReportsOf((), ())),
+    "server_info": lambda client: client.ask(ServerInfo()),
 }
 
 
@@ -112,10 +126,10 @@ def test_the_end_of_a_session_is_not_answered_and_what_is_asked_next_comes_behin
             reply.refuse("it is closed already")
 
     def scene(client: ClientConnection) -> None:
-        client.close_session(SESSION)
-        client.server_info()
+        client.say(CloseSession(SESSION))
+        client.ask(ServerInfo())
         assert client.unanswered == 0
-        client.open_session("next")
+        client.ask(OpenSession("next"))
 
     server = play(scene, lambda server: server.rules.update(close_session=end))
     assert [entry[0] for entry in server.journal.entries[1:3]] == ["close_session", "server_info"]
@@ -126,7 +140,7 @@ def test_several_threads_share_a_connection() -> None:
         def work(number: int) -> None:
             for step in range(20):
                 task = TaskId(number * 100 + step)
-                assert client.wait(SESSION, [task], [], "all").tasks == [task]
+                assert client.ask(WaitFor(SESSION, (task,), (), "all")).tasks == [task]
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
         for thread in threads:
@@ -153,8 +167,8 @@ def test_a_client_that_breaks_the_protocol_is_closed_alone_and_told_why() -> Non
             )
             for _ in range(2):
                 with pytest.raises(ConnectionLostError, match=f"^{re.escape(expected)}$"):
-                    bad.unkeep([OBJECT])
-            good.open_session("")
+                    bad.ask(Unkeep((OBJECT,)))
+            good.ask(OpenSession(""))
             good.close()
             bad.close()
 
@@ -174,15 +188,16 @@ def test_a_killed_server_gives_one_clear_error() -> None:
             client = ClientConnection("127.0.0.1", port)
             expected = f"the server at 127.0.0.1:{port} closed the connection"
             with pytest.raises(ConnectionLostError, match=f"^{re.escape(expected)}$"):
-                client.wait(SESSION, [], [], "session")
-            for call in (
-                partial(client.open_session, ""),
-                partial(client.submit, Submission(SESSION)),
-                partial(client.fetch, OBJECT),
-                client.server_info,
-            ):
+                client.ask(WaitFor(SESSION, (), (), "session"))
+            requests: tuple[Request[object], ...] = (
+                OpenSession(""),
+                Submit(Submission(SESSION)),
+                Fetch(OBJECT),
+                ServerInfo(),
+            )
+            for request in requests:
                 with pytest.raises(ConnectionLostError, match=f"^{re.escape(expected)}$"):
-                    call()
+                    client.ask(request)
             client.close()
             client.close()
 
@@ -200,7 +215,7 @@ def test_our_own_mistake_in_a_handler_ends_the_server() -> None:
 
     def scene(client: ClientConnection) -> None:
         with pytest.raises(ConnectionLostError):
-            client.open_session("")
+            client.ask(OpenSession(""))
 
     with pytest.raises(InvariantError, match="two owners"):
         play(scene, lambda server: server.rules.update(open_session=broken))
@@ -216,9 +231,9 @@ def test_the_end_of_a_session_does_not_overtake_what_was_submitted_before() -> N
     )
 
     def scene(client: ClientConnection) -> None:
-        client.submit_soon(Submission(SESSION, tasks=tasks))
-        client.close_session(SESSION)
-        client.server_info()
+        client.say(Submit(Submission(SESSION, tasks=tasks)))
+        client.say(CloseSession(SESSION))
+        client.ask(ServerInfo())
         assert client.unanswered == 0
 
     entries = play(scene).journal.entries[1:3]
@@ -240,9 +255,9 @@ def test_a_session_that_nobody_waits_for_any_more_is_closed(
         with monkeypatch.context() as patch:
             patch.setattr(Asked, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                client.open_session("unwanted")
+                client.ask(OpenSession("unwanted"))
         for _ in range(2):
-            client.server_info()
+            client.ask(ServerInfo())
         assert client.unanswered == 0
 
     def prepare(server: FakeServer) -> None:
@@ -258,8 +273,8 @@ def test_who_asks_after_the_end_is_told_so() -> None:
     def scene(client: ClientConnection) -> None:
         client.close()
         with pytest.raises(ConnectionLostError, match="was closed"):
-            client.open_session("late")
+            client.ask(OpenSession("late"))
         with pytest.raises(ConnectionLostError, match="was closed"):
-            client.wait(SESSION, [], [], "session")
+            client.ask(WaitFor(SESSION, (), (), "session"))
 
     play(scene)

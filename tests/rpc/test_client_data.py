@@ -11,6 +11,7 @@ from attrs import define
 
 from rain.base.errors import RefusedError
 from rain.base.ids import KindId, ObjectId, SessionId, pack
+from rain.base.requests import Fetch, Submit
 from rain.base.states import ObjectState
 from rain.base.wire import INLINE_LIMIT, ConstantColumns, Fetched, ObjectReport, Submission
 from rain.daemon import program
@@ -73,7 +74,7 @@ def test_a_client_reads_from_the_governor_itself(size: int) -> None:
 
     def scene(here: Scene) -> None:
         here.server.holders.clear()  # so that the server could not pass it on
-        found = here.client.fetch(OBJECT).data
+        found = here.client.complete(here.client.ask(Fetch(OBJECT))).data
         assert found == data
         assert isinstance(found, bytes), "they would be copied when somebody wants bytes"
 
@@ -89,7 +90,7 @@ def test_what_is_large_for_the_memory_that_is_left_is_kept_in_a_file_without_a_n
     data = os.urandom(3_000_000)
 
     def scene(here: Scene) -> None:
-        found = here.client.fetch(OBJECT).data
+        found = here.client.complete(here.client.ask(Fetch(OBJECT))).data
         assert isinstance(found, memoryview)
         assert found.readonly
         assert found == data
@@ -106,7 +107,7 @@ def test_what_fits_into_the_memory_that_is_left_needs_no_file(
     data = os.urandom(3_000_000)
 
     def scene(here: Scene) -> None:
-        found = here.client.fetch(OBJECT).data
+        found = here.client.complete(here.client.ask(Fetch(OBJECT))).data
         assert isinstance(found, bytes)
         assert found == data
 
@@ -117,8 +118,8 @@ def test_the_server_passes_on_what_is_out_of_the_clients_reach(tmp_path: Path) -
     data = os.urandom(3_000_000)
 
     def scene(here: Scene) -> None:
-        assert here.client.fetch(OBJECT).data == data
-        here.client.fetch(OBJECT, tmp_path / "file")
+        assert here.client.complete(here.client.ask(Fetch(OBJECT))).data == data
+        here.client.complete(here.client.ask(Fetch(OBJECT)), tmp_path / "file")
         assert (tmp_path / "file").read_bytes() == data
         assert here.governor.asked == [OBJECT, OBJECT]
 
@@ -132,8 +133,8 @@ def test_a_client_on_the_governors_machine_looks_at_the_stored_file_itself(tmp_p
     data = stored.read_bytes()
 
     def scene(here: Scene) -> None:
-        found = here.client.fetch(OBJECT)
-        here.client.fetch(OBJECT, tmp_path / "mine")
+        found = here.client.complete(here.client.ask(Fetch(OBJECT)))
+        here.client.complete(here.client.ask(Fetch(OBJECT)), tmp_path / "mine")
         # then: nothing went through a socket, and the view outlives the file
         assert here.client.bytes_received == 0
         stored.unlink()
@@ -156,7 +157,7 @@ def test_large_constants_go_ahead_and_wait_in_files() -> None:
     submission = a_submission(INLINE_LIMIT, INLINE_LIMIT + 1, 3_000_000)
 
     def scene(here: Scene) -> None:
-        here.client.submit(submission)
+        here.client.ask(Submit(submission))
         ((arrived,),) = here.server.journal.named("submit")
         assert arrived.constants.data == [submission.constants.data[0], b"", b""]
         assert arrived.constants.sizes == [INLINE_LIMIT, INLINE_LIMIT + 1, 3_000_000]
@@ -172,7 +173,7 @@ def test_a_refused_submission_leaves_no_file() -> None:
     def scene(here: Scene) -> None:
         here.server.rules["submit"] = lambda reply: reply.refuse("two producers")
         with pytest.raises(RefusedError, match="two producers"):
-            here.client.submit(a_submission(3_000_000))
+            here.client.ask(Submit(a_submission(3_000_000)))
         assert len(here.server.uploads.spool) == 0
 
     play(b"", scene)
@@ -192,10 +193,10 @@ def test_a_full_disk_refuses_that_submission_and_the_next_one_is_taken(
 
     def scene(here: Scene) -> None:
         with pytest.raises(RefusedError, match=r"1/21 cannot be stored: .*No space left"):
-            here.client.submit(a_submission(100_000, 3_000_000, 100_000))
+            here.client.ask(Submit(a_submission(100_000, 3_000_000, 100_000)))
         assert len(here.server.uploads.spool) == 0
         assert here.server.journal.named("submit") == []
-        here.client.submit(a_submission(100_000))
+        here.client.ask(Submit(a_submission(100_000)))
         assert len(here.server.uploads.spool) == 1
 
     play(b"", scene)

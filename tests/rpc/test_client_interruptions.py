@@ -4,7 +4,6 @@ What has left counts as submitted, what nobody waits for is given up, and that i
 told by the next call.
 """
 
-from collections.abc import Callable
 from typing import Any, Never
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import KindId
+from rain.base.requests import OpenSession, ServerInfo, Submit, WaitFor
 from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission
 from rain.rpc import client_submit
 from rain.rpc.client_calls import Asked, ClientCalls
@@ -33,27 +33,18 @@ def interrupt_when_sent(patched: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     patched.setattr(ClientCalls, "make", make_and_be_interrupted)
-    make_behind = ClientCalls.make_behind
-
-    def make_behind_and_be_interrupted(
-        calls: ClientCalls, asked: Asked[Any], upload: Callable[[], bool]
-    ) -> None:
-        make_behind(calls, asked, upload)
-        raise KeyboardInterrupt
-
-    patched.setattr(ClientCalls, "make_behind", make_behind_and_be_interrupted)
 
 
 def test_nothing_remains_of_a_computation_that_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def scene(client: ClientConnection) -> None:
-        waiting = client.submit_and_wait(Submission(SESSION), [OBJECT])
+        waiting = client.begin(Submit(Submission(SESSION), (OBJECT,)))
         with monkeypatch.context() as patch:
             patch.setattr(Asked, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 waiting()
-        client.server_info()
+        client.ask(ServerInfo())
         assert client.unanswered == 0
 
     def prepare(server: FakeServer) -> None:
@@ -62,31 +53,38 @@ def test_nothing_remains_of_a_computation_that_is_given_up(
     assert len(play(scene, prepare).journal.named("abandoned")) == 1
 
 
-@pytest.mark.parametrize("way", ["submit", "submit_soon", "submit_and_wait"])
+@pytest.mark.parametrize("way", ["ask", "say", "begin", "ask_then"])
 def test_a_submission_that_is_interrupted_has_left_when_it_was_sent(
     way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once while it is encoded, and once when it was sent."""
 
+    sent = Submission(SESSION)
+
     def begin(client: ClientConnection) -> None:
-        if way == "submit_and_wait":
-            client.submit_and_wait(Submission(SESSION), [OBJECT])
-        else:
-            getattr(client, way)(Submission(SESSION))
+        match way:
+            case "ask":
+                client.ask(Submit(sent))
+            case "say":
+                client.say(Submit(sent))
+            case "begin":
+                client.begin(Submit(sent, (OBJECT,)))
+            case _:
+                client.ask_then(Submit(sent), lambda answer: None)
 
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
             patched.setattr(client_submit, "encode_parts", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 begin(client)
-        assert not client.has_left(SESSION)
+        assert not client.has_left(sent)
         with monkeypatch.context() as patched:
             interrupt_when_sent(patched)
             with pytest.raises(KeyboardInterrupt):
                 begin(client)
-        assert client.has_left(SESSION)
-        assert not client.has_left(SESSION)
-        client.open_session("behind it")
+        assert client.has_left(sent)
+        assert not client.has_left(sent), "told once"
+        client.ask(OpenSession("behind it"))
 
     def prepare(server: FakeServer) -> None:
         server.rules["submit"] = server.rules["compute"] = lambda reply: None
@@ -98,15 +96,17 @@ def test_a_submission_that_is_interrupted_has_left_when_it_was_sent(
 def test_the_refusal_of_an_interrupted_submission_is_told_by_the_next_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    sent = Submission(SESSION)
+
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
             patched.setattr(Asked, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                client.submit(Submission(SESSION))
-        assert client.has_left(SESSION)
-        client.open_session("behind it")  # its answer comes after the refusal
+                client.ask(Submit(sent))
+        assert client.has_left(sent)
+        client.ask(OpenSession("behind it"))  # its answer comes after the refusal
         with pytest.raises(RefusedError, match="two producers"):
-            client.wait(SESSION, [], [], "session")
+            client.ask(WaitFor(SESSION, (), (), "session"))
 
     def prepare(server: FakeServer) -> None:
         server.rules["submit"] = lambda reply: reply.refuse("two producers")
@@ -132,11 +132,11 @@ def test_the_refusal_of_an_interrupted_computation_is_told_by_the_next_call(
                 interrupt_when_sent(patched)
             patched.setattr(Asked, "take", take_and_be_interrupted)
             with pytest.raises(KeyboardInterrupt):
-                client.submit_and_wait(Submission(SESSION), [OBJECT])()
-        client.open_session("behind it")  # its answer comes after the refusal
+                client.begin(Submit(Submission(SESSION), (OBJECT,)))()
+        client.ask(OpenSession("behind it"))  # its answer comes after the refusal
         with pytest.raises(RefusedError, match="two producers"):
-            client.wait(SESSION, [], [], "session")
-        client.wait(SESSION, [], [], "session")  # and it was told once
+            client.ask(WaitFor(SESSION, (), (), "session"))
+        client.ask(WaitFor(SESSION, (), (), "session"))  # and it was told once
         assert client.unanswered == 0
 
     def prepare(server: FakeServer) -> None:
@@ -151,18 +151,19 @@ def test_the_late_refusal_of_an_interrupted_computation_with_uploads_is_told_by_
     # given: a submission that the server decides on later
     replies: list[Reply[Any]] = []
     constants = ConstantColumns([OBJECT], [KindId(1)], [bytes(INLINE_LIMIT + 1)])
+    sent = Submission(SESSION, constants=constants)
 
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
             interrupt_when_sent(patched)
             with pytest.raises(KeyboardInterrupt):
-                client.submit_and_wait(Submission(SESSION, constants=constants), [OBJECT])
-        assert client.has_left(SESSION)
+                client.begin(Submit(sent, (OBJECT,)))
+        assert client.has_left(sent)
         # when
-        client.server_info()  # it is refused before that is answered
+        client.ask(ServerInfo())  # it is refused before that is answered
         # then
         with pytest.raises(RefusedError, match="two producers"):
-            client.wait(SESSION, [], [], "session")
+            client.ask(WaitFor(SESSION, (), (), "session"))
 
     def decide(reply: Reply[Any]) -> None:
         replies[0].refuse("two producers")
@@ -181,9 +182,9 @@ def test_that_a_task_of_an_interrupted_computation_has_failed_is_no_refusal(
         with monkeypatch.context() as patched:
             patched.setattr(Asked, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                client.submit_and_wait(Submission(SESSION), [OBJECT])()
-        client.open_session("behind it")
-        client.wait(SESSION, [], [], "session")
+                client.begin(Submit(Submission(SESSION), (OBJECT,)))()
+        client.ask(OpenSession("behind it"))
+        client.ask(WaitFor(SESSION, (), (), "session"))
 
     def prepare(server: FakeServer) -> None:
         server.rules["compute"] = lambda reply: reply.refuse(SessionFailure("it broke"))
@@ -199,8 +200,8 @@ def test_nothing_is_kept_of_an_interrupted_computation_when_somebody_behind_it_i
             patched.setattr(Asked, "take", interrupted)
             for _ in range(3):
                 with pytest.raises(KeyboardInterrupt):
-                    client.submit_and_wait(Submission(SESSION), [OBJECT])()
-        client.open_session("behind it")
+                    client.begin(Submit(Submission(SESSION), (OBJECT,)))()
+        client.ask(OpenSession("behind it"))
         assert client.unanswered == 0
 
     def prepare(server: FakeServer) -> None:

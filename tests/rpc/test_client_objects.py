@@ -11,6 +11,7 @@ from rain.base.errors import (
     RefusedError,
 )
 from rain.base.ids import ObjectId, pack
+from rain.base.requests import Fetch
 from rain.base.states import ObjectState
 from rain.base.wire import (
     Fetched,
@@ -28,7 +29,7 @@ def test_a_large_object_of_the_server_arrives_whole() -> None:
     data = os.urandom(1 << 20) * 50 + b"end"
 
     def scene(client: ClientConnection) -> None:
-        fetched = client.fetch(OBJECT)
+        fetched = client.complete(client.ask(Fetch(OBJECT)))
         assert fetched.data == data
         assert fetched.report.size == len(data)
 
@@ -39,7 +40,7 @@ def test_a_large_object_goes_into_a_file(tmp_path: Path) -> None:
     data = os.urandom(3_500_000)
 
     def scene(client: ClientConnection) -> None:
-        assert client.fetch(OBJECT, tmp_path / "file").data is None
+        assert client.complete(client.ask(Fetch(OBJECT)), tmp_path / "file").data is None
         assert (tmp_path / "file").read_bytes() == data
 
     play(scene, lambda server: server.data.update({OBJECT: data}))
@@ -61,7 +62,7 @@ def test_an_object_of_a_governor_is_looked_for_again_when_it_moved() -> None:
 
         def script(port: int) -> None:
             client = ClientConnection("127.0.0.1", port)
-            assert client.fetch(OBJECT).data == data
+            assert client.complete(client.ask(Fetch(OBJECT))).data == data
             client.close()
 
         async with (
@@ -79,7 +80,7 @@ def test_an_object_of_a_governor_is_looked_for_again_when_it_moved() -> None:
 def test_an_object_that_nobody_gives_is_refused_by_name() -> None:
     def scene(client: ClientConnection) -> None:
         with pytest.raises(RefusedError, match=r"1/10 cannot be fetched: the holder does not"):
-            client.fetch(OBJECT)
+            client.complete(client.ask(Fetch(OBJECT)))
 
     play(scene, lambda server: setattr(server, "holder", "127.0.0.1:1"))
 
@@ -89,8 +90,8 @@ def test_many_objects_arrive_in_the_order_in_which_they_were_asked_for() -> None
     data[OBJECT] = bytes(2_500_000)
 
     def scene(client: ClientConnection) -> None:
-        fetched = client.fetch_many(list(data))
-        assert [entry.data for entry in fetched] == list(data.values())
-        assert client.fetch_many([]) == []
+        fetched = client.ask_all([Fetch(one) for one in data])
+        assert [client.complete(one).data for one in fetched] == list(data.values())
+        assert client.ask_all([]) == []
 
     play(scene, lambda server: server.data.update(data))

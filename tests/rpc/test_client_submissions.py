@@ -6,6 +6,7 @@ from attrs import evolve
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.requests import Fetch, OpenSession, Submit, WaitFor
 from rain.base.wire import ConstantColumns, Submission, TaskColumns, WaitAnswer
 from rain.rpc import client_submit
 from rain.rpc.client_endpoint import ClientConnection
@@ -43,7 +44,7 @@ def large_submission() -> Submission:
 
 def test_a_large_submission_arrives_whole_and_once() -> None:
     submission = large_submission()
-    server = play(lambda client: client.submit(submission))
+    server = play(lambda client: client.ask(Submit(submission)))
     ((arrived,),) = server.journal.named("submit")
     constants = submission.constants
     assert arrived.constants.sizes == [len(data) for data in constants.data]
@@ -62,8 +63,8 @@ def test_a_large_submission_arrives_whole_and_once() -> None:
 def test_a_submission_over_the_bound_is_refused_whole_and_the_next_one_is_taken() -> None:
     def scene(client: ClientConnection) -> None:
         with pytest.raises(RefusedError, match="larger than 400000 bytes"):
-            client.submit(large_submission())
-        client.submit(Submission(SESSION, kept=[OBJECT]))
+            client.ask(Submit(large_submission()))
+        client.ask(Submit(Submission(SESSION, kept=[OBJECT])))
 
     server = play(scene, pending_limit=400_000)
     assert server.journal.named("submit") == [(Submission(SESSION, kept=[OBJECT]),)]
@@ -74,8 +75,8 @@ def test_text_that_cannot_be_sent_is_refused_and_leaves_nothing_behind() -> None
         bad = large_submission()
         bad.object_kinds = [ObjectKind(KindId(1), "half \udce9")]
         with pytest.raises(RefusedError, match="not UTF-8"):
-            client.submit(bad)
-        client.submit(Submission(SESSION))
+            client.ask(Submit(bad))
+        client.ask(Submit(Submission(SESSION)))
 
     assert play(scene).journal.named("submit") == [(Submission(SESSION),)]
 
@@ -85,8 +86,8 @@ def test_a_kind_that_no_server_would_take_is_refused_by_name_and_leaves_nothing_
         bad = large_submission()
         bad.object_kinds = [ObjectKind(KindId(1), size_hint=-1)]
         with pytest.raises(RefusedError, match="cannot be sent: its size hint: -1 is not from 0"):
-            client.submit(bad)
-        client.submit(Submission(SESSION))
+            client.ask(Submit(bad))
+        client.ask(Submit(Submission(SESSION)))
 
     assert play(scene).journal.named("submit") == [(Submission(SESSION),)]
 
@@ -96,7 +97,7 @@ def test_a_kind_over_the_limit_of_a_message_is_refused_by_name() -> None:
 
     def scene(client: ClientConnection) -> None:
         with pytest.raises(RefusedError, match="bytes in one message; the limit is 67108864"):
-            client.submit(Submission(SESSION, object_kinds=[kind]))
+            client.ask(Submit(Submission(SESSION, object_kinds=[kind])))
 
     play(scene)
 
@@ -104,7 +105,9 @@ def test_a_kind_over_the_limit_of_a_message_is_refused_by_name() -> None:
 def test_many_megabytes_of_kinds_arrive_whole() -> None:
     kinds = [ObjectKind(KindId(pack(1, n)), user="x" * 1_000_000) for n in range(80)]
     submission = Submission(SESSION, object_kinds=kinds)
-    assert play(lambda client: client.submit(submission)).journal.named("submit") == [(submission,)]
+    assert play(lambda client: client.ask(Submit(submission))).journal.named("submit") == [
+        (submission,)
+    ]
 
 
 def test_a_config_over_the_limit_of_a_message_is_refused_by_name() -> None:
@@ -112,15 +115,15 @@ def test_a_config_over_the_limit_of_a_message_is_refused_by_name() -> None:
 
     def scene(client: ClientConnection) -> None:
         with pytest.raises(RefusedError, match="pass large data as constants"):
-            client.submit(Submission(SESSION, tasks=tasks))
+            client.ask(Submit(Submission(SESSION, tasks=tasks)))
 
     play(scene)
 
 
 def test_a_wait_leaves_together_with_the_submission_before_it() -> None:
     def scene(client: ClientConnection) -> None:
-        client.submit_soon(large_submission())
-        client.wait(SESSION, [], [], "session")
+        client.say(Submit(large_submission()))
+        client.ask(WaitFor(SESSION, (), (), "session"))
 
     entries = play(scene).journal.entries
     assert [entry[0] for entry in entries] == ["client joined", "submit", "wait", "client left"]
@@ -128,14 +131,14 @@ def test_a_wait_leaves_together_with_the_submission_before_it() -> None:
 
 def test_the_refusal_of_a_submission_that_nobody_waited_for_is_told_by_the_next_call() -> None:
     def scene(client: ClientConnection) -> None:
-        client.submit_soon(Submission(SESSION))
+        client.say(Submit(Submission(SESSION)))
         with pytest.raises(RefusedError, match="two producers"):
-            client.wait(SESSION, [], [], "session")
-        client.submit_soon(Submission(SESSION))
-        client.open_session("another")
+            client.ask(WaitFor(SESSION, (), (), "session"))
+        client.say(Submit(Submission(SESSION)))
+        client.ask(OpenSession("another"))
         with pytest.raises(RefusedError, match="two producers"):
-            client.submit(Submission(SESSION))
-        client.fetch(ObjectId(pack(2, 10)))
+            client.ask(Submit(Submission(SESSION)))
+        client.complete(client.ask(Fetch(ObjectId(pack(2, 10)))))
 
     def prepare(server: FakeServer) -> None:
         server.data[ObjectId(pack(2, 10))] = b"x"
@@ -146,20 +149,20 @@ def test_the_refusal_of_a_submission_that_nobody_waited_for_is_told_by_the_next_
 
 
 def test_a_submission_and_a_wait_for_what_it_makes_are_one_call() -> None:
-    answers: list[WaitAnswer] = []
+    answers: list[WaitAnswer | None] = []
 
     def scene(client: ClientConnection) -> None:
-        answers.append(client.submit_and_wait(Submission(SESSION), [OBJECT])())
+        answers.append(client.begin(Submit(Submission(SESSION), (OBJECT,)))())
 
     server = play(scene)
 
-    assert server.journal.named("compute") == [(Submission(SESSION, fails_alone=True), [OBJECT])]
+    assert server.journal.named("compute") == [(Submission(SESSION), [OBJECT])]
     assert [entry[0] for entry in server.journal.entries] == [
         "client joined",
         "compute",
         "client left",
     ]
-    assert [answer.objects for answer in answers] == [[OBJECT]]
+    assert answers == [WaitAnswer([], [OBJECT])]
 
 
 def without_uploads(submission: Submission) -> Submission:
@@ -170,7 +173,7 @@ def test_what_does_not_fit_into_one_message_is_waited_for_as_well() -> None:
     submission = without_uploads(large_submission())
 
     def scene(client: ClientConnection) -> None:
-        client.submit_and_wait(submission, [OBJECT])()
+        client.begin(Submit(submission, (OBJECT,)))()
 
     assert play(scene).journal.named("compute") == [(submission, [OBJECT])]
 
@@ -181,7 +184,7 @@ def test_a_wait_for_nothing_or_for_what_needs_uploads_is_a_request_of_its_own(
 ) -> None:
     def scene(client: ClientConnection) -> None:
         submission = large_submission() if uploads else Submission(SESSION)
-        client.submit_and_wait(submission, [OBJECT] if uploads else [])()
+        client.begin(Submit(submission, (OBJECT,) if uploads else ()))()
 
     entries = play(scene).journal.entries
     assert [entry[0] for entry in entries] == ["client joined", "submit", "wait", "client left"]
@@ -198,7 +201,7 @@ def test_a_server_takes_no_uploads_for_what_is_answered_later(
 
     def scene(client: ClientConnection) -> None:
         with pytest.raises(ConnectionLostError, match="uploads is answered when it is accepted"):
-            client.submit(large_submission())
+            client.ask(Submit(large_submission()))
 
     # when / then
     assert play(scene).journal.named("compute") == []
@@ -208,7 +211,7 @@ def test_the_refusal_of_a_submission_is_what_its_wait_raises() -> None:
     def scene(client: ClientConnection) -> None:
         for _ in range(2):
             with pytest.raises(RefusedError, match="two producers"):
-                client.submit_and_wait(Submission(SESSION), [OBJECT])()
+                client.begin(Submit(Submission(SESSION), (OBJECT,)))()
 
     def prepare(server: FakeServer) -> None:
         server.rules["compute"] = lambda reply: reply.refuse("two producers")
@@ -218,10 +221,10 @@ def test_the_refusal_of_a_submission_is_what_its_wait_raises() -> None:
 
 def test_nothing_is_sent_to_a_session_whose_last_submission_has_failed() -> None:
     def scene(client: ClientConnection) -> None:
-        client.submit_soon(Submission(SESSION))
-        client.open_session("another")  # its answer comes after the refusal
+        client.say(Submit(Submission(SESSION)))
+        client.ask(OpenSession("another"))  # its answer comes after the refusal
         with pytest.raises(RefusedError, match="two producers"):
-            client.submit_and_wait(Submission(SESSION), [OBJECT])
+            client.begin(Submit(Submission(SESSION), (OBJECT,)))
 
     def prepare(server: FakeServer) -> None:
         server.rules["submit"] = lambda reply: reply.refuse("two producers")
@@ -232,7 +235,7 @@ def test_nothing_is_sent_to_a_session_whose_last_submission_has_failed() -> None
 def test_nothing_remains_of_computations_that_are_over() -> None:
     def scene(client: ClientConnection) -> None:
         for _ in range(5):
-            client.submit_and_wait(Submission(SESSION), [OBJECT])()
+            client.begin(Submit(Submission(SESSION), (OBJECT,)))()
         assert client.unanswered == 0
 
     play(scene)

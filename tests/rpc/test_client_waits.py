@@ -12,6 +12,7 @@ from rain.base.errors import (
     InvariantError,
 )
 from rain.base.ids import KindId, ObjectId
+from rain.base.requests import Cancel, CancelUnstarted, ServerInfo, Submit, WaitFor
 from rain.base.wire import (
     INLINE_LIMIT,
     ConstantColumns,
@@ -29,7 +30,7 @@ def test_small_results_come_with_the_wait() -> None:
     delivery = Delivery([OBJECT], [3], ["text"], [b"abc"])
 
     def scene(client: ClientConnection) -> None:
-        assert client.wait(SESSION, [], [OBJECT], "all").delivery == delivery
+        assert client.ask(WaitFor(SESSION, (), (OBJECT,), "all")).delivery == delivery
 
     answer = WaitAnswer([], [OBJECT], delivery)
     play(scene, lambda server: server.rules.update(wait=lambda reply: reply.answer(answer)))
@@ -41,7 +42,7 @@ def test_a_delivery_over_the_limit_is_cut() -> None:
     )
 
     def scene(client: ClientConnection) -> None:
-        seen = client.wait(SESSION, [], [OBJECT], "all").delivery
+        seen = client.ask(WaitFor(SESSION, (), (OBJECT,), "all")).delivery
         assert 0 < len(seen.ids) < 60
         assert seen.data == delivery.data[: len(seen.ids)]
 
@@ -52,8 +53,8 @@ def test_a_delivery_over_the_limit_is_cut() -> None:
 def test_a_wait_that_times_out_is_abandoned_on_the_server() -> None:
     def scene(client: ClientConnection) -> None:
         with pytest.raises(TimeoutError):
-            client.wait(SESSION, [], [], "session", timeout=0.01)
-        client.server_info()
+            client.ask(WaitFor(SESSION, (), (), "session"), timeout=0.01)
+        client.ask(ServerInfo())
 
     server = play(scene, lambda server: server.rules.update(wait=lambda reply: None))
     names = [entry[0] for entry in server.journal.entries]
@@ -72,7 +73,7 @@ def test_waits_of_a_client_that_leaves_are_abandoned_before_it_has_left() -> Non
 
     def lost(client: ClientConnection) -> None:
         with pytest.raises(ConnectionLostError, match="was closed"):
-            client.wait(SESSION, [], [], "session")
+            client.ask(WaitFor(SESSION, (), (), "session"))
 
     def hold(reply: Reply[Any]) -> None:
         replies.append(reply)
@@ -89,7 +90,7 @@ def test_waits_of_a_client_that_leaves_are_abandoned_before_it_has_left() -> Non
 def test_an_answer_to_somebody_who_has_gone_goes_nowhere() -> None:
     def scene(client: ClientConnection) -> None:
         with pytest.raises(TimeoutError):
-            client.wait(SESSION, [], [], "session", timeout=0.01)
+            client.ask(WaitFor(SESSION, (), (), "session"), timeout=0.01)
 
     held: list[Reply[Any]] = []
     server = play(scene, lambda server: server.rules.update(wait=held.append))
@@ -102,9 +103,9 @@ def test_an_answer_to_somebody_who_has_gone_goes_nowhere() -> None:
 def test_a_cancellation_comes_behind_the_end_of_the_wait_that_was_interrupted() -> None:
     def scene(client: ClientConnection) -> None:
         with pytest.raises(TimeoutError):
-            client.wait(SESSION, [], [OBJECT], "all", timeout=0.01)
-        client.cancel(SESSION, [], [OBJECT])
-        client.server_info()
+            client.ask(WaitFor(SESSION, (), (OBJECT,), "all"), timeout=0.01)
+        client.say(Cancel(SESSION, (), (OBJECT,)))
+        client.ask(ServerInfo())
 
     server = play(scene, lambda server: server.rules.update(wait=lambda reply: None))
 
@@ -117,7 +118,7 @@ def test_who_cancels_what_has_not_started_is_told_what_that_was() -> None:
     other = ObjectId(OBJECT + 1)
 
     def scene(client: ClientConnection) -> None:
-        assert client.cancel_unstarted(SESSION, [OBJECT, other]) == [other]
+        assert client.ask(CancelUnstarted(SESSION, (OBJECT, other))) == [other]
 
     server = play(scene)
     assert server.journal.named("cancel_unstarted") == [(SESSION, [OBJECT, other])]
@@ -136,12 +137,14 @@ def test_a_wait_behind_the_upload_of_another_thread_ends_in_time(
     def submit(client: ClientConnection) -> None:
         constants = ConstantColumns([OBJECT], [KindId(1)], [bytes(INLINE_LIMIT + 1)])
         with suppress(ConnectionLostError):
-            client.submit(Submission(SESSION, constants=constants))
+            client.ask(Submit(Submission(SESSION, constants=constants)))
 
     def wait(client: ClientConnection) -> None:
         expected = TimeoutError if end == "timeout" else ConnectionLostError
         with pytest.raises(expected):
-            client.wait(SESSION, [], [], "session", timeout=0.05 if end == "timeout" else None)
+            client.ask(
+                WaitFor(SESSION, (), (), "session"), timeout=0.05 if end == "timeout" else None
+            )
         over.set()
 
     def scene(client: ClientConnection) -> None:

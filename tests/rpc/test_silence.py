@@ -7,6 +7,7 @@ import trio
 
 from rain.base.errors import ConnectionLostError
 from rain.base.ids import SessionId
+from rain.base.requests import Fetch, OpenSession, WaitFor
 from rain.base.wire import Update
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
@@ -40,7 +41,7 @@ def test_a_client_whose_server_has_fallen_silent_is_told_for_how_long_in_every_w
                 def fetch() -> None:
                     asked.release()
                     with pytest.raises(ConnectionLostError) as caught:
-                        client.fetch(OBJECT)
+                        client.complete(client.ask(Fetch(OBJECT)))
                     said.append(str(caught.value))
 
                 beside = threading.Thread(target=fetch)
@@ -48,16 +49,16 @@ def test_a_client_whose_server_has_fallen_silent_is_told_for_how_long_in_every_w
                 asked.acquire()
                 link.cut()
                 with pytest.raises(ConnectionLostError) as caught:
-                    client.wait(SESSION, [], [OBJECT], "all")
+                    client.ask(WaitFor(SESSION, (), (OBJECT,), "all"))
                 said.append(str(caught.value))
                 beside.join()
                 with pytest.raises(ConnectionLostError):
-                    client.open_session("afterwards")
+                    client.ask(OpenSession("afterwards"))
                 assert all(
                     f"127.0.0.1:{link.port} has been silent for 2 seconds" in one for one in said
                 )
                 # Who had nothing to say for as long is still heard over a link that is whole.
-                assert quiet.open_session("still there") == SessionId(1)
+                assert quiet.ask(OpenSession("still there")) == SessionId(1)
                 quiet.close()
                 client.close()
 

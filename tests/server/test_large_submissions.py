@@ -131,7 +131,7 @@ def test_meanwhile_other_clients_are_answered_and_governors_are_heard() -> None:
     opened = s.world.request()
     (governor,) = s.governors
     s.world.turn(
-        Asked(other.id, opened, OpenSession("other", "")), GovernorUpdated(governor.id, Update())
+        Asked(other.id, opened, OpenSession("other")), GovernorUpdated(governor.id, Update())
     )
 
     # then

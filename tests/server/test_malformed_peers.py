@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -14,6 +13,17 @@ import trio
 from rain.base.admission import Role
 from rain.base.failures import OnFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
+from rain.base.requests import (
+    CloseSession,
+    Fetch,
+    JoinSession,
+    OpenSession,
+    ReportsOf,
+    ServerInfo,
+    Submit,
+    Unkeep,
+    WaitFor,
+)
 from rain.base.resources import Resources
 from rain.base.wire import (
     FinishedTasks,
@@ -60,26 +70,26 @@ def record(folder: Path, play: Callable[[Serving, KeepingTap], None]) -> Said:
 def a_client_asks_for_everything(serving: Serving, tap: KeepingTap) -> None:
     client = ClientConnection("127.0.0.1", tap.port)
     tap.registered()
-    session = client.open_session("first", "{}", OnFailure.CONTINUE)
+    session = client.ask(OpenSession("first", "{}", OnFailure.CONTINUE))
     draft = Draft(session)
     constant = draft.constant(b"hello", keep=True)
     task, (made,) = draft.task(constant, keep=True, config=b"config")
     other, more = draft.task(constant, draft.constant(b"x" * 100), made, outputs=2, keep=True)
-    client.submit(draft.take())
-    client.fetch(constant)
-    client.update([task, other], [constant, made, *more])
-    client.server_info()
+    client.ask(Submit(draft.take()))
+    client.complete(client.ask(Fetch(constant)))
+    client.ask(ReportsOf((task, other), (constant, made, *more)))
+    client.ask(ServerInfo())
     for mode in ("all", "some"):
         with suppress(TimeoutError):
-            client.wait(session, [task, other], [made], mode, timeout=0.01)
-    client.join_session(session, "", numbers=True)
-    client.join_session(SessionId(0), "first", numbers=True)
+            client.ask(WaitFor(session, (task, other), (made,), mode), timeout=0.01)
+    client.ask(JoinSession(session, "", numbers=True))
+    client.ask(JoinSession(SessionId(0), "first", numbers=True))
     draft.task(constant, keep=True)
     second = draft.constant(b"hi", keep=True)
-    client.submit_and_wait(draft.take(), [second])()
-    client.unkeep([constant])
-    client.close_session(session)
-    client.server_info()
+    client.begin(Submit(draft.take(), (second,)))()
+    client.ask(Unkeep((constant,)))
+    client.say(CloseSession(session))
+    client.ask(ServerInfo())
     client.close()
 
 
@@ -114,7 +124,7 @@ def submit(client: ClientConnection, session: SessionId) -> tuple[list[TaskId], 
     second, more = draft.task(constant, outputs=2, keep=True)
     third, _ = draft.task(made, keep=True)
     fails, _ = draft.task(constant, tries=2)
-    client.submit(draft.take())
+    client.ask(Submit(draft.take()))
     return [first, second, third, fails], [made, *more]
 
 
@@ -155,8 +165,8 @@ def a_governor_tells_everything(serving: Serving, tap: KeepingTap) -> None:
                 resources=Resources.of({"cpus": 8, "gpus": 1}),
             )
             tap.registered()
-            open_session = partial(client.open_session, "recorded", on_failure=OnFailure.CONTINUE)
-            session = await trio.to_thread.run_sync(open_session)
+            opened = OpenSession("recorded", on_failure=OnFailure.CONTINUE)
+            session = await trio.to_thread.run_sync(client.ask, opened)
             work = await trio.to_thread.run_sync(submit, client, session)
             await control.journal.until("order")
             for update in news(*work):
@@ -178,7 +188,7 @@ def test_a_governor_that_speaks_nonsense_harms_nobody_else(tmp_path: Path) -> No
             if seed % 6 == 0:
                 say(serving.port, Role.GOVERNOR, Said(spoiled(random, said.opening), 0, b""))
                 continue
-            session = client.open_session("spoiled", "", OnFailure.CONTINUE)
+            session = client.ask(OpenSession("spoiled", "", OnFailure.CONTINUE))
             here = said.in_session(session)
             with enter(serving.port, Role.GOVERNOR) as connected, suppress(ConnectionError):
                 register(connected, here)
@@ -188,7 +198,7 @@ def test_a_governor_that_speaks_nonsense_harms_nobody_else(tmp_path: Path) -> No
                 connected.shutdown(socket.SHUT_WR)
                 while connected.recv(1 << 16):
                     pass
-            client.close_session(session)
+            client.say(CloseSession(session))
         client.close()
         serving.still_serves()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ import pytest
 from attrs import Factory, define
 
 from rain.base.errors import RefusedError, StartError
-from rain.base.failures import OnFailure
-from rain.base.ids import SessionId, TaskId, pack
+from rain.base.ids import TaskId, pack
+from rain.base.requests import ReportsOf, Request, TakePrinted, WatchPrinted
 from rain.base.states import TaskState
-from rain.base.wire import JoinedSession, ObjectReport, PrintedLines, TaskReport, Watch
+from rain.base.wire import PrintedLines, TaskReport, Watch
 from rain.client import Client
 from rain.client.local import LocalCluster
 from rain.start.reaching import Reached
@@ -42,23 +41,18 @@ class Played:
     looks: list[tuple[TaskState, list[PrintedLines]]]
     watched: list[Watch | None] = Factory(list)
 
-    def join_session(self, session: SessionId, name: str, *, numbers: bool) -> JoinedSession:
-        return JoinedSession(session, name, OnFailure.STOP, 0)
+    def ask(self, request: Request[Any]) -> Any:
+        match request:
+            case ReportsOf((task,), (), False):
+                return [TaskReport(task, self.looks[0][0])], []
+            case ReportsOf((task,), (), True):
+                return [TaskReport(task, TaskState.FINISHED, logs="all of it\n")], []
+            case _:
+                assert request == TakePrinted(wait=False)
+                return self.looks.pop(0)[1]
 
-    def logs(self, task: TaskId) -> str:
-        return "all of it\n"
-
-    def update(
-        self, tasks: Sequence[TaskId], objects: Sequence[Any]
-    ) -> tuple[Sequence[TaskReport], Sequence[ObjectReport]]:
-        return [TaskReport(tasks[0], self.looks[0][0])], []
-
-    def watch(self, watch: Watch | None) -> None:
-        self.watched.append(watch)
-
-    def printed(self, *, wait: bool) -> Sequence[PrintedLines]:
-        assert not wait
-        return self.looks.pop(0)[1]
+    def say(self, said: WatchPrinted) -> None:
+        self.watched.append(said.watch)
 
 
 def followed(*looks: tuple[TaskState, list[PrintedLines]]) -> list[tuple[str, bool]]:

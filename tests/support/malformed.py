@@ -19,6 +19,7 @@ import trio
 from attrs import define
 
 from rain.base.admission import HELLO, MAGIC, NONCE, Role
+from rain.base.requests import OpenSession, ServerInfo, WaitFor
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.server_endpoint import listen
@@ -52,9 +53,9 @@ class Serving:
         """Somebody who does no harm is served."""
         client = ClientConnection("127.0.0.1", self.port)
         try:
-            session = client.open_session("good")
-            client.wait(session, [], [], "session")
-            assert client.server_info() is not None
+            session = client.ask(OpenSession("good"))
+            client.ask(WaitFor(session, (), (), "session"))
+            assert client.ask(ServerInfo()) is not None
         finally:
             client.close()
 

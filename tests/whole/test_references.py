@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rain.base.requests import OverviewOf
 from rain.client import Client, Future, get_client
 from rain.client.local import LocalCluster
 from tests.support.waiting import until_now
@@ -32,7 +33,7 @@ def client(cluster: LocalCluster) -> Iterator[Client]:
 
 def counted(client: Client) -> int:
     """The tasks of all sessions that are there, with those that have gone."""
-    return client.connection.overview().tasks
+    return client.connection.ask(OverviewOf()).tasks
 
 
 class Box:

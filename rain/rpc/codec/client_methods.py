@@ -6,24 +6,33 @@ travel in parts (`submission`), and the bytes of a fetch may come over a stream.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar, overload
 
 from attrs import frozen
 
-from rain.base.ids import SessionId
 from rain.base.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
     Fetch,
     HandlesGone,
+    JoinSession,
+    OpenDashboard,
+    OpenSession,
+    OverviewOf,
     ReportsOf,
+    Request,
     ServerInfo,
+    Statement,
     TakeHandles,
+    TakePrinted,
+    Terminate,
     Unkeep,
+    WaitFor,
+    WatchPrinted,
 )
-from rain.base.wire import Overview, PrintedLines
+from rain.base.wire import Overview
 from rain.rpc.codec.answers import (
     read_fetched,
     read_governor_reports,
@@ -36,6 +45,7 @@ from rain.rpc.codec.answers import (
     write_reports,
     write_taken,
 )
+from rain.rpc.codec.border import Fields
 from rain.rpc.codec.printed import read_lines, read_watch, write_lines, write_watch
 from rain.rpc.codec.record import Codec, record
 from rain.rpc.codec.requests import (
@@ -52,8 +62,8 @@ from rain.rpc.codec.responses import (
     read_opened,
     read_wait_answer,
     write_cancelled,
+    write_fitting_answer,
     write_opened,
-    write_wait_answer,
 )
 
 Q = TypeVar("Q")
@@ -69,53 +79,74 @@ class ClientMethod(Generic[Q, A]):
     results: Codec[A]
 
 
-def _read_session(fields: dict[str, SessionId]) -> SessionId:
-    return fields["session"]
+def _write_address(http: str) -> Fields:
+    return {"http": http}
 
 
-def _read_wait(fields: dict[str, bool]) -> bool:
-    return fields["wait"]
+def _read_address(fields: Fields) -> str:
+    address: str = fields["http"]
+    return address
 
 
-def _read_http(fields: dict[str, str]) -> str:
-    return fields["http"]
+def _write_watching(said: WatchPrinted) -> Fields:
+    return write_watch(said.watch)
 
 
-NOTHING: Codec[None] = Codec(lambda _: {}, lambda _: None)
+def _read_watching(fields: Fields) -> WatchPrinted:
+    return WatchPrinted(read_watch(fields))
 
-OPEN_SESSION = ClientMethod(
-    "openSession", Codec(write_open_session, read_open_session), Codec(write_opened, read_opened)
-)
-JOIN_SESSION = ClientMethod(
-    "joinSession", Codec(write_join_session, read_join_session), Codec(write_joined, read_joined)
-)
-CLOSE_SESSION = ClientMethod("closeSession", record(CloseSession), NOTHING)
-UNKEEP = ClientMethod("unkeep", record(Unkeep), NOTHING)
-TAKE_HANDLES = ClientMethod("takeHandles", record(TakeHandles), Codec(write_taken, read_taken))
-WAIT = ClientMethod(
-    "wait", Codec(write_wait, read_wait), Codec(write_wait_answer, read_wait_answer)
-)
-FETCH = ClientMethod("fetch", record(Fetch), Codec(write_fetched, read_fetched))
-REPORTS = ClientMethod("reports", record(ReportsOf), Codec(write_reports, read_reports))
-SERVER_INFO = ClientMethod(
-    "serverInfo", record(ServerInfo), Codec(write_governor_reports, read_governor_reports)
-)
-CANCEL_UNSTARTED = ClientMethod(
-    "cancelUnstarted", record(CancelUnstarted), Codec(write_cancelled, read_cancelled)
-)
-CANCEL = ClientMethod("cancel", Codec(record(Cancel).write, read_cancel), NOTHING)
-HANDLES_GONE = ClientMethod("handlesGone", record(HandlesGone), NOTHING)
-OVERVIEW = ClientMethod(
-    "overview",
-    Codec(lambda session: {"session": session}, _read_session),
-    record(Overview),
-)
-WATCH = ClientMethod("watch", Codec(write_watch, read_watch), NOTHING)
-PRINTED: ClientMethod[bool, Sequence[PrintedLines]] = ClientMethod(
-    "printed", Codec(lambda wait: {"wait": wait}, _read_wait), Codec(write_lines, read_lines)
-)
-DASHBOARD: ClientMethod[None, str] = ClientMethod(
-    "dashboard", NOTHING, Codec(lambda http: {"http": http}, _read_http)
-)
-TERMINATE = ClientMethod("terminate", NOTHING, NOTHING)
-ALIVE = ClientMethod("alive", NOTHING, NOTHING)
+
+_NOTHING: Codec[None] = Codec(lambda _: {}, lambda _: None)
+
+_ANSWERED: Mapping[type, ClientMethod[Any, Any]] = {
+    OpenSession: ClientMethod(
+        "openSession",
+        Codec(write_open_session, read_open_session),
+        Codec(write_opened, read_opened),
+    ),
+    JoinSession: ClientMethod(
+        "joinSession",
+        Codec(write_join_session, read_join_session),
+        Codec(write_joined, read_joined),
+    ),
+    CloseSession: ClientMethod("closeSession", record(CloseSession), _NOTHING),
+    Unkeep: ClientMethod("unkeep", record(Unkeep), _NOTHING),
+    TakeHandles: ClientMethod("takeHandles", record(TakeHandles), Codec(write_taken, read_taken)),
+    WaitFor: ClientMethod(
+        "wait", Codec(write_wait, read_wait), Codec(write_fitting_answer, read_wait_answer)
+    ),
+    Fetch: ClientMethod("fetch", record(Fetch), Codec(write_fetched, read_fetched)),
+    ReportsOf: ClientMethod("reports", record(ReportsOf), Codec(write_reports, read_reports)),
+    ServerInfo: ClientMethod(
+        "serverInfo", record(ServerInfo), Codec(write_governor_reports, read_governor_reports)
+    ),
+    CancelUnstarted: ClientMethod(
+        "cancelUnstarted", record(CancelUnstarted), Codec(write_cancelled, read_cancelled)
+    ),
+    OverviewOf: ClientMethod("overview", record(OverviewOf), record(Overview)),
+    TakePrinted: ClientMethod("printed", record(TakePrinted), Codec(write_lines, read_lines)),
+    OpenDashboard: ClientMethod(
+        "dashboard", record(OpenDashboard), Codec(_write_address, _read_address)
+    ),
+    Terminate: ClientMethod("terminate", record(Terminate), _NOTHING),
+}
+_HEARD: Mapping[type, ClientMethod[Any, None]] = {
+    Cancel: ClientMethod("cancel", Codec(record(Cancel).write, read_cancel), _NOTHING),
+    HandlesGone: ClientMethod("handlesGone", record(HandlesGone), _NOTHING),
+    WatchPrinted: ClientMethod("watch", Codec(_write_watching, _read_watching), _NOTHING),
+}
+
+METHODS = {**_ANSWERED, **_HEARD}
+
+REQUESTS = tuple(_ANSWERED.values())
+STATEMENTS = tuple(_HEARD.values())
+ALIVE = ClientMethod("alive", _NOTHING, _NOTHING)
+
+
+@overload
+def method_of(asked: Request[A]) -> ClientMethod[Any, A]: ...
+@overload
+def method_of(asked: Statement | WatchPrinted) -> ClientMethod[Any, None]: ...
+def method_of(asked: Any) -> ClientMethod[Any, Any]:
+    """How a request travels, unless it is a submission, or a statement."""
+    return METHODS[type(asked)]

@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from rain.base.ids import ObjectId, SessionId
 from rain.base.wire import Delivery, WaitAnswer
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
+from rain.rpc.codec.split import slim_delivery
 
 
 def write_opened(session: SessionId) -> Fields:
@@ -38,6 +41,12 @@ def write_wait_answer(answer: WaitAnswer) -> Fields:
     if answer.delivery.ids:
         fields["delivery"] = _write_delivery(answer.delivery)
     return {"answer": fields}
+
+
+def write_fitting_answer(answer: WaitAnswer) -> Fields:
+    """The same, without the bytes that would not fit into a message: they can be fetched."""
+    slim = slim_delivery(answer.delivery)
+    return write_wait_answer(answer if slim is answer.delivery else evolve(answer, delivery=slim))
 
 
 def read_wait_answer(results: Fields) -> WaitAnswer:

@@ -19,21 +19,24 @@ from rain.base.requests import (
     Fetch,
     HandlesGone,
     JoinSession,
+    OpenDashboard,
     OpenSession,
+    OverviewOf,
     ReportsOf,
     ServerInfo,
     TakeHandles,
+    TakePrinted,
+    Terminate,
     Unkeep,
     WaitFor,
+    WatchPrinted,
 )
 from rain.base.runs import RunCause, RunReport, RunState
-from rain.base.wire import ConstantColumns, JoinedSession, Overview, Submission
+from rain.base.wire import ConstantColumns, JoinedSession, Overview, Submission, Watch
 from rain.graph.wait import WAIT_MODES
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
-from rain.rpc.codec import answers, requests
-from rain.rpc.codec import client_methods as methods
-from rain.rpc.codec.client_methods import ClientMethod
+from rain.rpc.codec import answers, client_methods, requests
 from rain.rpc.codec.record import Codec
 from rain.rpc.codec.submission import SubmitPart, read_submit, write_submit
 from tests.rpc.values import (
@@ -59,39 +62,52 @@ some_tasks = st.lists(task_ids, max_size=FEW).map(tuple)
 some_objects = st.lists(object_ids, max_size=FEW).map(tuple)
 flags = st.booleans()
 
-REQUESTS: list[tuple[ClientMethod[Any, Any], st.SearchStrategy[Any]]] = [
+watches = st.builds(Watch, st.frozensets(sessions, max_size=2), st.frozensets(task_ids, max_size=2))
+
+REQUESTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    (OpenSession, st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure))),
+    (JoinSession, st.builds(JoinSession, sessions, texts, flags)),
+    (CloseSession, st.builds(CloseSession, sessions)),
+    (Unkeep, st.builds(Unkeep, some_objects)),
+    (TakeHandles, st.builds(TakeHandles, some_objects, flags)),
     (
-        methods.OPEN_SESSION,
-        st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure)),
-    ),
-    (methods.JOIN_SESSION, st.builds(JoinSession, sessions, texts, flags)),
-    (methods.CLOSE_SESSION, st.builds(CloseSession, sessions)),
-    (methods.UNKEEP, st.builds(Unkeep, some_objects)),
-    (methods.TAKE_HANDLES, st.builds(TakeHandles, some_objects, flags)),
-    (
-        methods.WAIT,
+        WaitFor,
         st.builds(WaitFor, sessions, some_tasks, some_objects, st.sampled_from(MODES), counted),
     ),
-    (methods.FETCH, st.builds(Fetch, object_ids)),
-    (methods.REPORTS, st.builds(ReportsOf, some_tasks, some_objects, flags)),
-    (methods.SERVER_INFO, st.builds(ServerInfo)),
-    (methods.CANCEL_UNSTARTED, st.builds(CancelUnstarted, sessions, some_objects)),
-    (methods.CANCEL, st.builds(Cancel, sessions, some_tasks, some_objects, flags, flags)),
-    (methods.HANDLES_GONE, st.builds(HandlesGone, some_tasks, some_objects)),
-    (methods.OVERVIEW, sessions),
+    (Fetch, st.builds(Fetch, object_ids)),
+    (ReportsOf, st.builds(ReportsOf, some_tasks, some_objects, flags)),
+    (ServerInfo, st.builds(ServerInfo)),
+    (CancelUnstarted, st.builds(CancelUnstarted, sessions, some_objects)),
+    (OverviewOf, st.builds(OverviewOf, sessions)),
+    (TakePrinted, st.builds(TakePrinted, flags)),
+    (OpenDashboard, st.builds(OpenDashboard)),
+    (Terminate, st.builds(Terminate)),
+    (Cancel, st.builds(Cancel, sessions, some_tasks, some_objects, flags, flags)),
+    (HandlesGone, st.builds(HandlesGone, some_tasks, some_objects)),
+    (WatchPrinted, st.builds(WatchPrinted, st.none() | watches)),
 ]
+
+
+def named(rows: list[tuple[Any, st.SearchStrategy[Any]]]) -> list[str]:
+    return [kind.__name__ for kind, _ in rows]
+
+
+def test_every_method_of_the_schema_is_asked_or_said_in_one_way() -> None:
+    by_name = [method.name for method in (*client_methods.REQUESTS, *client_methods.STATEMENTS)]
+    assert sorted([*by_name, "submit", "alive"]) == sorted(METHODS)
 
 
 def through(layout: Layout, codec: Codec[Any], value: object) -> Any:
     return codec.read(layout.read(layout.write(codec.write(value))))
 
 
-@pytest.mark.parametrize(("method", "some"), REQUESTS, ids=[row[0].name for row in REQUESTS])
+@pytest.mark.parametrize("some", [some for _, some in REQUESTS], ids=named(REQUESTS))
 @given(data=st.data())
 def test_what_is_asked_arrives_as_it_was_sent(
-    method: ClientMethod[Any, Any], some: st.SearchStrategy[Any], data: st.DataObject
+    some: st.SearchStrategy[Any], data: st.DataObject
 ) -> None:
     value = data.draw(some)
+    method = client_methods.METHODS[type(value)]
     params = Layout.of(METHODS[method.name].param_type)
     assert through(params, method.params, value) == value
 
@@ -111,25 +127,26 @@ few = st.integers(0, 2**32 - 1)
 overviews = st.builds(Overview, few, few, counted, counted, counted, texts)
 both_reports = st.tuples(st.lists(task_reports, max_size=2), st.lists(object_reports, max_size=2))
 
-RESULTS: list[tuple[ClientMethod[Any, Any], st.SearchStrategy[Any]]] = [
-    (methods.OPEN_SESSION, sessions),
-    (methods.JOIN_SESSION, joined),
-    (methods.WAIT, wait_answers),
-    (methods.CANCEL_UNSTARTED, st.lists(object_ids, max_size=FEW)),
-    (methods.FETCH, fetched),
-    (methods.REPORTS, both_reports),
-    (methods.TAKE_HANDLES, st.lists(object_reports, max_size=2)),
-    (methods.OVERVIEW, overviews),
-    (methods.SERVER_INFO, st.lists(governor_reports, max_size=2)),
+RESULTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    (OpenSession, sessions),
+    (JoinSession, joined),
+    (WaitFor, wait_answers),
+    (CancelUnstarted, st.lists(object_ids, max_size=FEW)),
+    (Fetch, fetched),
+    (ReportsOf, both_reports),
+    (TakeHandles, st.lists(object_reports, max_size=2)),
+    (OverviewOf, overviews),
+    (OpenDashboard, texts),
+    (ServerInfo, st.lists(governor_reports, max_size=2)),
 ]
 
 
-@pytest.mark.parametrize(("method", "some"), RESULTS, ids=[row[0].name for row in RESULTS])
+@pytest.mark.parametrize(("kind", "some"), RESULTS, ids=named(RESULTS))
 @given(data=st.data())
 def test_what_is_answered_arrives_as_it_was_sent(
-    method: ClientMethod[Any, Any], some: st.SearchStrategy[Any], data: st.DataObject
+    kind: Any, some: st.SearchStrategy[Any], data: st.DataObject
 ) -> None:
-    value = data.draw(some)
+    value, method = data.draw(some), client_methods.METHODS[kind]
     layout = Layout.of(METHODS[method.name].result_type)
     results = layout.read(layout.write(method.results.write(value)))
     assert method.results.read(results) == value
