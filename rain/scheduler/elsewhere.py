@@ -3,6 +3,9 @@
 A run may have failed because of its machine: a broken gpu, a missing library, a full disk. So the
 next try goes to a governor on which no run of the task has failed. If there is none, it goes to any
 other than the last one. If no other governor can take it, the scheduler plans it as any task.
+
+There it goes before what waits: it tells whether the task or the machine was the reason, and a
+machine that fails everything should be known soon (`rain.server.blaming`).
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from rain.base.address import Source
 from rain.base.runs import RunState
 from rain.graph import Governor, Graph, Task
 from rain.graph.rules import allows
-from rain.scheduler.api import News, Plan
+from rain.scheduler.api import MOST, News, Plan
 from rain.scheduler.toolbox.loads import Loads
 from rain.scheduler.toolbox.waiting_list import needs_plan
 
@@ -28,7 +31,7 @@ def plan_elsewhere(graph: Graph, news: News, plan: Plan) -> None:
     for task in failed:
         governor = others.choose(task)
         if governor is not None:
-            plan.assign(task, governor, task.priority)
+            plan.assign(task, governor, MOST)
             del news.unplanned[task]
 
 

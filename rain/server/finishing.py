@@ -22,7 +22,7 @@ from rain.graph.handles import NOBODY
 from rain.graph.run import Run
 from rain.graph.session import Session
 from rain.graph.task import Task
-from rain.server import failing, following, waiting
+from rain.server import blaming, failing, following, waiting
 from rain.server.began import difference
 from rain.server.state import State
 
@@ -155,6 +155,7 @@ def _finish_batch(
             state.graph.leaving.append(task)
         if task.waits or session.idle_waits or session.done is not None:
             waited.append(task)
+    blaming.finished(state, governor, tasks)
     state.news.finished += tasks
     state.lessons.append(tasks)
     if notes is not None:

@@ -117,6 +117,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     state.touched.pop(governor, None)
     state.rests.pop(governor, None)
     state.resting.pop(governor, None)
+    state.blamed.pop(governor, None)
     state.forget_fetches(lambda _, reader: reader is governor)
     state.news.left.append(governor)
     state.note(happenings.GovernorRemoved(state.now, governor.address, cause), len(cause))

@@ -11,18 +11,15 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from rain.base.runs import RunCause
 from rain.base.states import TaskMove
 from rain.base.wire import TaskFailure
 from rain.graph import Governor, Task, planning
 from rain.graph.run import Ending
-from rain.server import failing, happenings
-from rain.server.messages import GovernorRests
-from rain.server.resting import Rest
+from rain.server import failing, rests
 from rain.server.state import State
 
-FIRST_REST = 1.0
-"""Seconds; the longest rest is `resting.LONGEST` times as long."""
+UNIT = 1.0
+"""Of rests, in seconds: what is short on a machine may be there again soon."""
 
 
 def handed_back(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
@@ -37,38 +34,15 @@ def handed_back(state: State, governor: Governor, task: Task, failure: TaskFailu
         message = f"no governor could start the task, in {times} tries; the last one: {why}"
         failing.run_failed(state, governor, task, evolve(failure, message=message))
         return
-    _withdraw(state, task, Ending(state.now, failure.cause, why, failure.debug), TaskMove.HAND_BACK)
+    _withdraw(state, task, Ending(state.now, failure.cause, why, failure.debug))
     state.forget_outputs(governor, task)
     state.touched[governor] = None
-    if governor.rests:
-        return  # it was sent this before
-    rest = state.rests.get(governor)
-    if rest is None:
-        rest = state.rests[governor] = Rest(FIRST_REST)
-    rest.begin(state.now)
-    rest.why = why
-    governor.rest()
-    for other in list(governor.scheduled):
-        if other.assigned is None:
-            _withdraw(state, other, Ending(state.now, RunCause.TAKEN_BACK), TaskMove.TAKE_BACK)
-    state.resting[governor] = rest.until
-    state.news.joined.append(governor)  # with other resources than before
-    state.note(happenings.GovernorRests(state.now, governor.address, why), len(why))
-    state.emit(GovernorRests(governor.address, rest.until - state.now, why))
+    if not governor.rests:  # else it was sent this before
+        rests.begin(state, governor, UNIT, why)
 
 
-def _withdraw(state: State, task: Task, ending: Ending, move: TaskMove) -> None:
-    if task.assigned is not None:
-        for stopped in planning.recall_followers(task, state.now):
-            state.stop(*stopped)
-    planning.withdraw(task, ending, move)
+def _withdraw(state: State, task: Task, ending: Ending) -> None:
+    for stopped in planning.recall_followers(task, state.now):
+        state.stop(*stopped)
+    planning.withdraw(task, ending, TaskMove.HAND_BACK)
     state.news.unplanned[task] = None
-
-
-def end_rests(state: State) -> None:
-    """Some governors have rested for long enough: they may try again."""
-    for governor in [found for found, until in state.resting.items() if until <= state.now]:
-        del state.resting[governor]
-        governor.go_on()
-        state.news.joined.append(governor)
-        state.touched[governor] = None

@@ -46,7 +46,7 @@ class GovernorRemoved:
 
 @frozen
 class GovernorRests:
-    """A governor could not start a task, and gets no more for a while."""
+    """A governor cannot start tasks, or fails what others finish: it gets none for a while."""
 
     time: float
     governor: str

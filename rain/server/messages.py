@@ -224,7 +224,7 @@ class Notice:
 
 @frozen
 class GovernorRests:
-    """A governor could not start a task, and gets no more for some seconds."""
+    """A governor cannot start tasks, or fails what others finish: it gets none for some seconds."""
 
     governor: str  # its address
     seconds: float

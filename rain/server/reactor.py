@@ -24,9 +24,9 @@ from rain.server import (
     feasibility,
     finishing,
     governor_events,
-    handing_back,
     handles,
     nesting,
+    rests,
     test_mode,
     unfetched,
 )
@@ -162,7 +162,7 @@ class Reactor:
         if self.state.infeasible or self.state.hopeless:
             feasibility.give_up(self.state)
         if self.state.resting:
-            handing_back.end_rests(self.state)
+            rests.end_those_that_are_over(self.state)
         if self.state.graph.pauses:
             failing.end_pauses(self.state)
         if self.state.postponed:

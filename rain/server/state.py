@@ -108,7 +108,8 @@ class State:
     postponed: dict[Copy, float] = Factory(dict)  # offered again: when
     to_place: dict[Copy, None] = Factory(dict)  # those to be tried again, if they are still there
     not_started: dict[Task, int] = Factory(dict)  # how often governors have handed them back
-    rests: dict[Governor, Rest] = Factory(dict)  # of governors that could not start tasks
+    rests: dict[Governor, Rest] = Factory(dict)  # the last one of each governor that had any
+    blamed: dict[Governor, int] = Factory(dict)  # for tasks that have finished elsewhere
     resting: dict[Governor, float] = Factory(dict)  # those that still rest: until
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up

@@ -20,10 +20,7 @@ def print_status(status: ClusterStatus, console: Console) -> None:
         for line in status.governors:
             if line.rests:
                 console.print(
-                    Text(
-                        f"{line.address} gets no tasks for {line.rests:.0f} s, because it could not"
-                        f" start one: {line.rests_why}"
-                    ),
+                    Text(f"{line.address} gets no tasks for {line.rests:.0f} s: {line.rests_why}"),
                     soft_wrap=True,
                 )
     else:

@@ -10,6 +10,7 @@ from rain.base.ids import TaskId
 from rain.base.runs import RunCause
 from rain.base.states import TaskRow, TaskState
 from rain.scheduler.shipped import SCHEDULERS
+from rain.server.state import ReactorSettings
 from tests.support.scenes import Scene, scene, scene_with
 
 
@@ -105,12 +106,19 @@ def test_a_crash_of_an_executor_leads_elsewhere_and_a_lost_governor_to_the_sched
     assert s.world.task(task).scheduled is None
 
 
-def test_a_task_keeps_the_priority_that_its_scheduler_has_given_it() -> None:
-    s = scene(1, 1)
+def test_the_next_try_goes_before_what_waits_there() -> None:
+    settings = ReactorSettings(debug=True, governor_silence=1e9, overbooking=1)
+    s = scene(1, 1, settings=settings)
+    sent, waiting = (s.draft.task()[0] for _ in range(2))
     task = failing(s, 2)
-    s.assign(task, priority=7)
+    s.assign(sent, waiting, to=1, priority=9)
+    s.assign(task)
+
     s.governors[0].fail(task)
-    assert s.governors[1].told[-1].tasks.priorities == [7]
+
+    assert list(s.governors[1].tasks) == [sent]
+    s.governors[1].finish(sent)
+    assert list(s.governors[1].tasks) == [task]
 
 
 def test_a_task_that_pauses_after_its_failure_goes_elsewhere_when_the_pause_is_over() -> None:

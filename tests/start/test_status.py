@@ -99,7 +99,7 @@ def test_a_governor_that_rests_is_shown_with_the_reason() -> None:
 
     lines = shown(ClusterStatus("a:7210", with_rests(governors, {"governors": told}), ()))
 
-    assert "b:1 gets no tasks for 8 s, because it could not start one: Too many open files" in lines
+    assert "b:1 gets no tasks for 8 s: Too many open files" in lines
     assert not any(line.startswith("a:1 gets") for line in lines)
 
 

@@ -19,7 +19,7 @@ class GovernorStatus(TypedDict):
     queued: int  # ready tasks that wait for it
     objects: int
     heard: float  # seconds since its last message
-    rests: float  # seconds without tasks, because it could not start some
+    rests: float  # seconds for which it gets no tasks
     rests_why: str
 
 

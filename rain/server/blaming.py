@@ -1,0 +1,70 @@
+"""Governors on which tasks fail that finish elsewhere.
+
+A failure alone does not say whose fault it is, the task's or the machine's. The next try is on
+another governor, and tells: if the task finishes there, the first governor is blamed. Each task
+that it finishes itself makes up for one that it was blamed for. With `ENOUGH` more of these it
+rests: a machine without a library, or with a broken gpu, fails its tasks at once, is always free,
+and so would get the first try of every task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import takewhile
+
+from rain.base.ids import GovernorId
+from rain.base.runs import RunCause, RunState
+from rain.graph import Governor, Run, Task
+from rain.server import rests
+from rain.server.state import State
+
+ENOUGH = 3
+"""When so many more tasks have failed on a governor than it has finished meanwhile, it rests."""
+
+UNIT = 10.0
+"""Of rests, in seconds: somebody has to mend the machine."""
+
+_LINE = 200  # characters of a failure that people are told
+_BLAMED = (RunCause.TASK, RunCause.TIMEOUT, RunCause.EXECUTOR)
+
+
+def finished(state: State, governor: Governor, tasks: Collection[Task]) -> None:
+    """A governor has finished these: some have perhaps failed elsewhere before."""
+    if governor in state.blamed:
+        _make_up(state, governor, len(tasks))
+    for task in tasks:
+        if task.former:
+            _look_back(state, governor, task)
+
+
+def _make_up(state: State, governor: Governor, count: int) -> None:
+    left = state.blamed.pop(governor) - count
+    if left > 0:
+        state.blamed[governor] = left
+
+
+def _look_back(state: State, there: Governor, task: Task) -> None:
+    since = takewhile(lambda run: run.state is not RunState.FINISHED, reversed(task.former))
+    failed = {
+        run.place: run
+        for run in since
+        if run.state is RunState.FAILED and run.cause in _BLAMED and run.place != there.place
+    }
+    for place, run in failed.items():
+        governor = state.graph.governors.get(GovernorId(place.incarnation))
+        if governor is not None and not governor.rests:
+            _blame(state, governor, run)
+
+
+def _blame(state: State, governor: Governor, run: Run) -> None:
+    rest = state.rests.get(governor)
+    if rest is not None and run.told < rest.until:
+        return  # it has rested for that
+    state.blamed[governor] = blamed = state.blamed.get(governor, 0) + 1
+    others = any(not other.rests for other in state.graph.governors.values() if other != governor)
+    if blamed >= ENOUGH and others:
+        del state.blamed[governor]
+        line = run.message.strip().rpartition("\n")[2][:_LINE]  # the end of a traceback
+        rests.take_back_unstarted(state, governor)
+        why = f"tasks that fail there finish elsewhere; the last one: {line}"
+        rests.begin(state, governor, UNIT, why)

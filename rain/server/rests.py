@@ -1,0 +1,61 @@
+"""Rests of governors: nothing is planned on one for a while.
+
+What it runs goes on, and what it holds can be read. Each rest is twice as long as the one before,
+until the governor has worked for long (`resting`).
+"""
+
+from __future__ import annotations
+
+from rain.base.runs import RunCause
+from rain.base.states import TaskRow
+from rain.graph import Governor, planning
+from rain.graph.run import Ending
+from rain.server import happenings
+from rain.server.messages import GovernorRests
+from rain.server.resting import Rest
+from rain.server.state import State
+
+
+def begin(state: State, governor: Governor, unit: float, why: str) -> None:
+    """A governor that does not rest yet begins to, and people are told why.
+
+    The first rest takes two of these units (seconds), the longest one `resting.LONGEST` and one.
+    What is planned there and was not sent is planned anew.
+    """
+    rest = state.rests.get(governor)
+    if rest is None or rest.limit < unit:
+        rest = state.rests[governor] = Rest(unit)
+    rest.begin(state.now)
+    rest.why = why
+    governor.rest()
+    state.resting[governor] = rest.until
+    _take_back(state, governor, (TaskRow.PLANNED, TaskRow.QUEUED))
+    state.news.joined.append(governor)  # with other resources than before
+    state.note(happenings.GovernorRests(state.now, governor.address, why), len(why))
+    state.emit(GovernorRests(governor.address, rest.until - state.now, why))
+
+
+def take_back_unstarted(state: State, governor: Governor) -> None:
+    """What a governor was sent is planned anew, unless it has said that it has started it.
+
+    What was sent ahead of that is then only planned there.
+    """
+    _take_back(state, governor, (TaskRow.AHEAD, TaskRow.ASSIGNED))
+
+
+def _take_back(state: State, governor: Governor, rows: tuple[TaskRow, TaskRow]) -> None:
+    ending = Ending(state.now, RunCause.TAKEN_BACK)
+    for task in list(governor.scheduled):
+        if task.row in rows:
+            for stopped in planning.take_back(task, ending):
+                state.stop(*stopped)
+            state.news.unplanned[task] = None
+
+
+def end_those_that_are_over(state: State) -> None:
+    """Some governors have rested for long enough: they may try again."""
+    for governor in [found for found, until in state.resting.items() if until <= state.now]:
+        del state.resting[governor]
+        governor.go_on()
+        state.news.joined.append(governor)
+        state.touched[governor] = None
