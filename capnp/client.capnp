@@ -11,10 +11,11 @@ interface ClientService {
   # that opens the session, or 0: the session ends with the run of that task, too, and its tasks are
   # one deeper.
 
-  joinSession @1 (session :Int64, name :Text, numbers :Bool)
+  joinSession @1 (session :Int64, name :Text, numbers :Bool, parent :Int64)
       -> (session :Int64, name :Text, onFailure :Common.OnFailure, first :Int64, refusal :Common.Refusal);
   # The session of another client, by its id or, if that is 0, by its name. With `numbers` the
-  # client gets 16384 numbers of its own for tasks and objects, from `first` on.
+  # client gets 16384 numbers of its own for tasks and objects, from `first` on. `parent` is the
+  # running task that joins, or 0: what this client submits is one deeper than that.
 
   closeSession @2 (session :Int64) -> (refusal :Common.Refusal);
 

@@ -51,6 +51,7 @@ struct TaskKind {
   backoff @18 :Float64;     # seconds from a failed run to the next one; doubled with each of them
   timeout @19 :Float64;     # seconds that one run may take from its start; 0 for any number
   finalTimeout @20 :Bool;   # a run that has taken longer is not worth another try
+  root @21 :Int64;          # the session of the outermost task it is inside of, as the depth; or 0
 }
 
 # What many data objects have in common.

@@ -330,7 +330,8 @@ class Client(FutureMethods):
         """
         wanted, name = (SessionId(0), session) if isinstance(session, str) else (session, "")
         with Asking(_nameless_failure):
-            joined = self.connection.ask(JoinSession(SessionId(wanted), name, numbers=False))
+            asked = JoinSession(SessionId(wanted), name, numbers=False, parent=self._parent())
+            joined = self.connection.ask(asked)
         session_id = joined.session
         self._note_open(session_id)
         numbers = self._numbers_of(session_id)

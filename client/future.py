@@ -271,6 +271,20 @@ class Future(concurrent.futures.Future[T]):
         assert self.task.info is not None  # it was updated
         return self.task.info
 
+    def logs(self) -> str:
+        """What the call has printed; while it runs, what it has printed so far.
+
+        The text of stdout comes first. The text of stderr follows below a line "[stderr]".
+
+        >>> future = client.submit(print, "hello")
+        >>> future.result(), future.logs()
+        (None, 'hello\\n')
+        """
+        if self.task is None:
+            raise RainException(f"{self!r} was not called by this client, which has no logs of it")
+        self.home.send(awaited=True)
+        return self.task.logs()
+
     # What the client tells it.
 
     def deliver(self, delivered: Result) -> None:

@@ -10,9 +10,8 @@ from rain.common.errors import RainException
 def task_session(ctx: Any) -> Session:
     """The session of the running task, so that a function can submit tasks to it.
 
-    What it submits goes on when the task has ended. A task that waits for its tasks should use
-    `get_client` instead, whose tasks go before others: here they may have to wait for half a second
-    each until the cpus of the waiting task are given to them.
+    What it submits goes on when the task has ended. Until then it counts as deeper than the task,
+    which may wait for it, as for what `get_client` submits.
 
     >>> @remote(cpus=0)
     ... def grow(ctx):

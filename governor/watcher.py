@@ -74,7 +74,7 @@ class Watcher:
 
     def _over(self, task: Task | None, look: Look | None) -> None:
         if task is not None and look is not None:
-            self._watching.over(Running(task.id, task.kind.kind.name, look))
+            self._watching.over(_seen(task, look))
 
     async def _look_around(self) -> None:
         while self.is_on:
@@ -90,4 +90,9 @@ class Watcher:
             else:
                 look = self._builtins.look_at(task.run)
             if look is not None:
-                yield Running(task.id, task.kind.kind.name, look)
+                yield _seen(task, look)
+
+
+def _seen(task: Task, look: Look) -> Running:
+    kind = task.kind.kind
+    return Running(task.id, kind.name, look, kind.root)

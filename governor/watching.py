@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from attrs import Factory, define, frozen
 
-from rain.base.ids import TaskId
+from rain.base.ids import SessionId, TaskId
 from rain.base.printed_lines import Waiting
 from rain.base.wire import PrintedLines, Watch
 from rain.common.printed import HEAD, TAIL, Kept, Streams
@@ -93,6 +93,7 @@ class Running:
     task: TaskId
     name: str
     look: Look
+    root: SessionId = SessionId(0)  # of the outermost task that it is inside of
 
 
 @define(eq=False)
@@ -125,7 +126,7 @@ class Watching:
         """Looks at the tasks that run."""
         for task in running:
             for number, watch in self.watches.items():
-                if watch.has(task.task):
+                if watch.has(task.task, task.root):
                     told = self._told.get((number, task.task)) or _Told()
                     if self._tell(number, task, told, now, over=False):
                         self._told[number, task.task] = told
@@ -134,7 +135,7 @@ class Watching:
         """A run of a task has ended."""
         for number, watch in self.watches.items():
             told = self._told.pop((number, task.task), None) or _Told()
-            if watch.has(task.task):
+            if watch.has(task.task, task.root):
                 self._tell(number, task, told, 0.0, over=True)
 
     def take(self) -> list[tuple[int, Sequence[PrintedLines]]]:

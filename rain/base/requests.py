@@ -64,6 +64,7 @@ class JoinSession(Request[JoinedSession]):
     session: SessionId
     name: str
     numbers: bool  # whether the client wants a range of numbers of its own
+    parent: TaskId | None = None  # the running task that joins: what it submits is one deeper
 
 
 @frozen

@@ -19,8 +19,8 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 16
-GOVERNOR_VERSION = 16
+CLIENT_VERSION = 17
+GOVERNOR_VERSION = 17
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -305,14 +305,17 @@ class PrintedLines:
 
 @frozen
 class Watch:
-    """Whose lines are told: those of all tasks of these sessions, and those of these tasks."""
+    """Whose lines are told: those of all tasks of these sessions, and those of these tasks.
+
+    What tasks of these sessions have submitted belongs to them, however deep it is.
+    """
 
     sessions: frozenset[SessionId] = frozenset()
     tasks: frozenset[TaskId] = frozenset()
 
-    def has(self, task: TaskId) -> bool:
-        """Whether it is for this task."""
-        return session_of(task) in self.sessions or task in self.tasks
+    def has(self, task: TaskId, root: SessionId = SessionId(0)) -> bool:
+        """Whether it is for this task, which is inside of a task of the session `root`, or of none."""
+        return session_of(task) in self.sessions or root in self.sessions or task in self.tasks
 
 
 @frozen

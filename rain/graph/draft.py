@@ -8,7 +8,16 @@ from typing import Any
 from attrs import evolve
 
 from rain.base.errors import RefusedError
-from rain.base.ids import NUMBER_BITS, NUMBER_MASK, KindId, ObjectId, TaskId, session_of, spell
+from rain.base.ids import (
+    NUMBER_BITS,
+    NUMBER_MASK,
+    KindId,
+    ObjectId,
+    SessionId,
+    TaskId,
+    session_of,
+    spell,
+)
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectMove, ObjectState, TaskMove
 from rain.base.wire import Submission
@@ -64,8 +73,10 @@ class Draft:
             self._check_new_kind("task kind", task_kind.id, known_tasks, self.task_kinds)
             for output in task_kind.outputs:
                 self._object_kind(output)
-            depth = self.session.depth
-            known = task_kind if depth == task_kind.depth else evolve(task_kind, depth=depth)
+            depth = self.member.depth
+            root = self.session.root if depth else SessionId(0)
+            is_so = depth == task_kind.depth and root == task_kind.root
+            known = task_kind if is_so else evolve(task_kind, depth=depth, root=root)
             self.task_kinds[task_kind.id] = known
 
     def read_constants(self, first: int, last: int) -> None:

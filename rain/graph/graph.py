@@ -82,9 +82,9 @@ class Graph:
     ) -> Session:
         """A client opens a session; its id was never used before."""
         self.last_session += 1
-        session = Session(SessionId(self.last_session), client, name, user, on_failure=on_failure)
-        if parent is not None:
-            session.parent, session.depth = parent, parent.session.depth + 1
+        session = Session(
+            SessionId(self.last_session), client, name, user, on_failure=on_failure, parent=parent
+        )
         self.sessions[session.id] = client.sessions[session.id] = session
         return session
 

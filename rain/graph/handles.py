@@ -95,6 +95,7 @@ class Member:
     client: ClientId
     is_owner: bool = False
     is_visitor: bool = False
+    depth: int = 0  # of what it submits: how many tasks that is inside of
     # Those of which it has handles; not for the owner, whose handles end with the session.
     nodes: dict[Task | DataObject, None] = field(factory=dict, repr=False)
     # A single handle of its own, without and with the wish for data, for nodes to share.

@@ -70,7 +70,7 @@ class ReadyQueue:
             for session, found in self._turns.items()
         }
         return (
-            next(turns[entry[3].session])[1][-1] if entry[3].session in turns else entry[3]
+            next(turns[entry[3].session])[2][-1] if entry[3].session in turns else entry[3]
             for entry in places
         )
 
@@ -198,4 +198,4 @@ class ReadyQueue:
 
 
 def _entry(task: Task) -> Entry:
-    return (-task.session.depth, -task.priority, task.order, task)
+    return (-task.kind.depth, -task.priority, task.order, task)

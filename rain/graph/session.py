@@ -71,7 +71,6 @@ class Session:
     task_kinds: dict[KindId, TaskKind] = Factory(dict)
     object_kinds: dict[KindId, ObjectKind] = Factory(dict)
     parent: Task | None = None  # the task that has opened it, and with whose run it ends
-    depth: int = 0  # of its tasks: how many tasks they are nested in
     learned: dict[KindId, Learned] = Factory(dict)
     has_priorities: bool = False  # whether tasks of it have other priorities than 0
     unfinished: int = 0  # tasks that are not done
@@ -104,6 +103,8 @@ class Session:
 
     def __attrs_post_init__(self) -> None:
         self.owner = Member(self.client.id, is_owner=True)
+        if self.parent is not None:
+            self.owner.depth = self.parent.kind.depth + 1
         self.members[self.client.id] = self.owner
 
     def __repr__(self) -> str:
@@ -114,10 +115,17 @@ class Session:
         """Whether it survives the failures of its tasks."""
         return self.on_failure is OnFailure.CONTINUE
 
-    def join(self, client: ClientId) -> None:
-        """A client takes part. Does nothing if it does already."""
-        if client not in self.members:
-            self.members[client] = Member(client)
+    @property
+    def root(self) -> SessionId:
+        """The session of the outermost task that it is inside of; its own if there is none."""
+        session = self
+        while session.parent is not None:
+            session = session.parent.session
+        return session.id
+
+    def join(self, client: ClientId) -> Member:
+        """A client takes part, perhaps for the second time."""
+        return self.members.setdefault(client, Member(client))
 
     def visit(self, client: ClientId) -> Member:
         """A client was given something of the session, and takes part in that."""

@@ -25,7 +25,7 @@ class Turns:
 
     def __init__(self) -> None:
         self.places: SortedList[Place] = SortedList()
-        self.members: SortedList[tuple[int, Place]] = SortedList()  # the next to go first
+        self.members: SortedList[tuple[int, int, Place]] = SortedList()  # the next to go first
 
     def __contains__(self, place: Place) -> bool:
         """Whether the task that has brought the place is a member."""
@@ -48,7 +48,7 @@ class Turns:
 
     def first(self) -> Task:
         """The member that goes next."""
-        task: Task = self.members[0][1][-1]
+        task: Task = self.members[0][2][-1]
         return task
 
     def take(self, place: Place) -> Task:
@@ -59,5 +59,6 @@ class Turns:
         return task
 
 
-def _member(place: Place) -> tuple[int, Place]:
-    return -place[-1].kind.priority, place
+def _member(place: Place) -> tuple[int, int, Place]:
+    kind = place[-1].kind
+    return -kind.depth, -kind.priority, place

@@ -17,7 +17,7 @@ from rain.scheduler.toolbox.waiting_list import needs_plan
 
 def is_nested(task: Task) -> bool:
     """Whether another task has submitted it."""
-    return task.session.depth > 0
+    return task.kind.depth > 0
 
 
 class NestedTasks:

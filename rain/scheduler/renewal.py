@@ -19,7 +19,7 @@ def forget(graph: Graph) -> None:
 
 def first_news(graph: Graph) -> News:
     """The news for a scheduler that knows nothing of the past."""
-    tasks = (task for task in graph.tasks.values() if not task.session.depth)  # see `nested`
+    tasks = (task for task in graph.tasks.values() if not task.kind.depth)  # see `nested`
     return News(submitted=without_plan(tasks), joined=list(graph.governors.values()))
 
 

@@ -79,7 +79,7 @@ def _assign_nested(state: State, governor: Governor, limit: int) -> None:
     Those that are less deep may have to wait for these, so they must not be in their way.
     """
     depths = Counter(
-        task.session.depth for task in governor.assigned if task.row is not TaskRow.BLOCKED
+        task.kind.depth for task in governor.assigned if task.row is not TaskRow.BLOCKED
     )
     taken: list[Task] = []
     while (depth := governor.queue.depth()) and depths[depth] < limit:

@@ -110,8 +110,12 @@ def _join(state: State, client_id: ClientId, asked: JoinSession) -> JoinedSessio
     (session,) = found
     if session.failure is not None:
         raise SessionFailedError(session.failure)
+    task = None if asked.parent is None else nesting.running_task(state, asked.parent)
     first = _take_range(session) if asked.numbers else 0
-    session.join(client_id)
+    member = session.join(client_id)
+    if task is not None and not member.is_owner:
+        member.depth = task.kind.depth + 1
+        state.nests = True
     return JoinedSession(session.id, session.name, session.on_failure, first)
 
 

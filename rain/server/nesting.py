@@ -46,6 +46,7 @@ def running_task(state: State, task_id: TaskId) -> Task:
 def note(state: State, session: Session, parent: Task) -> None:
     """The session will end with the open run of this task."""
     state.nested[session] = parent.last_run().number
+    state.nests = True
 
 
 def end_what_is_over(state: State) -> None:

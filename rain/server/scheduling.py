@@ -107,7 +107,8 @@ class Scheduling:
         gone = news.gone
         if news.unplanned:
             self._plan_elsewhere(state, news)
-        if state.nested or self.nested:
+            _plan_elsewhere(state, news)
+        if state.nests:
             self._plan_nested(state, news)
         interrupted = self._run(state, news, interrupted_after)
         state.graph.remains += gone  # everybody has heard of them

@@ -114,6 +114,7 @@ class State:
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up
     nested: dict[Session, int] = Factory(dict)  # sessions of running tasks: the number of the run
+    nests: bool = False  # a running task has opened or joined a session at least once
     results: dict[Task, Results] = Factory(dict)  # for tasks that are tried again
     set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone
     left: dict[Session, str] = Factory(dict)  # that others still have something of: how it ended

@@ -21,7 +21,15 @@ from rain.base.errors import ConnectionLostError
 from rain.base.ids import SessionId, TaskId, pack
 from rain.base.printed_lines import NO_TASK
 from rain.base.wire import PrintedLines, Watch
-from rain.client import AsyncClient, Client, ConnectionException, RainException, remote, tasks
+from rain.client import (
+    AsyncClient,
+    Client,
+    ConnectionException,
+    RainException,
+    get_client,
+    remote,
+    tasks,
+)
 from rain.client.showing import SECONDS_SAVED, Allowance, Shaping, write
 from tests.client.fake import World
 from tests.support.pipes import named_pipe
@@ -211,6 +219,14 @@ def talk(name: str) -> str:
     return name
 
 
+def talk_below(name: str) -> str:
+    return get_client().submit(talk_deeper, name).result()
+
+
+def talk_deeper(name: str) -> str:
+    return get_client().submit(talk, name).result()
+
+
 def talk_and_wait(pipe: str) -> None:
     print("so far")  # noqa: T201 # as users do
     with Path(pipe).open() as words:
@@ -243,6 +259,26 @@ def test_whatever_a_task_prints_in_whatever_way_appears_with_its_name(
     assert told == ["I am Ann", "a child of Ann", "raw Ann"]
     assert "UserWarning: beware of Ann" in err
     assert f"{name}] logged by Ann" in err
+
+
+@pytest.mark.whole
+def test_what_the_tasks_of_tasks_print_appears_where_their_program_watches(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Client(cpus=1) as client:
+        client.show_output()
+        assert client.submit(talk_below, "Eve").result() == "Eve"
+        assert "] I am Eve\n" in read_until(capsys, "raw Eve")
+
+
+@pytest.mark.whole
+def test_a_future_gives_what_its_call_has_printed() -> None:
+    with Client(cpus=1) as client:
+        future = client.submit(talk, "Ann")
+        assert future.result() == "Ann"
+        assert future.logs().startswith("I am Ann\na child of Ann\nraw Ann\n[stderr]\n")
+        with pytest.raises(RainException, match="was not called by this client"):
+            client.put(1).logs()
 
 
 @pytest.mark.whole

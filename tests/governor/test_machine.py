@@ -42,8 +42,8 @@ def kinds_of(session: int) -> list[TaskKind]:
     kinds.append(python_kind(44, session=session, priority=5))
     kinds.append(python_kind(45, session=session, priority=-5, resources=Resources(2)))
     kinds.append(python_kind(43, session=session, depth=2, resources=Resources(2)))
-    kinds.append(python_kind(44, session=session, outputs=2, cache="own"))
-    kinds.append(builtin_kind(45, session=session, cache="own"))
+    kinds.append(python_kind(46, session=session, outputs=2, cache="own"))
+    kinds.append(builtin_kind(47, session=session, cache="own"))
     kinds.append(python_kind(41, session=session, task_type="unknown/method"))
     return kinds
 

@@ -75,6 +75,15 @@ def test_whole_lines_are_told_and_the_rest_when_they_are_whole_or_at_the_end() -
     assert all(one.name == "talk" and not one.errors and not one.left_out for one in p.told)
 
 
+def test_what_tasks_of_tasks_print_is_told_to_who_watches_the_session_of_the_outermost() -> None:
+    watching = Watching()
+    for number, session in enumerate((1, 2), 1):
+        watching.watch(number, Watch(frozenset([SessionId(session)])))
+    nested, look = TaskId(pack(7, 10)), look_at(((b"deep\n", 5), (b"", 0)))
+    watching.over(Running(nested, "talk", look, root=SessionId(1)))
+    assert [(number, lines[0].text) for number, lines in watching.take()] == [(1, "deep\n")]
+
+
 def test_a_run_of_the_same_task_begins_at_its_start() -> None:
     p = printing()
     p.prints("first\n")

@@ -6,7 +6,7 @@ import pytest
 
 from rain.base.failures import OnFailure
 from rain.base.ids import TaskId
-from rain.base.requests import OpenSession
+from rain.base.requests import JoinSession, OpenSession
 from rain.base.states import TaskRow
 from rain.base.wire import Update
 from rain.server.messages import AnswerWait, Asked, Refuse
@@ -42,8 +42,55 @@ def test_a_task_of_a_task_is_one_deeper_and_its_governor_is_told() -> None:
     parent = a_running_task(s)
     _, _, child = a_child(s, parent)
     s.world.turn()
-    assert s.world.task(child).session.depth == 1
-    assert [kind.depth for kind in s.governors[0].told[-1].task_kinds] == [1]
+    assert s.world.task(child).kind.depth == 1
+    told = [(kind.depth, kind.root) for kind in s.governors[0].told[-1].task_kinds]
+    assert told == [(1, s.draft.session)]
+
+
+def test_what_a_task_adds_to_its_own_session_is_deeper_than_the_task() -> None:
+    # given
+    s = scene(2)
+    parent = a_running_task(s)
+    client = s.world.client()
+    joined = client.join(s.draft.session, parent)
+    draft = Draft(joined.session, joined.first)
+
+    # when
+    child, _ = draft.task()
+    client.submit(draft)
+    brother, _ = s.draft.task()
+    s.submit()
+    s.world.turn()
+
+    # then
+    assert [s.world.task(task).kind.depth for task in (parent, child, brother)] == [0, 1, 0]
+    assert row(s.world, child) is TaskRow.ASSIGNED, "the server plans it, and no scheduler"
+    heard = {task.id for news in s.scripted.heard for task in news.submitted}
+    assert brother in heard
+    assert child not in heard
+
+
+def test_a_session_is_not_joined_for_a_task_that_does_not_run() -> None:
+    s = scene(2)
+    task, _ = s.draft.task()
+    s.submit()
+    client, request = s.world.client(), s.world.request()
+    s.world.turn(Asked(client.id, request, JoinSession(s.draft.session, "", True, task)))
+    refused = s.world.answers[request]
+    assert isinstance(refused, Refuse)
+    assert "it does not run" in str(refused.reason)
+
+
+def test_the_children_of_children_belong_to_the_session_of_the_outermost_task() -> None:
+    s = scene(4)
+    parent = a_running_task(s)
+    _, _, child = a_child(s, parent)
+    s.world.turn()
+    s.governors[0].start(child)
+    _, _, grandchild = a_child(s, child)
+    s.world.turn()
+    kind = s.world.task(grandchild).kind
+    assert (kind.depth, kind.root) == (2, s.draft.session)
 
 
 def test_tasks_of_tasks_are_planned_without_the_scheduler() -> None:

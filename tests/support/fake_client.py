@@ -80,10 +80,10 @@ class FakeClient:
         assert isinstance(answer, AnswerSession)
         return Draft(answer.session)
 
-    def join(self, session: SessionId) -> JoinedSession:
+    def join(self, session: SessionId, parent: TaskId | None = None) -> JoinedSession:
         """Takes part in a session of another client."""
         request = self.world.request()
-        self.world.turn(Asked(self.id, request, JoinSession(session, "", True)))
+        self.world.turn(Asked(self.id, request, JoinSession(session, "", True, parent)))
         answer = self.world.answers[request]
         assert isinstance(answer, AnswerJoined)
         return answer.joined

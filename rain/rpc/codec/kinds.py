@@ -69,6 +69,7 @@ def write_task_kind(kind: TaskKind) -> Fields:
         "retryOn": kind.attempts.retry_on,
         "retryCodes": kind.attempts.retry_codes,
         "depth": kind.depth,
+        "root": kind.root,
         "priority": kind.priority,
         "cache": kind.cache,
     }
@@ -99,6 +100,7 @@ def read_task_kind(place: int, fields: Fields) -> TaskKind:
             ),
             fields["priority"],
             fields["depth"],
+            fields["root"],
             fields["cache"],
         )
         _check_task_numbers(kind)

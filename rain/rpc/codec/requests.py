@@ -55,8 +55,16 @@ def read_open_session(fields: Fields) -> OpenSession:
 
 
 def write_join_session(asked: JoinSession) -> Fields:
-    return {"session": asked.session, "name": clean(asked.name), "numbers": asked.numbers}
+    return {
+        "session": asked.session,
+        "name": clean(asked.name),
+        "numbers": asked.numbers,
+        "parent": asked.parent or 0,
+    }
 
 
 def read_join_session(fields: Fields) -> JoinSession:
-    return JoinSession(fields["session"], fields["name"], fields["numbers"])
+    parent = fields["parent"]
+    return JoinSession(
+        fields["session"], fields["name"], fields["numbers"], TaskId(parent) if parent else None
+    )

@@ -60,13 +60,14 @@ METHODS = schema.client.ClientService.schema.methods
 counted = st.integers(0, 2**62)
 some_tasks = st.lists(task_ids, max_size=FEW).map(tuple)
 some_objects = st.lists(object_ids, max_size=FEW).map(tuple)
+parents = st.none() | task_ids.filter(bool)
 flags = st.booleans()
 
 watches = st.builds(Watch, st.frozensets(sessions, max_size=2), st.frozensets(task_ids, max_size=2))
 
 REQUESTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (OpenSession, st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure))),
-    (JoinSession, st.builds(JoinSession, sessions, texts, flags)),
+    (JoinSession, st.builds(JoinSession, sessions, texts, flags, parents)),
     (CloseSession, st.builds(CloseSession, sessions)),
     (Unkeep, st.builds(Unkeep, some_objects)),
     (TakeHandles, st.builds(TakeHandles, some_objects, flags)),
