@@ -314,7 +314,7 @@ class Watch:
     tasks: frozenset[TaskId] = frozenset()
 
     def has(self, task: TaskId, root: SessionId = SessionId(0)) -> bool:
-        """Whether it is for this task, which is inside of a task of the session `root`, or of none."""
+        """Whether it is for this task, which may be inside of a task of the session `root`."""
         return session_of(task) in self.sessions or root in self.sessions or task in self.tasks
 
 
