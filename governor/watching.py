@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from attrs import Factory, define, frozen
 
-from rain.base.ids import SessionId, TaskId
+from rain.base.ids import NO_SESSION, SessionId, TaskId
 from rain.base.printed_lines import Waiting
 from rain.base.wire import PrintedLines, Watch
 from rain.common.printed import HEAD, TAIL, Kept, Streams
@@ -93,7 +93,7 @@ class Running:
     task: TaskId
     name: str
     look: Look
-    root: SessionId = SessionId(0)  # of the outermost task that it is inside of
+    root: SessionId = NO_SESSION  # of the outermost task that it is inside of
 
 
 @define(eq=False)

@@ -20,6 +20,9 @@ ClientId = NewType("ClientId", int)
 # Identifies one call of a client that waits for an answer; unique forever.
 RequestId = NewType("RequestId", int)
 
+NO_SESSION = SessionId(0)
+"""No session has this id."""
+
 FIRST_SHARED = 1 << 31
 """The owner of a session uses smaller numbers; clients that join get ranges from here on."""
 

@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from rain.base.attempts import ONE_TRY, Attempts
 from rain.base.constraints import Constraints
-from rain.base.ids import KindId, SessionId
+from rain.base.ids import NO_SESSION, KindId, SessionId
 from rain.base.resources import ONE_CPU, Resources
 
 MOST_PRIORITY = 1000
@@ -58,8 +58,6 @@ class TaskKind:
     constraints: Constraints | None = None
     attempts: Attempts = ONE_TRY  # how often it may be run until it has failed
     priority: int = 0  # larger goes first among the tasks of its session that wait
-    depth: int = 0  # how many tasks it is inside of: set by the server, and not by clients,
-    root: SessionId = SessionId(
-        0
-    )  # as the session of the outermost of these, 0 if it is inside none
+    depth: int = 0  # how many tasks it is inside of: set by the server, and not by clients
+    root: SessionId = NO_SESSION  # and the session of the outermost of these, set by the server
     cache: str = ""  # the folder that keeps the results of its tasks (rain.base.caching)

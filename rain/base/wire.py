@@ -14,7 +14,7 @@ from attrs import Factory, define, field, frozen
 
 from rain.base.errors import ProtocolError
 from rain.base.failures import OnFailure
-from rain.base.ids import KindId, ObjectId, SessionId, TaskId, session_of
+from rain.base.ids import NO_SESSION, KindId, ObjectId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
@@ -313,7 +313,7 @@ class Watch:
     sessions: frozenset[SessionId] = frozenset()
     tasks: frozenset[TaskId] = frozenset()
 
-    def has(self, task: TaskId, root: SessionId = SessionId(0)) -> bool:
+    def has(self, task: TaskId, root: SessionId = NO_SESSION) -> bool:
         """Whether it is for this task, which may be inside of a task of the session `root`."""
         return session_of(task) in self.sessions or root in self.sessions or task in self.tasks
 

@@ -13,7 +13,6 @@ from rain.base.ids import (
     NUMBER_MASK,
     KindId,
     ObjectId,
-    SessionId,
     TaskId,
     session_of,
     spell,
@@ -74,7 +73,7 @@ class Draft:
             for output in task_kind.outputs:
                 self._object_kind(output)
             depth = self.member.depth
-            root = self.session.root if depth else SessionId(0)
+            root = self.session.root if depth else NO_SESSION
             is_so = depth == task_kind.depth and root == task_kind.root
             known = task_kind if is_so else evolve(task_kind, depth=depth, root=root)
             self.task_kinds[task_kind.id] = known
