@@ -9,6 +9,7 @@ from attrs import evolve
 
 from rain.base.errors import RefusedError
 from rain.base.ids import (
+    NO_SESSION,
     NUMBER_BITS,
     NUMBER_MASK,
     KindId,
