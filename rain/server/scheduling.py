@@ -107,7 +107,6 @@ class Scheduling:
         gone = news.gone
         if news.unplanned:
             self._plan_elsewhere(state, news)
-            _plan_elsewhere(state, news)
         if state.nests:
             self._plan_nested(state, news)
         interrupted = self._run(state, news, interrupted_after)
