@@ -64,6 +64,11 @@ class Connection(Protocol):
         """The cluster, if it is in this process: else calls run by themselves."""
         ...
 
+    @property
+    def is_interrupted_here(self) -> bool:
+        """Whether this is a signal handler that came while its own thread was sending."""
+        ...
+
     def ask(self, request: Request[A], timeout: float | None = None) -> A:
         """The answer to a request, when it has come; `TimeoutError` after the timeout."""
         ...

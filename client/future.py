@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NOT_LOADED = object()
-_cancelling = threading.Lock()  # one for all, since it is held for a moment only
+_cancelling = threading.RLock()  # one for all, since it is held for a moment only
 
 
 class Home(Protocol):
@@ -52,6 +52,15 @@ class Home(Protocol):
 
     def work_for(self, is_done: Callable[[], bool]) -> None:
         """The same in another thread."""
+        ...
+
+    @property
+    def is_interrupted_here(self) -> bool:
+        """Whether this is a signal handler that came while its own thread was submitting."""
+        ...
+
+    def expect_free(self, handle: DataObject) -> None:
+        """Refuses to wait for this in such a handler, if it could never be there."""
         ...
 
     def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
@@ -373,6 +382,7 @@ class Future(concurrent.futures.Future[T]):
 
     def _wait(self, ask: Callable[[float | None], Any], timeout: float | None) -> Any:
         if not self._is_over:
+            self.home.expect_free(self.handle)
             self.home.send(awaited=True)
         try:
             if self.is_done():

@@ -38,6 +38,7 @@ class Outgoing:
         self._kinds_hold = 0  # after as many refusals
         self._sending = threading.RLock()
         self.is_sending = False
+        self._sender = 0  # the thread that sends, or has sent last
         self.is_asked_again = False  # by a signal handler, in the middle of a submit
 
     def submit(
@@ -55,11 +56,17 @@ class Outgoing:
             if self.is_sending:
                 self.is_asked_again = True
                 return None
+            self._sender = threading.get_ident()
             self.is_sending = True
             try:
                 return self._submit(send, has_left, fuse)
             finally:
                 self.is_sending = False
+
+    @property
+    def is_interrupted_here(self) -> bool:
+        """Whether this is a signal handler that came while its own thread was submitting."""
+        return self.is_sending and self._sender == threading.get_ident()
 
     def _submit(
         self, send: Callable[[Submission], T], has_left: Callable[[Submission], bool], fuse: bool

@@ -318,6 +318,11 @@ class Session:
             self._lent.update(submission.kept)
         return sent
 
+    @property
+    def is_interrupted_here(self) -> bool:
+        """Whether this is a signal handler that came in the middle of a submit of this session."""
+        return self._outgoing.is_interrupted_here
+
     def drop_pending(self) -> Sequence[Task]:
         """Forgets what is not submitted yet, since it cannot be sent; gives the tasks of it."""
         return self._outgoing.pending.take().tasks

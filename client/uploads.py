@@ -28,7 +28,7 @@ class Uploads:
 
     def __init__(self) -> None:
         self.current: tuple[Upload, ...] = ()  # another tuple after each change
-        self._adding = threading.Lock()
+        self._adding = threading.RLock()
 
     def add(self, path: str | PathLike[str]) -> list[str]:
         """Packs what is at a path now. It replaces earlier uploads of the same modules."""

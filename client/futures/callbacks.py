@@ -19,7 +19,7 @@ class Callbacks:
 
     def __init__(self) -> None:
         self._due: SimpleQueue[tuple[Callback, object] | None] = SimpleQueue()
-        self._starting = threading.Lock()
+        self._starting = threading.RLock()
         self._has_started = False
 
     def put(self, fn: Callback, future: object) -> None:

@@ -13,7 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakMethod, WeakValueDictionary
 
-from rain.base.errors import ConnectionLostError, RainError, RefusedError, SessionFailedError
+from rain.base.errors import (
+    NO_WAIT_IN_HANDLER,
+    ConnectionLostError,
+    RainError,
+    RefusedError,
+    SessionFailedError,
+)
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.requests import Cancel, CancelUnstarted, ReportsOf, Submit, WaitFor
@@ -194,6 +200,21 @@ class Futures:
         for task in self.session.drop_pending():
             self._fail(task.output.packed_id, told)
         return told
+
+    @property
+    def is_interrupted_here(self) -> bool:
+        """Whether this is a signal handler that came while its own thread was submitting."""
+        return self.session.is_interrupted_here or self._connection.is_interrupted_here
+
+    def expect_free(self, handle: DataObject) -> None:
+        """Refuses to wait for this in such a handler, if it could never be there."""
+        if self.session.is_interrupted_here and not handle.submission:
+            raise RainException(
+                "a signal handler cannot wait here: it came in the middle of a submit, which takes"
+                " its call along when it returns; submit in the handler, and wait outside of it"
+            )
+        if self._connection.is_interrupted_here:
+            raise RainException(NO_WAIT_IN_HANDLER)
 
     def _submit(self, submission: Submission) -> None:
         outputs = submission.tasks.outputs

@@ -125,7 +125,7 @@ class FutureMethods(Submitting):
     """The part of a client that speaks of plain functions and futures."""
 
     def __init__(self) -> None:
-        self._opening = threading.Lock()
+        self._opening = threading.RLock()
         self._futures: Futures | None = None
 
     def open_futures(self) -> Futures:

@@ -6,6 +6,7 @@ wake it for every call would cost a program that makes one call after the other 
 
 import threading
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Any
 from weakref import WeakMethod
 
@@ -23,8 +24,9 @@ class Sender:
         self._send = send  # so that the thread keeps no client alive
         self._is_due = False
         self._is_asleep = True
-        self._wake = threading.Event()
-        self._starting = threading.Lock()
+        # Both bear a signal handler that submits in the middle of a submit.
+        self._wake: SimpleQueue[None] = SimpleQueue()
+        self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
         self._is_over = False
 
@@ -34,7 +36,7 @@ class Sender:
         if self._is_asleep:
             if self._thread is None:
                 self._start()
-            self._wake.set()
+            self._wake.put(None)
 
     @property
     def is_over(self) -> bool:
@@ -48,7 +50,7 @@ class Sender:
     def stop(self) -> None:
         """Ends the thread, after it has sent what is left. Who asks for more sends it himself."""
         self._is_over = True
-        self._wake.set()
+        self._wake.put(None)
 
     def _start(self) -> None:
         with self._starting:
@@ -62,19 +64,27 @@ class Sender:
         while not self._is_over:
             self._is_asleep = True
             if not self._is_due:  # looked at after it was said that the thread is asleep
-                self._wake.wait()
+                self._wake.get()
             self._is_asleep = False
-            self._wake.clear()
+            while self._is_woken():
+                pass  # as often as somebody has asked
             self._look()
         # What is left leaves now, or is told that the connection is closed.
         send = self._send()
         if send is not None:
             send()
 
+    def _is_woken(self, within: float = 0.0) -> bool:
+        try:
+            self._wake.get(timeout=within)
+        except Empty:
+            return False
+        return True
+
     def _look(self) -> None:
         """Sends what is due, until nothing was for some time."""
         idle = 0
-        while idle < IDLE and not self._wake.wait(EVERY):
+        while idle < IDLE and not self._is_woken(EVERY):
             idle += 1
             if self._is_due:
                 idle = 0

@@ -47,3 +47,10 @@ class SessionFailedError(RainError):
 
 class ConnectionLostError(RainError):
     """The server has gone, or the connection to it was closed."""
+
+
+NO_WAIT_IN_HANDLER = (
+    "a signal handler cannot wait here: it came while its own thread was sending to the server,"
+    " which goes on when the handler returns; submit in the handler, and wait outside of it"
+)
+"""Says why a request is refused that could never be answered."""

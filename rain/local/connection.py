@@ -80,6 +80,8 @@ class _End:
 class LocalConnection:
     """Implements `rain.client.connection.Connection`. Made while the cluster is held."""
 
+    is_interrupted_here = False  # nothing is sent
+
     def __init__(self, cluster: Cluster) -> None:
         self.here = cluster  # who waits runs calls
         self.cluster = cluster.name

@@ -81,6 +81,7 @@ class Caller:
         self._socket = connected
         self._lock = threading.RLock()  # around sending
         self._busy = False  # somebody sends; in the same thread only a signal handler sees that
+        self._sender = 0  # the thread that sends, or has sent last
         self._piece: _Piece | None = None
         self._wake_reading, self._wake_writing = socket.socketpair()
         self._wake_writing.setblocking(False)
@@ -88,6 +89,14 @@ class Caller:
         self._thread = threading.Thread(target=self._live, name="rain-client", daemon=True)
         _open.add(self)
         self._thread.start()
+
+    @property
+    def is_interrupted_here(self) -> bool:
+        """Whether this is a signal handler that came while its own thread was sending.
+
+        Until it returns, nobody can send anything.
+        """
+        return self._busy and self._sender == threading.get_ident()
 
     @property
     def is_usable(self) -> bool:
@@ -112,29 +121,55 @@ class Caller:
     # Sending: in any thread.
 
     def _flush(self) -> None:
-        if self._send():
-            self._wake()  # the thread goes on when the socket takes more
+        left = True
+        try:
+            left = self._send()
+        finally:
+            if left:
+                self._wake()  # the thread goes on when the socket takes more
 
     def _send(self) -> bool:
-        """Sends what the socket takes at once; whether anything is left."""
-        with self._lock:
-            if self._busy:
-                return False  # this thread was interrupted while it sent, and takes this along
-            self._busy = True
-            try:
-                while self._piece is not None or self._said:
-                    if self._piece is None:
-                        # Kept until the piece is there: nothing is lost between the two.
-                        self._piece = _Piece(self._said[0])
-                        self._said.popleft()
-                    if self._piece.left:
-                        self._piece.push(self._socket)
-                    if self._piece.left:
-                        return True
-                    self._piece = None
+        """Sends what the socket takes at once; whether anything is left.
+
+        Only the main thread waits for another one that sends. All others leave what they say to
+        that one: it may be the main thread, and a signal handler in it may wait for them.
+        """
+        while True:
+            if threading.current_thread() is threading.main_thread():
+                with self._lock:  # Ctrl-C never leaves it taken
+                    if self._busy:
+                        return False  # this thread was interrupted while it sent, and goes on later
+                    left = self._send_locked()
+            elif self._lock.acquire(blocking=False):
+                try:
+                    left = self._send_locked()
+                finally:
+                    self._lock.release()
+            else:
                 return False
-            finally:
-                self._busy = False
+            if left or not self._said:  # else something was said while this thread had the lock
+                return left
+
+    def _send_locked(self) -> bool:
+        self._sender = threading.get_ident()
+        self._busy = True
+        try:
+            return self._send_all()
+        finally:
+            self._busy = False
+
+    def _send_all(self) -> bool:
+        while self._piece is not None or self._said:
+            if self._piece is None:
+                # Kept until the piece is there: nothing is lost between the two.
+                self._piece = _Piece(self._said[0])
+                self._said.popleft()
+            if self._piece.left:
+                self._piece.push(self._socket)
+            if self._piece.left:
+                return True
+            self._piece = None
+        return False
 
     def _wake(self) -> None:
         with suppress(OSError):  # it is full, and so the thread wakes anyway; or it was closed

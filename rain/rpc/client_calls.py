@@ -183,6 +183,11 @@ class ClientCalls:
         self._check_open()
         self._caller.peer.say(calls)
 
+    @property
+    def is_interrupted_here(self) -> bool:
+        """Whether this is a signal handler that came while its own thread was sending."""
+        return self._caller.is_interrupted_here
+
     def has_left(self, asked: Asked[T]) -> bool:
         """Whether a call was made, whatever came of it."""
         return bool(asked.calls[-1].question.handed)

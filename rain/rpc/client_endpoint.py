@@ -18,6 +18,7 @@ from typing import Any, cast
 from rain.base.address import spell_address
 from rain.base.admission import Secret
 from rain.base.errors import (
+    NO_WAIT_IN_HANDLER,
     ConnectionLostError,
     ProtocolError,
     RainError,
@@ -103,7 +104,7 @@ class ClientConnection:
         that was opened is closed when it is there.
         """
         due = None if timeout is None else time.monotonic() + timeout
-        self._calls.raise_failure(request.concerns)
+        self._begin(request.concerns)
         return self._answer(request, self._prepare(request), due, is_made=False)
 
     def ask_all(self, requests: Sequence[Request[A]]) -> list[A]:
@@ -111,7 +112,7 @@ class ClientConnection:
         if not requests:
             return []
         session = requests[0].concerns
-        self._calls.raise_failure(session)
+        self._begin(session)
         answers: list[A] = []
         in_flight: deque[Asked[A]] = deque()
         left = deque(requests)
@@ -149,7 +150,7 @@ class ClientConnection:
         next request that concerns the session.
         """
         session = submit.concerns
-        self._calls.raise_failure(session)
+        self._begin(session)
         asked = self._prepare(submit)
         if asked.upload is not None or not submit.wanted:
             # What is uploaded belongs to the session when the submission is answered.
@@ -207,6 +208,17 @@ class ClientConnection:
         return self._calls.unanswered
 
     # One request.
+
+    @property
+    def is_interrupted_here(self) -> bool:
+        """Whether this is a signal handler that came while its own thread was sending."""
+        return self._calls.is_interrupted_here
+
+    def _begin(self, session: SessionId | None) -> None:
+        """Somebody will wait for what comes next, which concerns this session."""
+        if self._calls.is_interrupted_here:
+            raise RefusedError(NO_WAIT_IN_HANDLER)
+        self._calls.raise_failure(session)
 
     def _prepare(self, request: Request[A]) -> Asked[A]:
         """A call that was not made yet."""

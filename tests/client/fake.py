@@ -71,6 +71,7 @@ class FakeConnection:
     """Implements `rain.client.connection.Connection`."""
 
     here = None
+    is_interrupted_here = False
 
     def __init__(self) -> None:
         self.cluster = token_bytes(16)

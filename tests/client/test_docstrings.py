@@ -34,8 +34,8 @@ WITHIN = {
     "OutputDir": "merged shape",
     "Remote": "new_task",
     "Session": (
-        "add_object add_task add_tasks asking drop drop_member drop_pending drop_task note_contents"
-        " note_refusal refusals submit_by"
+        "add_object add_task add_tasks asking drop drop_member drop_pending drop_task"
+        " is_interrupted_here note_contents note_refusal refusals submit_by"
     ),
     "Task": "settle",
 }

@@ -124,6 +124,7 @@ class Path:
 
     cluster = b"the only one"
     here = None
+    is_interrupted_here = False
 
     def __init__(self) -> None:
         self.counted = Counted()

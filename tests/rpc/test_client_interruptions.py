@@ -4,6 +4,8 @@ What has left counts as submitted, what nobody waits for is given up, and that i
 told by the next call.
 """
 
+import threading
+from collections.abc import Callable
 from typing import Any, Never
 
 import pytest
@@ -11,7 +13,15 @@ import pytest
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import KindId
-from rain.base.requests import OpenSession, ServerInfo, Submit, WaitFor
+from rain.base.requests import (
+    Fetch,
+    HandlesGone,
+    OpenSession,
+    ReportsOf,
+    ServerInfo,
+    Submit,
+    WaitFor,
+)
 from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission
 from rain.rpc import client_submit
 from rain.rpc.client_calls import Asked, ClientCalls
@@ -221,3 +231,53 @@ def test_a_call_that_is_left_gives_what_has_come_and_what_comes() -> None:
         if not early:
             asked.returned(refusal)
         assert [str(one) for one in told] == ["no"]
+
+
+def in_the_middle_of_sending(client: ClientConnection, handler: Callable[[], object]) -> None:
+    """Does this once, as a signal handler, in the next thread that sends."""
+    caller: Any = client._calls._caller  # pyright: ignore[reportPrivateUsage] # there is no other way into the middle
+    send_all = caller._send_all
+
+    def interrupted() -> bool:
+        caller._send_all = send_all
+        handler()
+        left: bool = send_all()
+        return left
+
+    caller._send_all = interrupted
+
+
+def test_a_handler_in_the_middle_of_sending_may_say_something_but_not_wait() -> None:
+    def scene(client: ClientConnection) -> None:
+        def handle() -> None:
+            assert client.is_interrupted_here
+            for wait in (
+                lambda: client.ask(ServerInfo()),
+                lambda: client.ask_all([Fetch(OBJECT)]),
+                lambda: client.begin(Submit(Submission(SESSION), (OBJECT,))),
+            ):
+                with pytest.raises(RefusedError, match="a signal handler cannot wait here"):
+                    wait()
+            client.say(HandlesGone((), (OBJECT,)))
+
+        in_the_middle_of_sending(client, handle)
+        client.ask(ReportsOf((), ()))
+        assert not client.is_interrupted_here
+
+    names = [entry[0] for entry in play(scene).journal.entries]
+    assert names == ["client joined", "update", "handles_gone", "client left"]
+
+
+def test_no_other_thread_waits_for_one_that_was_interrupted_while_it_sent() -> None:
+    def scene(client: ClientConnection) -> None:
+        def handle() -> None:
+            other = threading.Thread(target=client.say, args=[HandlesGone((), (OBJECT,))])
+            other.start()
+            other.join(30)
+            assert not other.is_alive()
+
+        in_the_middle_of_sending(client, handle)
+        client.ask(ReportsOf((), ()))
+
+    names = [entry[0] for entry in play(scene).journal.entries]
+    assert names == ["client joined", "update", "handles_gone", "client left"]
