@@ -10,6 +10,7 @@ import io
 import pickle
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -222,14 +223,14 @@ def _structure(
 ) -> bytes:
     known, referred = len(collector.objects), len(collector.references)
     target = io.BytesIO()
-    try:
+    with suppress(_NotPlain):
         _PlainPickler(target, _Finder(collector, name, load, content_type)).dump(value)
-    except _NotPlain:
-        # What the first try has found is found again.
-        del collector.objects[known:], collector.labels[known:], collector.references[referred:]
-        target = io.BytesIO()
-        pickler: Any = _CloudPickler(target, _Finder(collector, name, load, content_type))
-        pickler.dump(value)
+        return target.getvalue()
+    # What the first try has found is found again.
+    del collector.objects[known:], collector.labels[known:], collector.references[referred:]
+    target = io.BytesIO()
+    pickler: Any = _CloudPickler(target, _Finder(collector, name, load, content_type))
+    pickler.dump(value)
     return target.getvalue()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from functools import partial
 from os import PathLike
@@ -13,6 +14,7 @@ from rain.client.future import Future
 from rain.client.futures import waiting
 from rain.client.futures.methods import Submitting
 from rain.client.in_loops import Arrivals, in_thread
+from rain.client.misspelled import expect_known
 from rain.client.nested import get_client
 from rain.client.showing import LINES_PER_SECOND
 from rain.client.tracebacks import hide_frames
@@ -43,6 +45,7 @@ class AsyncClient(Submitting):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        expect_known("AsyncClient", kwargs, inspect.signature(Client).parameters)
         of_task = in_a_task() and not args and not kwargs
         self._make: Callable[[], Client] = (
             get_client if of_task else partial(Client, *args, **kwargs)

@@ -32,6 +32,7 @@ from rain.client.futures.methods import FutureMethods
 from rain.client.housekeeper import Closable, Housekeeper
 from rain.client.items import asked_ids, note_reports
 from rain.client.local import LocalCluster
+from rain.client.misspelled import names_misspelled
 from rain.client.numbers import SharedNumbers
 from rain.client.pictures import asked, client_picture, dashboard
 from rain.client.references import note_client
@@ -90,6 +91,7 @@ class Client(FutureMethods):
     connection: Connection
 
     @hides_frames
+    @names_misspelled
     def __init__(
         self,
         address: str = "",

@@ -5,11 +5,11 @@ cannot work, and is refused. Said in another word it may be a mere word, and is 
 An absolute path does lead to a file, but the cache does not know what is in that.
 """
 
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from rain.common.errors import RainException, RainWarning
+from rain.client.warn import warn_user
+from rain.common.errors import RainException
 
 WORDS_AT_MOST = 100
 """In a longer command nobody has written all words by hand."""
@@ -26,11 +26,9 @@ def check_files(what: str, words: Sequence[str], own: Iterable[str]) -> None:
         )
     for word in rest[:WORDS_AT_MOST]:
         if _leads_outside(word, there) and _is_file(word):
-            warnings.warn(
+            warn_user(
                 f"{what}: {word!r} is a file of your folder, and the command runs in another; if"
-                f" the file is meant, write {str(Path(word).absolute())!r}, or make it an input",
-                RainWarning,
-                stacklevel=3,
+                f" the file is meant, write {str(Path(word).absolute())!r}, or make it an input"
             )
 
 
@@ -38,11 +36,9 @@ def check_kept_files(what: str, words: Sequence[str]) -> None:
     """Warns of files that are no inputs: a later run would not notice that they have changed."""
     for word in words[1 : WORDS_AT_MOST + 1]:
         if PurePosixPath(word).is_absolute() and _is_file(word):
-            warnings.warn(
+            warn_user(
                 f"{what}: for the cache only the name of {word!r} counts, not what is in it; make"
-                " it an input with tasks.Load(), or say with cache_key what it holds",
-                RainWarning,
-                stacklevel=3,
+                " it an input with tasks.Load(), or say with cache_key what it holds"
             )
 
 

@@ -1,6 +1,7 @@
 """Data objects: handles of blobs and directories that tasks read and make."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from rain.base.ids import ObjectId, unpack
@@ -17,7 +18,6 @@ from rain.common.ids import ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from rain.client.session import Session
     from rain.common.data_instance import DataInstance
@@ -375,9 +375,7 @@ def to_dataobj(value: Any) -> DataObject:
         return value
     outputs = getattr(value, "output_objects", None)
     if outputs is None:
-        raise RainException(
-            f"{type(value).__name__} is not a data object; wrap the value in blob() or pickled()"
-        )
+        raise RainException(f"{type(value).__name__} is not a data object; {_instead_of(value)}")
     if len(outputs) == 0:
         raise RainException(f"{value!r} has no output, so it cannot be used as a data object")
     if len(outputs) > 1:
@@ -387,3 +385,10 @@ def to_dataobj(value: Any) -> DataObject:
         )
     output: DataObject = outputs[0]
     return output
+
+
+def _instead_of(value: object) -> str:
+    """What to write for a value that is no data object."""
+    if isinstance(value, str | Path):
+        return "tasks.Load() makes one of the file of this name, and blob() one of the text itself"
+    return "wrap the value in blob() or pickled()"

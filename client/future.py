@@ -14,6 +14,7 @@ from weakref import ref
 from rain.base.ids import ObjectId
 from rain.client.errors import CancelledError
 from rain.client.grace import check_grace
+from rain.client.not_a_value import NotAValue
 from rain.client.references import reading, refer
 from rain.client.tracebacks import hide_frames
 from rain.common.content_type import decode_value
@@ -112,7 +113,7 @@ class _Waiters(list[Any]):
             future.want()
 
 
-class Future(concurrent.futures.Future[T]):
+class Future(NotAValue, concurrent.futures.Future[T]):
     """The result of a call, which may not be there yet.
 
     It is a `concurrent.futures.Future`, so `concurrent.futures.wait` and everything else that takes

@@ -1,18 +1,42 @@
 """What is said of names of options and arguments that nobody knows: the nearest one that is."""
 
-from collections.abc import Collection, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 ALIKE = 0.6
 """How much of a name must be right, from 0 to 1, for the other one to be what was meant."""
 
 
-def expect_known(where: str, given: Iterable[str], known: Collection[str]) -> None:
+_RETRIES = frozenset({"retries", "max_retries", "num_retries", "n_retries"})
+"""How others call what we call tries, without the first run."""
+
+_GPUS = frozenset({"gpus", "num_gpus", "n_gpus"})
+
+
+def expect_known(where: str, given: Mapping[str, object], known: Collection[str]) -> None:
     """TypeError for the first of these options that is not known."""
-    for name in given:
+    for name, value in given.items():
         if name not in known:
-            raise TypeError(f"{where} has no option {name!r}{_hint(name, known)}")
+            raise TypeError(f"{where} has no option {name!r}{_hint(name, value, known)}")
+
+
+def names_misspelled(function: Callable[P, T]) -> Callable[P, T]:
+    """A decorator: a misspelled keyword is told with the one that was meant."""
+    known = tuple(inspect.signature(function).parameters)[1:]
+    where = function.__qualname__.removesuffix(".__init__")
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        expect_known(where, kwargs, known)
+        return function(*args, **kwargs)
+
+    return called
 
 
 def unknown_argument(
@@ -25,16 +49,28 @@ def unknown_argument(
         meant = _nearest(name, parameters)
         if meant:
             return f"; did you mean {meant!r}?"
-        option = name if name in options else _nearest(name, options)
+        option, why = _elsewhere(name, value, options)
+        if not option:
+            nearest = name if name in options else _nearest(name, options)
+            option = f"{nearest}={value!r:.40}" if nearest else ""
         if option:
-            return (
-                f"; options are given before the call:"
-                f" client.options({option}={value!r:.40}).submit(...)"
-            )
+            return f"; options are given before the call: client.options({option}).submit(...){why}"
     return ""
 
 
-def _hint(name: str, known: Collection[str]) -> str:
+def _elsewhere(name: str, value: object, known: Collection[str]) -> tuple[str, str]:
+    """What is written here for an option of Dask or Ray, and why; two times "" for others."""
+    if name in _RETRIES and "tries" in known and isinstance(value, int):
+        return f"tries={value + 1}", ", as the first run counts, too"
+    if name in _GPUS and "resources" in known:
+        return f'resources={{"gpus": {value!r:.40}}}', ""
+    return "", ""
+
+
+def _hint(name: str, value: object, known: Collection[str]) -> str:
+    option, why = _elsewhere(name, value, known)
+    if option:
+        return f": write {option}{why}"
     meant = _nearest(name, known)
     return f": did you mean {meant!r}?" if meant else f": it has {', '.join(known)}"
 

@@ -94,6 +94,12 @@ class Program:
         """
         if "name" in self._labels():
             name, data = None, data if name is None else {**data, "name": name}
+        if not isinstance(name, str | None):
+            labels = ", ".join(f"{label}=..." for label in sorted(map(str, self._labels())))
+            raise RainException(
+                f"Program: what is given without a label is the name of the task, not {name!r:.60};"
+                f" write program({labels})"
+            )
 
         def filled(item: InputBase) -> InputBase:
             label = item.label

@@ -1,7 +1,8 @@
-"""Files that a task looks for where they are not: it runs in a folder of its own.
+"""What a task has looked for where it is not: it runs in a folder of its own, and without a shell.
 
 A relative path means the folder of the executor, where nothing of the user is. When a task has not
-found a file that lies in the folder of this program, its message says what to write instead.
+found a file that lies in the folder of this program, its message says what to write instead. In
+the same way it says so when a program was given a pattern, which only a shell makes file names of.
 """
 
 import re
@@ -9,9 +10,17 @@ from pathlib import Path
 
 _NOT_FOUND = re.compile(r"FileNotFoundError: \[Errno 2\] [^\n]*: '([^'\n]+)'\s*$")
 
+_PATTERN = re.compile(r"'?([^'\s]*[*?~][^'\s]*)'?: No such file or directory")
+
 
 def advice(message: str) -> str:
     """What to do when a task has failed with this message; "" when nothing is known."""
+    pattern = _PATTERN.search(message)
+    if pattern is not None:
+        return (
+            f"{pattern[1]!r} is a pattern, and no shell has run this command: write shell=True; the"
+            " folder of the task has only its inputs"
+        )
     found = _NOT_FOUND.search(message)
     if found is None:
         return ""

@@ -17,13 +17,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def hide_frames(error: BaseException) -> None:
+def hide_frames(error: BaseException, *others: type[Exception]) -> None:
     """Takes our functions off the beginning of the traceback of an error that users are told.
 
     A public function calls this where it catches the error, and raises it again with a plain
-    `raise`: that adds no line of its own. Errors that Rain never raises on purpose keep theirs.
+    `raise`: that adds no line of its own. Errors that Rain never raises on purpose keep theirs;
+    `others` are raised on purpose there.
     """
-    if not _is_told(error):
+    if not (_is_told(error) or isinstance(error, others)):
         return
     trace = error.__traceback__
     while trace is not None and _is_ours(trace.tb_frame.f_globals.get("__name__")):
@@ -47,8 +48,8 @@ def hides_frames(function: Callable[P, T]) -> Callable[P, T]:
 
 _TOLD = RainException | TimeoutError | concurrent.futures.CancelledError | KeyboardInterrupt
 
-_WAITING = ("rain.", "concurrent.futures.", "threading", "asyncio.", "trio.")
-"""Modules with functions in which one of ours waits."""
+_CALLED = ("rain.", "concurrent.futures.", "threading", "asyncio.", "trio.", "cloudpickle.")
+"""Our modules, and those with functions that ours call for what is the user's."""
 
 
 def _is_told(error: BaseException) -> bool:
@@ -56,4 +57,4 @@ def _is_told(error: BaseException) -> bool:
 
 
 def _is_ours(module: object) -> bool:
-    return str(module).startswith(_WAITING)
+    return str(module).startswith(_CALLED)

@@ -22,7 +22,7 @@ from rain.base.errors import (
 )
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
-from rain.base.requests import Cancel, CancelUnstarted, ReportsOf, Submit, WaitFor
+from rain.base.requests import Cancel, CancelUnstarted, ReportsOf, ServerInfo, Submit, WaitFor
 from rain.base.states import TaskState as States
 from rain.base.wire import INLINE_LIMIT, OWN_GRACE, Submission, WaitAnswer
 from rain.client.data import DataObject, constant_object, filled, new_handle
@@ -30,14 +30,15 @@ from rain.client.errors import CancelledError, raised_by_future
 from rain.client.future import Future
 from rain.client.futures.borrowed import Borrowing, borrowed_object, waits_for
 from rain.client.futures.callbacks import Callback, Callbacks
+from rain.client.futures.fitting import Fitting
 from rain.client.futures.options import Options
 from rain.client.futures.plain import Function, PlainCalls
 from rain.client.futures.sender import Sender
 from rain.client.rpc.common import DataObjectState, TaskState
-from rain.client.shapes import ObjectShape
+from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.task import Task
 from rain.common.content_type import encode_value
-from rain.common.errors import RainException, SessionException
+from rain.common.errors import ConnectionException, RainException, SessionException
 from rain.common.references import Reference, finding_references
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Futures:
         housekeeper.at_close += [self._sender.stop, self._callbacks.stop]
         self._connection = housekeeper.connection
         self.here = self._connection.here
+        self._fitting = Fitting(partial(self._connection.ask, ServerInfo()))
+        self._last_shape: TaskShape | None = None
         self._id = SessionId(session.session_id)
         self._all: WeakValueDictionary[int, Future[Any]] = WeakValueDictionary()  # by object
         self._open: set[ObjectId] = set()  # not made yet, also if nobody has the future any more
@@ -98,7 +101,13 @@ class Futures:
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
     ) -> tuple[DataObject, Task]:
         """The result and the task of a call that is not sent before it is started."""
+        self._expect_open()
         task = self._calls.new_task(fn, args, keywords, options)
+        shape = task.wire_shape
+        if shape is not self._last_shape:  # calls of a loop share one
+            self._last_shape = shape
+            if self.here is None and not self.is_interrupted_here:
+                self._fitting.check(shape.name or "", shape.resources)
         output = task.output
         output.kept = True
         return output, task
@@ -113,8 +122,12 @@ class Futures:
         if self.here is None:  # else it is sent when somebody waits, and nothing runs before that
             self._sender.soon()
 
+    def _expect_open(self) -> None:
+        if self._housekeeper.closed:
+            raise ConnectionException("the client is closed, and takes no calls any more")
+
     def send_many(self) -> None:
-        """Sends what was started, if that is much; when the client is closed, it fails at once."""
+        """Sends what was started, if that is much; when its session is over, it fails at once."""
         if self._unsent >= SENT_AT or self._sender.is_over:
             self.send()
 
@@ -133,6 +146,7 @@ class Futures:
 
         The cluster forgets the results of the other steps as soon as no step needs them.
         """
+        self._expect_open()
         futures: list[Future[Any]] = []
         for task in wanted:
             output = task.output
@@ -150,6 +164,7 @@ class Futures:
 
     def put(self, value: T, name: str) -> Future[T]:
         """A future of a value that is here."""
+        self._expect_open()
         handle = self.constant(value, name)
         handle.kept = True
         future: Future[T] = Future(self, handle, None)

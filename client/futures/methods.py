@@ -12,7 +12,8 @@ from rain.client.futures.executor import ClusterExecutor
 from rain.client.futures.options import NO_OPTIONS, Options, OptionWords, chosen
 from rain.client.futures.task_function import TaskFunction
 from rain.client.remote import Remote
-from rain.client.tracebacks import hides_frames
+from rain.client.tracebacks import hide_frames, hides_frames
+from rain.client.unpicklable import UNPICKLABLE
 
 if TYPE_CHECKING:
     from rain.client.futures.futures import Futures
@@ -62,7 +63,11 @@ class Submitting:
         ...     client.submit(pow, 2, 10).result()
         1024
         """
-        return self.open_futures().call(fn, args, kwargs, self._options)
+        try:
+            return self.open_futures().call(fn, args, kwargs, self._options)
+        except Exception as error:
+            hide_frames(error, *UNPICKLABLE)
+            raise
 
     def map(self, fn: Callable[..., T], /, *iterables: Iterable[Any]) -> list[Future[T]]:
         """Calls a function for each item, or for each tuple of items; gives the futures in order.
@@ -76,7 +81,13 @@ class Submitting:
             raise TypeError("map needs at least one iterable")
         futures = self.open_futures()
         options = self._options
-        made = [futures.call(fn, args, {}, options) for args in zip(*iterables, strict=False)]
+        made: list[Future[T]] = []
+        for args in zip(*iterables, strict=False):
+            try:
+                made.append(futures.call(fn, args, {}, options))
+            except Exception as error:
+                hide_frames(error, *UNPICKLABLE)
+                raise
         futures.send()
         return made
 
@@ -162,6 +173,7 @@ class FutureMethods(Submitting):
         needs = chosen("executor", options)
         return ClusterExecutor(self.open_futures(), needs, max_workers, initializer, initargs)
 
+    @hides_frames
     def put(self, value: T, name: str = "value") -> Future[T]:
         """Uploads a value, to be given to many calls.
 

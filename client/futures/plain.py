@@ -41,6 +41,8 @@ from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.stack import here
 from rain.client.task import PYTHON_TASK, Task, quick_task
 from rain.client.told import ToldFunction
+from rain.client.unpicklable import UNPICKLABLE, advice
+from rain.client.warn import warn_user
 from rain.common.content_type import encode_value
 from rain.common.errors import RainException
 from rain.common.references import finding_references
@@ -54,6 +56,9 @@ FUNCTIONS_REMEMBERED = 256
 """Functions that a client remembers; one more is told anew when it is called again."""
 
 SHAPES_REMEMBERED = 1000
+
+REPEATED_AT_MOST = 100_000_000
+"""Bytes that calls may bring again before their client hints at `put`."""
 
 RESULT = ObjectShape("result", "pickle")
 
@@ -70,6 +75,7 @@ class PlainCalls:
         self._take_over = take_over  # gives a future of this client for one of another client
         self._functions: OrderedDict[object, _Function] = OrderedDict()
         self._large: WeakValueDictionary[bytes, DataObject] = WeakValueDictionary()
+        self._repeated = 0  # bytes that were pickled for arguments that were there
 
     def new_task(
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
@@ -177,7 +183,11 @@ class PlainCalls:
         known, referred = len(collector.objects), len(collector.references)
         size = getattr(value, "nbytes", 0)
         if not (isinstance(size, int) and size > LARGEST_PICKLE):
-            data = pickle_value(value, collector, label)
+            try:
+                data = pickle_value(value, collector, label)
+            except UNPICKLABLE as error:
+                error.add_note(f"Argument {label} of the call cannot be sent.{advice(error)}")
+                raise
             if len(data) <= LARGEST_PICKLE or len(collector.objects) > known:
                 return data
             del collector.references[referred:]  # they are inside of what is uploaded
@@ -189,10 +199,21 @@ class PlainCalls:
         digest = blake2b(data, digest_size=16).digest()
         digest += self._session.refusals.to_bytes(8)  # what was refused is uploaded anew
         known = self._large.get(digest)
-        if known is None:
+        if known is not None:
+            self._hint_at_put(label, len(data))
+        else:
             shape = ObjectShape(label, "pickle")
             known = self._large[digest] = constant_object(self._session, shape, data, found)
         return known
+
+    def _hint_at_put(self, label: str, size: int) -> None:
+        """Once: to pickle something anew just to find that it is there takes longer and longer."""
+        before, self._repeated = self._repeated, self._repeated + size
+        if before <= REPEATED_AT_MOST < self._repeated:
+            warn_user(
+                f"argument {label} of {size / 1e6:.0f} MB was given before, and is pickled for each"
+                " call; write value = client.put(value) once, and give that to the calls"
+            )
 
     def _remote_task(self, fn: Remote, args: Sequence[Any], keywords: Mapping[str, Any]) -> Task:
         """The call of a remote function, which gets its context and says itself what it makes."""
@@ -256,7 +277,14 @@ class _Function:
         told = self._told
         if told is None or not told.still_holds(session, fn):
             around = None if self._surrounding is None else self._surrounding.around
-            told = self._told = ToldFunction(session, fn, self.name, around)
+            try:
+                told = self._told = ToldFunction(session, fn, self.name, around)
+            except UNPICKLABLE as error:
+                error.add_note(
+                    f"{self.name} cannot be sent with what it captures: global names, variables of"
+                    f" the function around it, its object.{advice(error)}"
+                )
+                raise
         return told.inputs
 
     def plan(

@@ -11,5 +11,7 @@ def parse_address(text: str, default_host: str, default_port: int) -> tuple[str,
     if not colon:
         host, port = ("", text) if text.isdigit() else (text, "")
     if port and not (port.isdigit() and int(port) < 65536):
+        if port.isdigit():
+            raise StartError(f"{port} is not a port: the largest one is 65535")
         raise StartError(f"{text!r} is not PORT, HOST or HOST:PORT")
     return host or default_host, int(port) if port else default_port

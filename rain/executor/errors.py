@@ -26,6 +26,8 @@ def with_hint(error: BaseException) -> None:
     """Notes what to do on an error that newcomers often meet."""
     if isinstance(error, TypeError | AttributeError) and "'Future'" in str(error):
         error.add_note(FUTURES_INSIDE)
+    elif isinstance(error, TypeError) and "pickle 'generator'" in str(error):
+        error.add_note("A generator stays where it was made: return a list of what it gives")
 
 
 class _InParts:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rain.client import Client, remote, task
+from rain.client import AsyncClient, Client, remote, task
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,15 @@ def anything(**words: int) -> dict[str, int]:
     ("ask", "told"),
     [
         (lambda c: c.options(cpu=2), "options has no option 'cpu': did you mean 'cpus'?"),
+        (
+            lambda c: c.options(retries=3),
+            "options has no option 'retries': write tries=4, as the first run counts, too",
+        ),
+        (lambda _: remote(max_retries=0), "remote has no option 'max_retries': write tries=1"),
+        (lambda c: c.submit(power, 1, retries=3), r"client.options\(tries=4\).submit\(...\), as"),
+        (lambda c: c.options(num_gpus=1), r"write resources={\"gpus\": 1}"),
+        (lambda _: Client(cpu=2), "Client has no option 'cpu': did you mean 'cpus'?"),
+        (lambda _: AsyncClient(cpu=2), "AsyncClient has no option 'cpu': did you mean 'cpus'?"),
         (lambda c: c.options(tires=2), "options has no option 'tires': did you mean 'tries'?"),
         (lambda c: c.executor(memroy=1), "executor has no option 'memroy': did you mean 'memory'?"),
         (lambda _: task(prioritty=1), "task has no option 'prioritty': did you mean 'priority'?"),

@@ -1,8 +1,20 @@
 """Spec 1.13: programs."""
 
+from pathlib import Path
+
 import pytest
 
-from rain.client import Input, InputDir, Output, Program, RainException, Session, blob, directory
+from rain.client import (
+    Input,
+    InputDir,
+    Output,
+    Program,
+    RainException,
+    RainWarning,
+    Session,
+    blob,
+    directory,
+)
 
 
 def test_a_call_fills_the_inputs_by_their_labels(session: Session) -> None:
@@ -79,3 +91,23 @@ def test_writable_inputs_stay_writable(session: Session) -> None:
     program = Program(["sed", "-i", Input("a", write=True)], output_paths=["a"])
 
     assert program(a=blob("x")).spec.config["in_paths"] == [{"path": "a", "write": True}]
+
+
+def test_data_without_a_label_is_refused_with_what_to_write(session: Session) -> None:
+    with pytest.raises(RainException, match=r"write program\(text=\.\.\.\)"):
+        Program(["wc"], stdin="text")(blob("rain"))
+
+
+def test_a_text_as_data_is_told_of_both_that_it_may_mean(session: Session) -> None:
+    with pytest.raises(RainException, match=r"tasks\.Load\(\) .* of the file .*blob\(\)"):
+        Program(["wc"], stdin="text")(text="a.txt")
+
+
+def test_a_warning_of_a_program_names_the_line_of_its_call(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "script.py").write_text("")
+    with pytest.warns(RainWarning, match="is a file of your folder") as warned:
+        Program(["python3", "script.py"])()
+    assert warned[0].filename == __file__

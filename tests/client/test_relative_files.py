@@ -28,6 +28,20 @@ def test_a_file_of_the_folder_is_named_with_its_whole_path(folder: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("stderr", "pattern"),
+    [
+        ("cat: '*.txt': No such file or directory", "*.txt"),
+        ("ls: cannot access '~/data': No such file or directory", "~/data"),
+        ("head: ./part-?.csv: No such file or directory", "./part-?.csv"),
+    ],
+)
+def test_a_pattern_that_no_shell_has_seen_is_named(stderr: str, pattern: str) -> None:
+    told = advice(f"the program 'x' ended with exit code 1\nIts stderr:\n{stderr}")
+    assert told.startswith(f"'{pattern}' is a pattern")
+    assert "shell=True" in told
+
+
+@pytest.mark.parametrize(
     "message",
     [
         MESSAGE.format("other.csv"),

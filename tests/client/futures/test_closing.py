@@ -1,7 +1,13 @@
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false
+
 import concurrent.futures
+from collections.abc import Callable
+
+import pytest
 
 from rain.base.errors import ConnectionLostError
-from rain.client import ConnectionException
+from rain.client import Client, ConnectionException
 from tests.client.fake import world
 
 
@@ -15,11 +21,18 @@ def test_a_call_that_was_not_sent_when_its_client_is_closed_has_failed() -> None
         assert isinstance(future.exception(), ConnectionException)
 
 
-def test_a_call_of_a_closed_client_has_failed_at_once() -> None:
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.submit(int),
+        lambda client: client.map(int, ["1"]),
+        lambda client: client.put(1),
+        lambda client: client.executor().submit(int),
+    ],
+)
+def test_a_closed_client_refuses_calls_at_once(call: Callable[[Client], object]) -> None:
     with world() as w:
         w.client.submit(int)
         w.client.close()
-        w.server.errors["submit"] = ConnectionLostError("it was closed")
-        future = w.client.submit(int)
-        assert future.done()
-        assert isinstance(future.exception(), ConnectionException)
+        with pytest.raises(ConnectionException, match="the client is closed"):
+            call(w.client)

@@ -1,0 +1,119 @@
+"""What newcomers do with futures and arguments, and what they are told."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rain.base.wire import GovernorReport
+from rain.client import Client, RainWarning
+from rain.client.futures import plain
+from rain.client.futures.fitting import Fitting
+from tests.client.fake import World
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda future: future + 1,
+        lambda future: 1 + future,
+        lambda future: sum([future]),
+        lambda future: future < 3,
+        lambda future: future[0],
+        len,
+        list,
+        float,
+        lambda future: f"{future:.2f}",
+        lambda future: np.float64(1) * future,
+    ],
+)
+def test_a_future_that_is_used_as_its_value_says_how_to_get_that(
+    here: World, use: Callable[[Any], object]
+) -> None:
+    with pytest.raises(TypeError, match=r"not yet its value: write \.result\(\)"):
+        use(here.client.submit(abs, -1))
+
+
+def test_an_attribute_of_the_value_is_named_with_result(here: World) -> None:
+    future: Any = here.client.submit(abs, -1)
+    with pytest.raises(AttributeError, match=r"'Future' object has .*write \.result\(\)\.shape"):
+        future.shape  # noqa: B018 # it raises
+    assert not hasattr(future, "__array__")
+
+
+def test_a_future_is_still_a_thing_to_keep(here: World) -> None:
+    futures = here.client.map(abs, [-1, 2])
+    assert all(futures)
+    assert futures[1] in futures
+    assert f"{futures[0]}" == "<Future 'abs' pending>"
+    assert np.array(futures, dtype=object).shape == (2,)
+
+
+def test_a_value_that_is_given_again_and_again_is_hinted_at_put_once(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plain, "REPEATED_AT_MOST", 1_000_000)
+    table = np.zeros(60_000)
+    with warnings.catch_warnings(action="error"):
+        for _ in range(3):
+            here.client.submit(len, table)
+    with pytest.warns(RainWarning, match=r"argument 0 .*client\.put\(value\)") as warned:
+        here.client.map(len, [table] * 5)
+    assert [warning.filename for warning in warned] == [__file__]
+
+
+def test_a_call_that_no_governor_can_run_is_warned_of_once(here: World) -> None:
+    huge = here.client.options(cpus=4000)
+    with pytest.warns(RainWarning, match="abs needs 4000 cpus, and the largest governor has 4"):
+        huge.submit(abs, 1)
+    with warnings.catch_warnings(action="error"):
+        huge.submit(abs, 1)
+        here.client.options(cpus=4).submit(abs, 1)
+
+
+def test_what_no_governor_has_is_named() -> None:
+    def governor(**resources: int) -> GovernorReport:
+        return GovernorReport("a:1", (), (), (), tuple(resources.items()))
+
+    def check(needs: dict[str, int], *governors: GovernorReport) -> None:
+        Fitting(lambda: governors).check("work", tuple(needs.items()))
+
+    with pytest.warns(RainWarning, match="needs 1 cpus and 1 gpus, and no governor has gpus"):
+        check({"cpus": 1, "gpus": 1}, governor(cpus=2))
+    with pytest.warns(RainWarning, match="no governor has all of it together"):
+        check({"cpus": 4, "gpus": 1}, governor(cpus=4), governor(cpus=2, gpus=1))
+    with warnings.catch_warnings(action="error"):
+        check({"cpus": 4, "gpus": 1}, governor(cpus=2), governor(cpus=4, gpus=1))
+        check({"cpus": 4000})  # nobody has come yet
+
+
+def test_what_cannot_be_sent_is_named_with_what_to_do(here: World) -> None:
+    lock = threading.Lock()
+
+    def locked() -> bool:
+        return lock.locked()
+
+    with pytest.raises(TypeError, match="cannot pickle 'generator'") as caught:
+        here.client.submit(list, (x for x in range(3)))
+    (note,) = caught.value.__notes__
+    assert note.startswith("Argument 0 of the call cannot be sent. A generator stays")
+    assert caught.value.__context__ is None
+    with pytest.raises(TypeError, match="lock") as caught:
+        here.client.submit(locked)
+    assert caught.value.__notes__[0].startswith("locked cannot be sent with what it captures")
+
+
+def test_a_generator_as_a_result_is_told_what_to_return_instead() -> None:
+    def numbers() -> Any:
+        yield from range(3)
+
+    with Client(local=True) as client:
+        error = client.submit(numbers).exception()
+    assert isinstance(error, TypeError)
+    assert "return a list" in str(error.__cause__)
