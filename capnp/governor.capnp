@@ -6,8 +6,10 @@ using Common = import "common.capnp";
 interface GovernorUpstream {
   # What a governor calls.
 
-  update @0 Update -> ();
-  # All that it has to tell since its last update. An empty one is a sign of life.
+  update @0 Update -> (applied :Int64);
+  # All that it has to tell since its last update. An empty one is a sign of life. The answer says
+  # the number of the last update that the server will not forget when it dies; 0 of a server that
+  # does not come back.
 
   drained @1 () -> ();
   # The governor leaves on purpose after this.
@@ -59,6 +61,13 @@ struct Orders {
   cancelled @9 :CancelledRuns;
   # Applied after the stops and before the drops. The governor tells of each in `Update.ended`, but
   # for those that have ended before: of these all was told.
+
+  more @10 :Bool;
+  # The orders of this turn go on in the next message. They are applied when all of it is there.
+
+  number @11 :Int64;
+  # Of the last message of a turn, where the server comes back: its orders are numbered from 1 for each
+  # incarnation. What has no number is applied, what has a number that was applied is ignored.
 }
 
 # Runs that nobody wants any more.
@@ -132,6 +141,13 @@ struct Update {
 
   time @12 :Float64;
   # On the same clock: when this was sent. 0 if it tells no times.
+
+  number @13 :Int64;
+  # Where the server comes back, news are numbered from 1, and kept by the governor until the server
+  # has said that they are applied. Signs of life have no number.
+
+  heard @14 :Int64;
+  # The number of the last orders that the governor had applied before; the server forgets them.
 }
 
 # Runs that were cancelled, and on which nobody works any more.

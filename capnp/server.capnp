@@ -20,7 +20,14 @@ interface ServerBootstrap {
       incarnation :Int64,          # above 0, and another one for each start of a governor
       dataAddress :Text,           # "host:port"; an unspecified host means the one seen by the server
       resources :List(Common.Resource),     # what it has for tasks
-      control :Governor.GovernorControl)
-      -> (upstream :Governor.GovernorUpstream, address :Text);
-  # The address is how the server and its users name this governor.
+      control :Governor.GovernorControl,
+      resumes :Bool,               # it was registered, and has lost the connection
+      heard :Int64,                # then: the number of the last orders that it has applied
+      told :Int64)                 # and of the last update of which it has heard that it is applied
+      -> (upstream :Governor.GovernorUpstream, address :Text,
+          returns :Bool, applied :Int64, fenced :Text);
+  # The address is how the server and its users name this governor. A server that returns keeps what
+  # it knows when it dies, and its governors wait for it. Of one that resumes it says which of its
+  # updates was the last to be applied; both then say again what the other one has missed. If it
+  # cannot be taken back, `fenced` says why, and all that it has and does is void.
 }

@@ -14,6 +14,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import session_of
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import UNKNOWN, DataObject, Executor, Group, Session, Task
+from rain.governor.numbers import Numbers
 from rain.governor.objects import FETCHES_AT_ONCE
 from rain.governor.resources import FreeResources
 from rain.governor.state import State
@@ -68,8 +69,16 @@ def _contradictions(state: State) -> Iterator[str]:
         yield from _group(state, group)
     yield from _waiting(state)
     yield from _resources(state)
+    yield from _numbers(state.outbox.numbers)
     if state.outbox.effects or state.outbox.files or state.outbox.has_news():
         yield "something decided was not handed over"
+
+
+def _numbers(numbers: Numbers) -> Iterator[str]:
+    """What was told and not confirmed is kept, without a gap."""
+    kept = [update.number for update in numbers.kept]
+    if kept != [*range(numbers.applied + 1, numbers.told + 1)]:
+        yield f"of {numbers.told} news {numbers.applied} are confirmed, and these are kept: {kept}"
 
 
 def _readers(state: State) -> tuple[Counter[DataObject], dict[DataObject, Counter[Task]]]:

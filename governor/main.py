@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import trio
+from attrs import evolve
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.address import spell_address
@@ -18,6 +19,7 @@ from rain.base.ids import GovernorId
 from rain.common.secret_file import keep_secret
 from rain.daemon import garbage, lifetime, logs, program, sampling
 from rain.daemon.folders import default_log_folder, default_work_folder, make_folder
+from rain.daemon.readiness import Readiness
 from rain.governor.arrivals import PYTHON
 from rain.governor.builtin import Builtins
 from rain.governor.executor_config import Commands, read_executors
@@ -30,11 +32,13 @@ from rain.governor.sampler import keep_sampling
 from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.store import Store, remove
+from rain.governor.uplink import Uplink
 from rain.governor.warden import Warden
 from rain.governor.work_folder import WorkFolder
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background
 from rain.rpc.governor_endpoint import Upstream, connect_governor
+from rain.rpc.handlers import Resumes
 from rain.rpc.streams import GovernorStreams
 from rain.stream.machine import machine_id
 from rain.stream.protocol import NOBODY
@@ -50,12 +54,9 @@ def run_governor(settings: GovernorSettings) -> int:
     log = logs.configure("governor", folder, settings.log_level)
 
     async def govern() -> int:
-        async with trio.open_nursery() as nursery:
-            if settings.zero:
-                status = await _zero(settings, nursery, log)
-            else:
-                status = await _govern(settings, commands, folder, nursery, log)
-            nursery.cancel_scope.cancel()
+        life = settings
+        while (status := await _live(life, commands, folder, log)) is None:
+            life = evolve(settings, readiness=Readiness())  # whoever waits for it was told
         return status
 
     garbage.seldom()
@@ -66,13 +67,26 @@ def run_governor(settings: GovernorSettings) -> int:
         logs.close()
 
 
+async def _live(
+    settings: GovernorSettings, commands: Commands, logs_in: Path, log: FilteringBoundLogger
+) -> int | None:
+    """The life of one incarnation; the exit status, or None if another one is to take its place."""
+    async with trio.open_nursery() as nursery:
+        if settings.zero:
+            status = await _zero(settings, nursery, log)
+        else:
+            status = await _govern(settings, commands, logs_in, nursery, log)
+        nursery.cancel_scope.cancel()
+    return status
+
+
 async def _govern(
     settings: GovernorSettings,
     commands: Commands,
     logs_in: Path,
     nursery: trio.Nursery,
     log: FilteringBoundLogger,
-) -> int:
+) -> int | None:
     background = Background(nursery)
     executor_logs = make_folder(logs_in / "executors", "log folder")
     folder = WorkFolder.make(settings.work_folder or default_work_folder("governor"))
@@ -104,7 +118,7 @@ async def _govern(
         )
 
         async with (
-            _registered(settings, service, nursery, log) as upstream,
+            _registered(settings, service, nursery, log) as uplink,
             trio.open_nursery() as processes,
         ):
             of_processes = Background(processes)
@@ -115,10 +129,11 @@ async def _govern(
             reader = StreamReader(server, machine=_machine(settings), secret=settings.secret)
             fetcher = Fetcher(reader, store, background, service.tell, log)
             try:
-                service.open(executors, builtins, fetcher, upstream)
+                service.open(executors, builtins, fetcher, uplink)
                 seconds = settings.monitoring_seconds
                 processes.start_soon(keep_sampling, seconds, service.tell, log)
-                return await _until_the_end(settings, service, upstream, log)
+                processes.start_soon(uplink.keep_up, service, settings.server_away)
+                return await _until_the_end(settings, service, uplink, log)
             finally:
                 await wind_down(service, fetcher, executors, processes)
     finally:
@@ -143,11 +158,11 @@ async def wind_down(
 
 async def _zero(
     settings: GovernorSettings, nursery: trio.Nursery, log: FilteringBoundLogger
-) -> int:
+) -> int | None:
     service = ZeroService(settings.resources, Background(nursery))
-    async with _registered(settings, service, nursery, log) as upstream:
-        service.open(upstream)
-        return await _until_the_end(settings, service, upstream, log)
+    async with _registered(settings, service, nursery, log) as uplink:
+        service.open(uplink)
+        return await _until_the_end(settings, service, uplink, log)
 
 
 @asynccontextmanager
@@ -156,15 +171,16 @@ async def _registered(
     service: Service | ZeroService,
     nursery: trio.Nursery,
     log: FilteringBoundLogger,
-) -> AsyncGenerator[Upstream]:
+) -> AsyncGenerator[Uplink]:
     """Listens for readers of data while it is registered with the server."""
     incarnation = GovernorId(secrets.randbits(63))
     machine = _machine(settings)
     streams = GovernorStreams(
         nursery, settings.host, settings.port, service, incarnation, machine, settings.secret
     )
-    try:
-        upstream = await connect_governor(
+
+    async def connect(resumes: Resumes | None) -> Upstream:
+        return await connect_governor(
             nursery,
             settings.server_host,
             settings.server_port,
@@ -174,18 +190,22 @@ async def _registered(
             resources=settings.resources,
             secret=settings.secret,
             silence_limit=settings.server_silence,
+            resumes=resumes,
         )
+
+    try:
+        uplink = Uplink(await connect(None), connect, log)
         try:
             settings.readiness.announce(streams.address)
             log.info(
                 "governor ready",
-                address=upstream.address,
+                address=uplink.address,
                 data_address=streams.address,
                 resources=settings.resources.as_dict(),
             )
-            yield upstream
+            yield uplink
         finally:
-            upstream.close()
+            uplink.close()
     finally:
         with trio.CancelScope(shield=True):
             await streams.close()
@@ -199,9 +219,9 @@ def _machine(settings: GovernorSettings) -> bytes:
 async def _until_the_end(
     settings: GovernorSettings,
     service: Service | ZeroService,
-    upstream: Upstream,
+    uplink: Uplink,
     log: FilteringBoundLogger,
-) -> int:
+) -> int | None:
     """Waits for a signal, an order of the server to stop, or the loss of the server."""
     causes: list[str] = []
     async with trio.open_nursery() as nursery:
@@ -213,12 +233,19 @@ async def _until_the_end(
         nursery.start_soon(told)
         await service.ended()
         nursery.cancel_scope.cancel()
+    if service.fenced:
+        log.warning(
+            "the server is back and does not take this governor back; its work is void, and it"
+            " joins anew",
+            reason=service.fenced,
+        )
+        return None
     if service.lost_server:
         where = spell_address(settings.server_host, settings.server_port)
         log.error("lost the server, the governor stops", server=where, cause=service.lost_server)
         return 1
     log.info("governor stops", cause=causes[0] if causes else service.told_to_stop)
-    await upstream.drained()
+    await uplink.drained()
     return 0
 
 

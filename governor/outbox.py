@@ -6,6 +6,7 @@ from rain.base.ids import ObjectId, SessionId
 from rain.base.wire import Update
 from rain.governor.messages import DeleteFiles, DropCached, Effect, SendUpdate
 from rain.governor.nodes import Task
+from rain.governor.numbers import Numbers
 
 
 class Outbox:
@@ -22,6 +23,7 @@ class Outbox:
         # By executor: functions and sessions that it may forget.
         self.dropped: dict[int, list[ObjectId]] = {}
         self.forgotten: dict[int, list[SessionId]] = {}
+        self.numbers = Numbers()
 
     def has_news(self) -> bool:
         """Whether there is news for the server."""
@@ -62,7 +64,7 @@ class Outbox:
         """It goes on."""
         self.waits[task] = False
 
-    def send_update(self, now: float) -> None:
+    def send_update(self, now: float, *, news: bool = True) -> None:
         """Sends the news, or an empty update as a heartbeat."""
         update = self.update
         if update.finished.ids or update.started_ids:
@@ -73,7 +75,8 @@ class Outbox:
                 (update.blocked_ids if waits else update.resumed_ids).append(task.id)
                 (update.blocked_runs if waits else update.resumed_runs).append(task.number)
         self.waits.clear()
-        self.effects.append(SendUpdate(self.update))
+        self.numbers.stamp(update, news=news)
+        self.effects.append(SendUpdate(update))
         self.update = Update()
 
     def take(self) -> list[Effect]:

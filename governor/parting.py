@@ -10,18 +10,43 @@ class Parting:
 
     def __init__(self) -> None:
         self._ended = trio.Event()
+        self._cut = trio.Event()
+        self._cause = ""  # of the cut
+        self.server_returns = False  # when it has died: a cut is not the end
         self.lost_server = ""  # the reason, once it is lost
         self.told_to_stop = ""  # the reason, once the server has said so
+        self.fenced = ""  # the reason, if the server does not take it back
 
     async def ended(self) -> None:
         """Waits until the server is lost or has told this governor to stop."""
         await self._ended.wait()
 
+    async def cut(self) -> str:
+        """Waits until the connection is cut and the server may come back; the cause."""
+        await self._cut.wait()
+        self._cut = trio.Event()
+        return self._cause
+
     def stop(self, reason: str) -> None:
         self.told_to_stop = reason or "the server gave no reason"
         self._ended.set()
 
-    def left(self, cause: str) -> None:
-        if not self.told_to_stop:  # else the end was announced
-            self.lost_server = cause or "the connection ended"
+    def left(self, cause: str, *, at_fault: bool = False) -> None:
+        cause = cause or "the connection ended"
+        if self.told_to_stop:  # the end was announced
+            self._ended.set()
+        elif self.server_returns and not at_fault:
+            self._cause = cause
+            self._cut.set()
+        else:
+            self.give_up(cause)
+
+    def give_up(self, cause: str) -> None:
+        """The server is lost for good."""
+        self.lost_server = cause
+        self._ended.set()
+
+    def fence(self, reason: str) -> None:
+        """The server is there, and does not take this governor back."""
+        self.fenced = reason
         self._ended.set()

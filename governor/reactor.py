@@ -37,6 +37,7 @@ from rain.governor.messages import (
     Tick,
 )
 from rain.governor.nodes import DataObject, Task
+from rain.governor.numbers import Numbers
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.progress import look_around
 from rain.governor.state import State
@@ -91,9 +92,10 @@ class Reactor:
             pool.reap()
         if state.leaving:
             state.end_strays()
-        if outbox.has_news() or now - self._last_update >= HEARTBEAT:
+        news = outbox.has_news()
+        if news or now - self._last_update >= HEARTBEAT:
             self._last_update = now
-            outbox.send_update(now)
+            outbox.send_update(now, news=news)
         effects = outbox.take()
         if self._after_turn is not None:
             self._after_turn(state)
@@ -113,6 +115,11 @@ class Reactor:
     def lingers(self) -> bool:
         """Whether any object lingers here."""
         return bool(self.state.objects.lingering)
+
+    @property
+    def numbers(self) -> Numbers:
+        """How far the orders and the news are; the border asks when it resumes."""
+        return self.state.outbox.numbers
 
     def report(self, address: str) -> GovernorReport:
         """What `get_server_info` shows of this governor."""

@@ -40,6 +40,7 @@ from rain.governor.parting import Parting
 from rain.governor.reactor import Reactor
 from rain.governor.store import Store
 from rain.rpc.background import Background
+from rain.rpc.handlers import Resumes
 from rain.stream.holder import Held, InFile, InFolder, InMemory
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Upward(Protocol):
     """How the service sends messages to the server."""
 
     address: str
+    returns: bool  # the server, when it has died
 
     def update(self, update: Update) -> None: ...
 
@@ -97,6 +99,7 @@ class Service(Parting):
         """Starts running turns, first with all events that have arrived so far."""
         self._carriers = (executors, builtins, fetcher)
         self._upstream = upstream
+        self._reactor.numbers.counts = self.server_returns = upstream.returns
         for number, watch in self._early_watches:
             self.watch(number, watch)
         self._background.start(self._turns.run)
@@ -153,6 +156,24 @@ class Service(Parting):
                 self._reactor, executors, builtins, self._background, self._upstream.printed
             )
         self._watcher.watch(number, watch)
+
+    # How it goes on when the server was away.
+
+    def applied(self, number: int) -> None:
+        self._reactor.numbers.confirm(number)
+
+    def resumes(self) -> Resumes:
+        """What it has, for a server that is there again."""
+        if self._events:
+            self._turn()  # orders that have come before the end of the connection are applied
+        if self._watcher is not None:
+            self._watcher.end_all()  # who watches says so anew
+        numbers = self._reactor.numbers
+        return Resumes(numbers.heard, numbers.applied)
+
+    def missed(self, applied: int) -> list[Update]:
+        """What the server has to be told again, which has applied the updates up to this number."""
+        return self._reactor.numbers.missed(applied)
 
     # Requests of data readers.
 

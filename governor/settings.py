@@ -13,6 +13,8 @@ from rain.daemon.readiness import Readiness
 from rain.governor.cancelling import GRACE
 from rain.governor.reaping import IDLE_SECONDS
 
+AWAY_LIMIT = 600.0
+
 
 @frozen
 class GovernorSettings:
@@ -29,6 +31,7 @@ class GovernorSettings:
     secret: Secret | None = None
     resources: Resources = Factory(Resources)
     server_silence: float | None = SILENCE_LIMIT  # seconds until the server is lost; None: never
+    server_away: float = AWAY_LIMIT  # seconds to wait for a server that comes back
     gpus: tuple[str, ...] = ()  # their names; () for 0, 1, ... as many as the resources say
     monitoring_seconds: float = 5.0  # between two samples of the load; 0 for none
     config: Path | None = None  # names executors of the user's own (see executor_config.py)

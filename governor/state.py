@@ -83,6 +83,10 @@ class State:
 
     def on_orders(self, orders: Orders) -> None:
         """Applies orders of the server; raises `ProtocolError` if they make no sense."""
+        if not orders.number or self.outbox.numbers.is_new(orders):
+            self._apply(orders)
+
+    def _apply(self, orders: Orders) -> None:
         forgotten = [
             target
             for session_id in orders.forget_sessions

@@ -46,6 +46,11 @@ class Watcher:
             self._looks = True
             self._background.start(self._look_around)
 
+    def end_all(self) -> None:
+        """Nobody watches any more."""
+        for number in list(self._watching.watches):
+            self._watching.watch(number, None)
+
     @property
     def is_on(self) -> bool:
         """Whether there is any watch."""

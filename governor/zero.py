@@ -28,6 +28,7 @@ class ZeroService(Parting):
         self._resources = resources
         self._outputs: dict[SessionId, dict[KindId, int]] = {}  # how many, by the kind of task
         self._upstream: Upward | None = None
+        self._heard = 0  # the number of the last orders
         self._early: list[Orders] = []  # orders that came before the registration was complete
 
     def open(self, upstream: Upward) -> None:
@@ -55,6 +56,7 @@ class ZeroService(Parting):
         fetched = zip(objects.ids, objects.sources, strict=True)
         update = Update(located=[object_id for object_id, source in fetched if source])
         self._finish(orders, update)
+        self._heard = update.heard = orders.number
         if update.located or update.finished.ids:
             self._upstream.update(update)
 
@@ -73,6 +75,9 @@ class ZeroService(Parting):
         except KeyError:
             raise ProtocolError(f"the kind {spell(kind)} of tasks was not told") from None
 
+    def applied(self, number: int) -> None:
+        """It keeps no news: when the server dies, it ends."""
+
     def report(self) -> GovernorReport:
         address = "" if self._upstream is None else self._upstream.address
         return GovernorReport(address, (), (), (), tuple(self._resources.items()))
@@ -89,5 +94,5 @@ class ZeroService(Parting):
 
     async def _beat(self, upstream: Upward) -> None:
         while True:
-            upstream.update(Update())
+            upstream.update(Update(heard=self._heard))
             await trio.sleep(HEARTBEAT)

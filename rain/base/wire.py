@@ -20,7 +20,7 @@ from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
 CLIENT_VERSION = 17
-GOVERNOR_VERSION = 17
+GOVERNOR_VERSION = 18
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -226,6 +226,7 @@ class Orders:
     objects: PlacedObjects = Factory(PlacedObjects)
     lent: LentObjects = Factory(LentObjects)
     tasks: AssignedTasks = Factory(AssignedTasks)
+    number: int = 0  # counts the orders of one governor from 1; 0 of a server that does not return
 
     def check(self) -> None:
         if len(self.stop_ids) != len(self.stop_runs):
@@ -366,6 +367,10 @@ class Update:
     ended_runs: list[int] = Factory(list)
     started_times: list[float] = Factory(list)  # on the governor's clock; none if it does not say
     time: float = 0.0  # on the same clock, when it tells times; 0 if it tells none
+    number: int = (
+        0  # counts the news from 1; 0 of a sign of life, and where the server never returns
+    )
+    heard: int = 0  # the number of the last orders that were applied before this
 
     def check(self) -> None:
         if len(self.started_ids) != len(self.started_runs):

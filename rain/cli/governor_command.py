@@ -94,6 +94,11 @@ def _cpus(text: str) -> int:
     30.0,
     "Give up the server and stop all work if it is silent for longer; 0 for never.",
 )
+@seconds(
+    "--server-away",
+    600.0,
+    "How long to go on without a server that comes back when it has died (one with a journal).",
+)
 @file("--config", "A TOML file that names executors of your own.")
 @click.option("--workdir", type=PATH, help="A new folder for data and sandboxes.")
 @switch("share-store", "Let governors and clients of this machine use stored files directly.")
@@ -118,6 +123,7 @@ def governor(
     most_blocked: int | None,
     cache_limit: str | None,
     server_timeout: float | None,
+    server_away: float,
     config: Path | None,
     workdir: Path | None,
     share_store: bool,
@@ -149,6 +155,7 @@ def governor(
         resources=offer.resources,
         gpus=offer.gpus,
         server_silence=server_timeout,
+        server_away=server_away,
         monitoring_seconds=monitoring,
         idle_seconds=idle_seconds,
         cancel_grace=cancel_grace,

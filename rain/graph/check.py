@@ -249,6 +249,9 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
         expect(named, "lists {} as the copy of {}", copy, data_object)
         expect(copy in data_object.copies, "lists {}, which its object does not have", copy)
         expect(graph.objects.get(data_object.id) is data_object, "{} is gone", data_object)
+    kept = [orders.number for orders in governor.unheard]
+    last = [*range(governor.ordered - len(kept) + 1, governor.ordered + 1)]
+    expect(kept == last, "of {} orders these are kept: {}", governor.ordered, kept)
 
 
 def _check_session(graph: Graph, session: Session, found: list[str]) -> None:

@@ -6,7 +6,7 @@ from collections import deque
 from math import inf
 from typing import TYPE_CHECKING
 
-from attrs import Factory, define, field
+from attrs import Factory, define, field, frozen
 
 from rain.base.address import Source
 from rain.base.ids import GovernorId, KindId
@@ -14,10 +14,20 @@ from rain.base.resources import Resources
 from rain.graph.ready_queue import ReadyQueue
 
 if TYPE_CHECKING:
+    from rain.base.wire import Orders
     from rain.graph.copy import Copy
     from rain.graph.data_object import DataObject
     from rain.graph.session import Session
     from rain.graph.task import Task
+
+
+@frozen
+class Away:
+    """Why a governor has no connection, and how long it has to come back."""
+
+    since: float
+    seconds: float
+    why: str
 
 
 @define(eq=False, repr=False)
@@ -31,6 +41,11 @@ class Governor:
     heard: float = 0.0  # when it last said something
     clock: float = inf  # what is added to a time of its clock to get one of ours; inf: not known
     clock_seen: float = 0.0  # when that was looked at last
+    # Where the server comes back (`rain/server/resuming.py`):
+    ordered: int = 0  # how many batches of orders were made for it
+    unheard: deque[Orders] = Factory(deque)  # those of which it has not said that they are applied
+    applied: int = 0  # the number of its last update that was applied
+    away: Away | None = None  # it has no connection, and may come back
 
     scheduled: dict[Task, None] = Factory(dict)  # every task that is planned here
     queue: ReadyQueue = Factory(ReadyQueue)  # those that are ready and not assigned

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -17,11 +17,11 @@ from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Orders, PrintedLines,
 from rain.rpc import schema
 from rain.rpc.codec.amounts import write_amounts
 from rain.rpc.codec.answers import write_governor_report
-from rain.rpc.codec.orders import read_orders
-from rain.rpc.codec.split import INLINE_BYTES, slim_update
+from rain.rpc.codec.orders import OrdersPart, read_orders_part
+from rain.rpc.codec.split import INLINE_BYTES, join_orders, slim_update
 from rain.rpc.codec.update import write_update
 from rain.rpc.dialing import dial, reaching
-from rain.rpc.handlers import ControlHandler
+from rain.rpc.handlers import ControlHandler, Resumes
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link, Patience
 from rain.rpc.offer import Served, nothing, offer
@@ -43,13 +43,24 @@ _UPDATE, _DRAINED = _UPSTREAM["update"], _UPSTREAM["drained"]
 _PRINTED = _UPSTREAM["printed"]
 
 
+class RefusedHereError(StartError):
+    """The server is there, and does not want this governor: trying again is of no use."""
+
+
+class NotTakenBackError(StartError):
+    """The server does not take this governor back; the reason."""
+
+
 class Upstream:
     """How a governor speaks to the server. Nothing here blocks but `drained`."""
 
-    def __init__(self, link: Link, upstream: Remote, address: str) -> None:
-        self.address = address  # how the server and its users name this governor
+    def __init__(self, link: Link, registered: Fields, applied: Callable[[int], object]) -> None:
+        self.address: str = registered["address"]  # how the server and its users name this governor
+        self.returns: bool = registered["returns"]  # the server, when it has died
+        self.applied: int = registered["applied"]  # the last of the governor's updates, so far
         self._link = link
-        self._upstream = upstream
+        self._upstream: Remote = registered["upstream"]
+        self._tell_applied = applied
 
     @property
     def is_open(self) -> bool:
@@ -59,7 +70,11 @@ class Upstream:
         """Sends news after all earlier news; a closed connection takes nothing."""
         if len(update.finished.data) > ALWAYS_INLINE:
             update = slim_update(update)
-        self._link.peer.call(self._upstream, _UPDATE, write_update(update), _taken)
+        self._link.peer.call(self._upstream, _UPDATE, write_update(update), self._updated)
+
+    def _updated(self, outcome: Fields | CallError) -> None:
+        if not isinstance(outcome, CallError) and outcome["applied"]:
+            self._tell_applied(outcome["applied"])
 
     def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
         """Tells what was printed, for a watch; in order with the news."""
@@ -81,6 +96,7 @@ class Upstream:
 
         As `ControlHandler.left` tells, the server is lost then.
         """
+        self._link.fault = reason
         self._link.end_with_reason(reason)
 
     def close(self, reason: str = "the governor closed the connection") -> None:
@@ -88,14 +104,20 @@ class Upstream:
 
 
 def _taken(_: Fields | CallError) -> None:
-    """An update was taken, or the connection has ended, which is told elsewhere."""
+    """It was taken, or the connection has ended, which is told elsewhere."""
 
 
 def _control(handler: ControlHandler) -> Offered:
     """What the server may ask of this governor."""
 
-    def order(orders: Orders, call: IncomingCall) -> None:
-        handler.order(orders)
+    parts: list[Orders] = []  # of what is not whole yet
+
+    def order(part: OrdersPart, call: IncomingCall) -> None:
+        parts.append(part.orders)
+        if not part.more:
+            whole = join_orders(parts)
+            parts.clear()
+            handler.order(whole)
         call.acknowledge()  # the next update takes it along, if only a sign of life
 
     def report(_: None, call: IncomingCall) -> None:
@@ -115,7 +137,7 @@ def _control(handler: ControlHandler) -> Offered:
     return offer(
         schema.governor.GovernorControl,
         {
-            "order": Served(read_orders, order),
+            "order": Served(read_orders_part, order),
             "report": Served(nothing, report),
             "stop": Served(_read_reason, stop),
             "printed": Served(_read_task, printed),
@@ -153,11 +175,13 @@ async def connect_governor(
     version: int = GOVERNOR_VERSION,
     timeout: float = CONNECT_TIMEOUT,
     silence_limit: float | None = SILENCE_LIMIT,
+    resumes: Resumes | None = None,
 ) -> Upstream:
     """Registers with the server; `StartError` says why it cannot.
 
     The connection lives in the nursery. A server that is silent for longer than the limit is lost.
-    The first orders may reach the handler before this returns.
+    The first orders may reach the handler before this returns. A governor that resumes is refused
+    with `NotTakenBackError` if all that it has and does is void.
     """
     where = spell_address(host, port)
     with reaching(where, "governor"):
@@ -172,20 +196,28 @@ async def connect_governor(
         "resources": write_amounts(tuple(resources.items())),
         "control": _control(handler),
     }
+    if resumes is not None:
+        params |= {"resumes": True, "heard": resumes.heard, "told": resumes.told}
     try:
-        upstream = await _register(link, params, where, timeout)
+        upstream = await _register(link, params, where, timeout, handler)
     except BaseException:
         link.end("the governor was not registered")
         raise
+
+    def ended(cause: str) -> None:
+        handler.left(cause, at_fault=bool(link.fault))
+
     if link.cause is not None:  # the server has ended it in the same breath
-        handler.left(link.cause)
+        ended(link.cause)
         return upstream
-    link.on_end = handler.left
+    link.on_end = ended
     nursery.start_soon(link.expect, silence_limit)
     return upstream
 
 
-async def _register(link: Link, params: Fields, where: str, timeout: float) -> Upstream:
+async def _register(
+    link: Link, params: Fields, where: str, timeout: float, handler: ControlHandler
+) -> Upstream:
     answered = trio.Event()
     outcome: Any = None
 
@@ -202,7 +234,10 @@ async def _register(link: Link, params: Fields, where: str, timeout: float) -> U
     if isinstance(outcome, CallError):
         if outcome.kind == "disconnected" and link.fault:
             raise StartError(f"what listens at {where} is not a Rain server: {link.fault}")
-        raise StartError(f"the server at {where} refuses this governor: {outcome}")
+        refusal = f"the server at {where} refuses this governor: {outcome}"
+        raise StartError(refusal) if outcome.kind == "disconnected" else RefusedHereError(refusal)
+    if outcome["fenced"]:
+        raise NotTakenBackError(outcome["fenced"])
     if outcome["upstream"] is None:
         raise StartError(f"what listens at {where} is not a Rain server: it offers nothing")
-    return Upstream(link, outcome["upstream"], outcome["address"])
+    return Upstream(link, outcome, handler.applied)

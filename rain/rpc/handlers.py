@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from attrs import frozen
 
+from rain.base.errors import RainError
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.requests import Request, Statement, WatchPrinted
@@ -34,6 +35,18 @@ class Reply(Protocol[T_contra]):
 
 
 @frozen
+class Resumes:
+    """What a governor has that was registered and has lost its connection."""
+
+    heard: int  # the number of the last orders that it has applied
+    told: int  # and of the last of its updates that the server is known to have applied
+
+
+class FencedError(RainError):
+    """A governor cannot resume; the reason."""
+
+
+@frozen
 class GovernorHello:
     """What a governor says of itself when it registers."""
 
@@ -42,6 +55,7 @@ class GovernorHello:
     data_address: str  # "host:port", the host as the server can reach it
     peer_host: str  # the address that the connection comes from
     resources: Resources
+    resumes: Resumes | None = None
 
 
 class ClientHandler(Protocol):
@@ -69,6 +83,12 @@ class GovernorHandler(Protocol):
     """The server's side of one registered governor."""
 
     address: str  # how users see it, "host:port"
+    returns: bool  # the server comes back when it has died, and does not forget
+
+    @property
+    def applied(self) -> int:
+        """The number of the last update that the server will not forget; 0 of one that does."""
+        ...
 
     def update(self, update: Update) -> None: ...
 
@@ -78,7 +98,9 @@ class GovernorHandler(Protocol):
 
     def drained(self) -> None: ...
 
-    def left(self, cause: str) -> None: ...
+    def left(self, cause: str, *, at_fault: bool) -> None:
+        """The connection has ended; `at_fault` is one that has broken the protocol."""
+        ...
 
 
 class GovernorLink(Protocol):
@@ -165,7 +187,9 @@ class ServerHandler(StreamSource, Protocol):
 
     def join_client(self, link: ClientLink) -> ClientHandler: ...
 
-    def join_governor(self, hello: GovernorHello, link: GovernorLink) -> GovernorHandler: ...
+    def join_governor(self, hello: GovernorHello, link: GovernorLink) -> GovernorHandler:
+        """`FencedError` if it cannot resume; else it is told again what it has not heard."""
+        ...
 
 
 class ControlHandler(Protocol):
@@ -185,6 +209,10 @@ class ControlHandler(Protocol):
 
     def stop(self, reason: str) -> None: ...
 
-    def left(self, cause: str) -> None:
-        """The server has gone."""
+    def applied(self, number: int) -> None:
+        """The server has applied all updates up to this one, and will not forget it."""
+        ...
+
+    def left(self, cause: str, *, at_fault: bool) -> None:
+        """The connection has ended; a server `at_fault` has broken the protocol."""
         ...

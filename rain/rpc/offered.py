@@ -42,10 +42,10 @@ class IncomingCall:
         if self._close():
             self._returner.return_results(self, results or {}, soon=True)
 
-    def acknowledge(self) -> None:
-        """Returns nothing, with whatever is said next: nobody waits for it."""
+    def acknowledge(self, results: Fields | None = None) -> None:
+        """Returns these results with whatever is said next: nobody waits for them."""
         if self._close():
-            self._returner.return_results(self, {}, soon=False)
+            self._returner.return_results(self, results or {}, soon=False)
 
     def fail(self, reason: str, kind: str = "failed") -> None:
         """Returns an exception, as Cap'n Proto calls it."""

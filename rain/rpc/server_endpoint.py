@@ -20,7 +20,7 @@ from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import schema
 from rain.rpc.codec.amounts import read_resources
-from rain.rpc.handlers import GovernorHello, ServerHandler
+from rain.rpc.handlers import FencedError, GovernorHello, Resumes, ServerHandler
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link, Patience
 from rain.rpc.listener import Listener
@@ -145,6 +145,7 @@ class Guest:
             data_address=seen_from_outside(params["dataAddress"], self._peer_host),
             peer_host=self._peer_host,
             resources=read_resources(params["resources"]),
+            resumes=Resumes(params["heard"], params["told"]) if params["resumes"] else None,
         )
         return hello, params["control"]
 
@@ -153,8 +154,13 @@ class Guest:
         # A governor that was not heard would be taken for silent, though its link is only slow.
         # How long it may be silent is for the reactor to judge.
         self._take("governor", self._patience)
-        governor = ServedGovernor(self._link, self._handler, hello, control, self._nursery)
-        call.answer({"upstream": governor.offered(), "address": governor.address})
+        try:
+            governor = ServedGovernor(self._link, self._handler, hello, control, self._nursery)
+        except FencedError as error:
+            call.answer({"fenced": str(error)})
+            self._link.end_with_reason(str(error))
+        else:
+            call.answer(governor.registered())
 
     def _take(self, role: str, patience: Patience) -> None:
         self._role = role

@@ -12,9 +12,9 @@ from rain.base.wire import GovernorReport, Orders, Update, Watch
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
 from rain.rpc.codec.border import reading
-from rain.rpc.codec.orders import write_orders
+from rain.rpc.codec.orders import OrdersPart, write_orders_part
 from rain.rpc.codec.printed import Told, Watched, read_told, write_watched
-from rain.rpc.codec.split import OrdersSplitter
+from rain.rpc.codec.split import split_orders
 from rain.rpc.codec.update import read_update
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
 from rain.rpc.interface import Fields, Interface
@@ -41,11 +41,12 @@ class GovernorEnd:
         self._link = link
         self._control = control
         self._nursery = nursery
-        self._splitter = OrdersSplitter()
 
     def order(self, orders: Orders) -> None:
-        for part in self._splitter.split(orders):
-            self._link.peer.call(self._control, _ORDER, write_orders(part), self._taken)
+        parts = split_orders(orders)
+        for place, part in enumerate(parts, 1):
+            fields = write_orders_part(OrdersPart(part, more=place < len(parts)))
+            self._link.peer.call(self._control, _ORDER, fields, self._taken)
 
     def report(self, reply: Reply[GovernorReport]) -> None:
         self._link.peer.call(self._control, _REPORT, {}, partial(self._reported, reply))
@@ -118,11 +119,21 @@ class ServedGovernor:
             hello, GovernorEnd(link, control, nursery)
         )
         self._answer_due = 0.0
-        link.on_end = self._handler.left
+        self._link = link
+        link.on_end = self._ended
 
-    @property
-    def address(self) -> str:
-        return self._handler.address
+    def _ended(self, cause: str) -> None:
+        self._handler.left(cause, at_fault=bool(self._link.fault))
+
+    def registered(self) -> Fields:
+        """What a governor is told that was taken."""
+        handler = self._handler
+        return {
+            "upstream": self.offered(),
+            "address": handler.address,
+            "returns": handler.returns,
+            "applied": handler.applied,
+        }
 
     def offered(self) -> Offered:
         return offer(
@@ -137,11 +148,12 @@ class ServedGovernor:
     def _update(self, update: Update, call: IncomingCall) -> None:
         self._handler.update(update)
         now = trio.current_time()
+        results = {"applied": self._handler.applied}
         if now >= self._answer_due:  # the governor has to hear that the server lives
             self._answer_due = now + ANSWER_EVERY
-            call.answer()
+            call.answer(results)
         else:
-            call.acknowledge()
+            call.acknowledge(results)
 
     def _printed(self, told: Told, call: IncomingCall) -> None:
         self._handler.printed(told.number, told.lines)

@@ -17,6 +17,7 @@ from rain.base.wire import INLINE_LIMIT, TaskFailure, TaskNote, Update
 from rain.graph import Governor, Task, loss, progress
 from rain.graph.copy import move_copy
 from rain.server import (
+    away,
     failing,
     feasibility,
     finishing,
@@ -25,15 +26,19 @@ from rain.server import (
     logs,
     losses,
     nesting,
+    resuming,
     unfetched,
 )
 from rain.server.began import difference
 from rain.server.messages import (
     DismissGovernor,
+    GovernorAway,
     GovernorEvent,
     GovernorJoined,
     GovernorLeft,
+    GovernorResumed,
     GovernorUpdated,
+    ServerReturned,
 )
 from rain.server.state import State
 
@@ -48,6 +53,9 @@ def apply(state: State, event: GovernorEvent) -> None:
                 return
             governor.heard = state.now
             try:
+                if (update.number or update.heard) and not resuming.is_new(governor, update):
+                    state.ignored += 1  # it has come twice
+                    return
                 apply_update(state, governor, update)
             except ProtocolError as error:
                 dismiss(state, governor, str(error))
@@ -58,6 +66,12 @@ def apply(state: State, event: GovernorEvent) -> None:
             feasibility.governors_changed(state)
         case GovernorLeft(governor_id, cause, on_purpose):
             left(state, governor_id, cause, on_purpose=on_purpose)
+        case GovernorAway(governor_id, cause):
+            away.gone_away(state, governor_id, cause)
+        case GovernorResumed(governor_id, heard):
+            away.resumed(state, governor_id, heard)
+        case ServerReturned():
+            away.server_returned(state)
 
 
 def apply_update(state: State, governor: Governor, update: Update) -> None:

@@ -44,6 +44,7 @@ from rain.server.messages import (
     DismissGovernor,
     Effect,
     GatherReports,
+    GovernorAway,
     GovernorLeft,
     GovernorRests,
     GovernorUpdated,
@@ -60,8 +61,6 @@ from rain.server.spool import Spool
 from rain.server.state import State
 
 T = TypeVar("T")
-
-_ALIVE = Update()
 
 
 @define(eq=False)
@@ -192,12 +191,21 @@ class ConnectedGovernor:
     links: Links
     id: GovernorId
     address: str
+    link: GovernorLink
+    returns: bool
+    _alive: Update = Factory(Update)  # says nothing new
+
+    @property
+    def applied(self) -> int:
+        governor = self.links.state.graph.governors.get(self.id)
+        return 0 if governor is None else governor.applied
 
     def update(self, update: Update) -> None:
         event = GovernorUpdated(self.id, update)
-        if not update.finished.ids and update == _ALIVE:
+        if not update.finished.ids and update == self._alive:
             self.links.inbox.alive(event)
         else:
+            self._alive.heard = update.heard
             self.links.inbox.from_governor(event)
 
     def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
@@ -206,12 +214,24 @@ class ConnectedGovernor:
     def drained(self) -> None:
         self._leave("it has stopped", on_purpose=True)
 
-    def left(self, cause: str) -> None:
-        self._leave(cause)
+    def left(self, cause: str, *, at_fault: bool = False) -> None:
+        if self.returns and not at_fault and self._is_here():
+            del self.links.governors[self.id]
+            self.links.log.warning(
+                "governor away", governor=self.id, address=self.address, cause=cause
+            )
+            self.links.inbox.from_governor(GovernorAway(self.id, cause))
+        else:
+            self._leave(cause)
+
+    def _is_here(self) -> bool:
+        """Whether this is its connection, and not one that has ended or that it has replaced."""
+        return self.links.governors.get(self.id) is self.link
 
     def _leave(self, cause: str, *, on_purpose: bool = False) -> None:
         # Only once: a governor says that it leaves, and then its connection ends too.
-        if self.links.governors.pop(self.id, None) is not None:
+        if self._is_here():
+            del self.links.governors[self.id]
             self.links.log.info(
                 "governor left", governor=self.id, address=self.address, cause=cause
             )

@@ -50,6 +50,27 @@ class GovernorLeft:
     on_purpose: bool = False
 
 
+@frozen
+class GovernorAway:
+    """The connection to a governor broke, and it may resume."""
+
+    governor: GovernorId
+    cause: str
+
+
+@frozen
+class GovernorResumed:
+    """A governor that was away is there again, and has applied the orders up to this number."""
+
+    governor: GovernorId
+    heard: int
+
+
+@frozen
+class ServerReturned:
+    """The server has come back: no governor has a connection yet, and all may resume."""
+
+
 # From clients. What is asked is answered once, by one of the effects below.
 
 
@@ -93,7 +114,14 @@ class RequestAbandoned:
     request: RequestId
 
 
-GovernorEvent = GovernorJoined | GovernorUpdated | GovernorLeft
+GovernorEvent = (
+    GovernorJoined
+    | GovernorUpdated
+    | GovernorLeft
+    | GovernorAway
+    | GovernorResumed
+    | ServerReturned
+)
 ClientEvent = ClientJoined | ClientLeft | Asked | Said | RequestAbandoned
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from attrs import Factory, define, field
 
 from rain.base.ids import GovernorId
-from rain.graph import check
+from rain.graph import Governor, check
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.server import (
@@ -57,9 +57,6 @@ class Reactor:
     guard: Guard = unguarded
     notes_plans: bool = False  # for `turn_again`
     scheduling: Scheduling = field(init=False)
-    # No governor can have been silent for too long before this time: what they say, and new ones,
-    # only make it later.
-    _silence_due: float = field(init=False, default=float("-inf"))
 
     def __attrs_post_init__(self) -> None:
         limit = self.state.settings.scheduler_limit
@@ -119,7 +116,7 @@ class Reactor:
         silent: list[GovernorId] = []
         if known_silent is not None:
             self._dismiss(known_silent)
-        elif now >= self._silence_due:
+        elif now >= state.silence_due:
             silent = self._dismiss_silent()
         if state.nested or state.set_free or state.results:
             nesting.end_what_is_over(state)
@@ -186,8 +183,8 @@ class Reactor:
         if state.growing or left:
             return state.now  # at once, with whatever has come meanwhile
         due = min(self._scheduler_due(), state.later_due)
-        if self._silence_due < due and state.graph.governors:
-            due = self._silence_due
+        if state.silence_due < due and state.graph.governors:
+            due = state.silence_due
         if state.postponed:
             due = min(due, *state.postponed.values())
         if state.resting:
@@ -202,27 +199,30 @@ class Reactor:
         """Looks at all governors, since one of them can have been silent for long enough."""
         state = self.state
         limit = state.settings.governor_silence
-        silent = [
-            governor.id
-            for governor in state.graph.governors.values()
-            if state.now - governor.heard > limit
-        ]
+        governors = state.graph.governors.values()
+        silent = [g.id for g in governors if state.now - g.heard > _patience(g, limit)]
         self._dismiss(silent)
-        heard = min((g.heard for g in state.graph.governors.values()), default=state.now)
-        self._silence_due = heard + limit
+        due = [governor.heard + _patience(governor, limit) for governor in governors]
+        state.silence_due = min(due, default=state.now + limit)
         return silent
 
     def _dismiss(self, silent: Sequence[GovernorId]) -> None:
         state = self.state
         limit = state.settings.governor_silence
-        for governor in silent:
-            governor_events.dismiss(
-                state,
-                state.graph.governors[governor],
-                f"nothing was heard of it for more than {limit:g} seconds",
-            )
+        for governor_id in silent:
+            governor = state.graph.governors[governor_id]
+            why = f"nothing was heard of it for more than {limit:g} seconds"
+            if governor.away is not None:
+                away = governor.away
+                why = f"it has not come back within {away.seconds:g} seconds: {away.why}"
+            governor_events.dismiss(state, governor, why)
 
     def _scheduler_due(self) -> float:
         news, throttle = self.state.news, self.state.throttle
         submits = bool(news.submitted or news.unplanned)
         return throttle.due_at(submits=submits, updates=not submits and news.has_updates)
+
+
+def _patience(governor: Governor, limit: float) -> float:
+    """How long nothing may be heard of a governor."""
+    return limit if governor.away is None else governor.away.seconds

@@ -11,22 +11,31 @@ from itertools import count
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import ProtocolError
-from rain.base.ids import ClientId, ObjectId
+from rain.base.ids import ClientId, GovernorId, ObjectId
 from rain.daemon.garbage import LargeSubmissions
 from rain.daemon.turns import Turns
 from rain.rpc.handlers import (
     ClientHandler,
     ClientLink,
+    FencedError,
     GovernorHandler,
     GovernorHello,
     GovernorLink,
+    Resumes,
 )
 from rain.scheduler.api import Scheduler
+from rain.server import resuming
 from rain.server.clock import Clock
 from rain.server.guard import TimeGuard
 from rain.server.inbox import Inbox
 from rain.server.links import ConnectedClient, ConnectedGovernor, Links
-from rain.server.messages import ClientJoined, GovernorJoined, TurnInput
+from rain.server.messages import (
+    ClientJoined,
+    GovernorJoined,
+    GovernorLeft,
+    GovernorResumed,
+    TurnInput,
+)
 from rain.server.reactor import Reactor
 from rain.server.recording import Recorder, RecordingEnded
 from rain.server.spool import Spool
@@ -70,6 +79,8 @@ class Service:
         return ConnectedClient(self.links, client)
 
     def join_governor(self, hello: GovernorHello, link: GovernorLink) -> GovernorHandler:
+        if hello.resumes is not None:
+            return self._resume(hello, hello.resumes, link)
         if hello.incarnation in self.links.governors:
             raise ProtocolError(
                 f"a governor with the incarnation {hello.incarnation} is registered already"
@@ -85,7 +96,42 @@ class Service:
         self.inbox.from_governor(
             GovernorJoined(hello.incarnation, hello.data_address, hello.resources)
         )
-        return ConnectedGovernor(self.links, hello.incarnation, hello.data_address)
+        return self._connected(hello.incarnation, hello.data_address, link)
+
+    def _connected(
+        self, governor: GovernorId, address: str, link: GovernorLink
+    ) -> ConnectedGovernor:
+        returns = self.reactor.state.settings.returns
+        return ConnectedGovernor(self.links, governor, address, link, returns)
+
+    def _resume(
+        self, hello: GovernorHello, resumes: Resumes, link: GovernorLink
+    ) -> GovernorHandler:
+        """Takes back a governor that was away, between two turns."""
+        incarnation, governors = hello.incarnation, self.links.governors
+        governor = self.reactor.state.graph.governors.get(incarnation)
+        former = governors.pop(incarnation, None)
+        why_not = resuming.why_not(governor, resumes.heard, resumes.told)
+        if why_not or governor is None:
+            self.log.warning("governor fenced", governor=incarnation, reason=why_not)
+            self.inbox.from_governor(GovernorLeft(incarnation, why_not))
+        if former is not None:
+            former.close("the governor has come over another connection")
+        if why_not or governor is None:
+            raise FencedError(why_not)
+        self.log.info(
+            "governor is back",
+            governor=incarnation,
+            address=governor.address,
+            heard=resumes.heard,
+            ordered=governor.ordered,
+        )
+        governors[incarnation] = link
+        self.links.audience.joined(link)
+        self.inbox.from_governor(GovernorResumed(incarnation, resumes.heard))
+        for orders in resuming.missed(governor, resumes.heard):
+            link.order(orders)
+        return self._connected(incarnation, governor.address, link)
 
     def find(self, object_id: ObjectId) -> Held | None:
         """What the server has, or which governors have it."""

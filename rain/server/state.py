@@ -25,6 +25,7 @@ from rain.graph.release import release, take_apart, take_unneeded
 from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Thresholds, Throttle
+from rain.server import resuming
 from rain.server.collector import Happenings
 from rain.server.growing import Growing
 from rain.server.happenings import Happening
@@ -56,6 +57,8 @@ class ReactorSettings:
     much_wait: float = 0.02  # and the same for more bytes
     hand_backs: int = 20  # how often a task is handed back until it has failed
     crash_limit: int = 3  # the `crash_tries` of tasks that do not say how many they have
+    returns: bool = False  # when it has died, with all that it knew: governors may resume
+    governor_grace: float = 3.0  # seconds in which a governor may resume whose connection broke
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
     scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
     thresholds: Thresholds = Factory(Thresholds)
@@ -122,6 +125,9 @@ class State:
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
     later: dict[GovernorId, Later] = Factory(dict)  # what waits for other orders
     later_due: float = inf  # and when the first of it goes without any
+    # No governor can have been silent for too long before this time: what they say, and new ones,
+    # only make it later.
+    silence_due: float = -inf
     happenings: Happenings | None = None  # what happened, when somebody keeps the event log
     ignored: int = 0  # late or stale reports that were recognised as such
 
@@ -170,7 +176,11 @@ class State:
         if orders:
             self._orders = {}
             told: list[Effect] = []
+            returns = self.settings.returns
             for governor, batch in orders.items():  # mostly one
+                known = self.graph.governors.get(governor) if returns else None
+                if known is not None:
+                    resuming.keep(known, batch)
                 told.append(OrderGovernor(governor, batch))
             effects[:0] = told
         return effects

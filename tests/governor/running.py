@@ -56,6 +56,7 @@ class PlayedServer:
     """What the governor tells its server."""
 
     address = "me:1"
+    returns = False
 
     def __init__(self) -> None:
         self.finished: dict[TaskId, list[tuple[int, bytes]]] = {}

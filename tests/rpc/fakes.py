@@ -188,6 +188,8 @@ class FakeGovernor:
 
     address: str
     server: "FakeServer"
+    returns: bool = False
+    applied: int = 0
 
     def update(self, update: Update) -> None:
         rule = self.server.rules.get("news")
@@ -201,8 +203,10 @@ class FakeGovernor:
     def drained(self) -> None:
         self.server.journal.write("drained")
 
-    def left(self, cause: str) -> None:
+    def left(self, cause: str, *, at_fault: bool = False) -> None:
         self.server.journal.write("governor left", cause)
+        if at_fault:
+            self.server.journal.write("at fault")
 
 
 @define(eq=False)
@@ -239,6 +243,8 @@ class FakeServer:
     own: dict[ObjectId, bytes] = Factory(dict)  # what only streams show
     holders: dict[ObjectId, tuple[str, ...]] = Factory(dict)  # what others have
     holder: str = ""
+    returns: bool = False  # when it has died
+    applied: int = 0  # of the updates of all governors
     uploads: FakeUploads = Factory(FakeUploads)
     clients: list[ClientLink] = Factory(list)
     governors: list[GovernorLink] = Factory(list)
@@ -251,9 +257,12 @@ class FakeServer:
 
     def join_governor(self, hello: GovernorHello, link: GovernorLink) -> FakeGovernor:
         self.hellos.append(hello)
+        rule = self.rules.get("join governor")
+        if rule is not None:
+            rule(hello)
         self.governors.append(link)
         self.journal.write("governor joined")
-        return FakeGovernor(hello.data_address, self)
+        return FakeGovernor(hello.data_address, self, self.returns, self.applied)
 
     def find(self, object_id: ObjectId) -> Held | None:
         if object_id in self.holders:
@@ -299,8 +308,13 @@ class FakeControl:
     def stop(self, reason: str) -> None:
         self.journal.write("stop", reason)
 
-    def left(self, cause: str) -> None:
+    def applied(self, number: int) -> None:
+        self.journal.write("applied", number)
+
+    def left(self, cause: str, *, at_fault: bool = False) -> None:
         self.journal.write("left", cause)
+        if at_fault:
+            self.journal.write("at fault")
 
 
 @frozen

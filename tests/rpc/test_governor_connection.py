@@ -23,6 +23,8 @@ from rain.base.wire import (
     Watch,
 )
 from rain.daemon import program
+from rain.rpc.codec.orders import OrdersPart, write_orders_part
+from rain.rpc.codec.split import split_orders
 from rain.rpc.governor_endpoint import connect_governor
 from rain.rpc.handshake import admit
 from rain.rpc.interface import Fields
@@ -31,7 +33,7 @@ from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.server_endpoint import listen
 from rain.rpc.sizes import MESSAGE_LIMIT
 from tests.rpc.fakes import FakeControl, FakeServer, Serving, join, serving
-from tests.rpc.raw import BOOTSTRAP, UPSTREAM
+from tests.rpc.raw import BOOTSTRAP, CONTROL, UPSTREAM
 from tests.support.bell import Bell
 
 Scene = Callable[[FakeServer, Serving], Awaitable[None]]
@@ -112,7 +114,7 @@ def test_a_slow_governor_holds_up_nobody() -> None:
     play(scene)
 
 
-def test_orders_that_are_too_long_for_one_message_arrive_as_several() -> None:
+def test_orders_that_are_too_long_for_one_message_arrive_as_one() -> None:
     # given: 30 tasks with large configs of a kind with two outputs
     kind = TaskKind(KindId(1), "py/", outputs=(KindId(2), KindId(2)))
     count = 30
@@ -126,21 +128,43 @@ def test_orders_that_are_too_long_for_one_message_arrive_as_several() -> None:
         inputs=[ObjectId(number) for number in range(count)],
         outputs=[ObjectId(number // 2) for number in range(2 * count)],
     )
+    orders = Orders(task_kinds=[kind], tasks=tasks, number=5)
+    assert len(split_orders(orders)) > 3
 
     async def scene(server: FakeServer, here: Serving) -> None:
         control = FakeControl()
         await join(here.nursery, here.listener, control)
-        server.governors[0].order(Orders(task_kinds=[kind], tasks=tasks))
-        while sum(len(order.tasks.ids) for (order,) in control.journal.named("order")) < count:
-            await control.journal.written.wait()
-        parts = [order for (order,) in control.journal.named("order")]
-        assert len(parts) > 3
-        assert parts[0].task_kinds == [kind]
-        for part in parts[1:]:
-            assert part.tasks.inputs == part.tasks.ids
-            assert part.tasks.outputs == [n for n in part.tasks.ids for _ in range(2)]
+        server.governors[0].order(orders)
+        assert await control.journal.until("order") == [(orders,)]
 
     play(scene)
+
+
+def test_orders_that_are_cut_in_the_middle_are_not_applied() -> None:
+    control = FakeControl()
+
+    async def serve(listening: socket.socket) -> None:
+        await trio.lowlevel.wait_readable(listening)
+        accepted, _ = listening.accept()
+        prepare(accepted)
+        await admit(accepted, None, 10)
+
+        def register(params: Fields, call: IncomingCall) -> None:
+            upstream = Offered(UPSTREAM, dict.fromkeys(UPSTREAM.methods, register))
+            call.answer({"upstream": upstream, "address": "here:1"})
+            for number, more in ((1, False), (2, True)):
+                part = OrdersPart(Orders(drops=[ObjectId(number)]), more)
+                fields = write_orders_part(part)
+                link.peer.call(params["control"], CONTROL.methods["order"], fields, ended.append)
+            link.end_with_reason("the server stops")
+
+        ended: list[object] = []
+        bootstrap = Offered(BOOTSTRAP, dict.fromkeys(BOOTSTRAP.methods, register))
+        link = Link(accepted, bootstrap, MESSAGE_LIMIT)
+        await link.run()
+
+    run_against(serve, control)
+    assert [orders.drops for (orders,) in control.journal.named("order")] == [[1]]
 
 
 def test_a_governor_reports_when_it_is_asked() -> None:
@@ -421,6 +445,13 @@ def test_a_governor_whose_server_ends_with_the_registration_hears_of_the_end() -
         link = Link(accepted, bootstrap, MESSAGE_LIMIT)
         await link.run()
 
+    run_against(serve, control)
+    assert control.journal.entries == [("left", "the server stops")]
+
+
+def run_against(serve: Callable[[socket.socket], Awaitable[None]], control: FakeControl) -> None:
+    """A governor registers with a server by hand, and hears of the end of it."""
+
     async def main() -> int:
         with socket.create_server(("127.0.0.1", 0)) as listening, trio.fail_after(30):
             listening.setblocking(False)
@@ -439,4 +470,3 @@ def test_a_governor_whose_server_ends_with_the_registration_hears_of_the_end() -
         return 0
 
     program.run(main)
-    assert control.journal.entries == [("left", "the server stops")]

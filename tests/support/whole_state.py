@@ -19,6 +19,7 @@ LEFT_OUT = {
     "status",  # of the scheduler, for people
     "happenings",  # for the event log
     "ignored",  # for tests
+    "silence_due",  # governors are looked at at once
 }
 
 

@@ -1,5 +1,7 @@
 """What the server tells a governor."""
 
+from attrs import frozen
+
 from rain.base.wire import (
     AssignedTasks,
     CancelledRuns,
@@ -10,6 +12,25 @@ from rain.base.wire import (
 )
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import read_kinds, write_kinds
+
+
+@frozen
+class OrdersPart:
+    """One message of those that one turn's orders became."""
+
+    orders: Orders
+    more: bool  # others follow
+
+
+def write_orders_part(part: OrdersPart) -> Fields:
+    fields = write_orders(part.orders)
+    if part.more:
+        fields["more"] = True
+    return fields
+
+
+def read_orders_part(fields: Fields) -> OrdersPart:
+    return OrdersPart(read_orders(fields), fields["more"])
 
 
 def write_orders(orders: Orders) -> Fields:
@@ -30,6 +51,8 @@ def write_orders(orders: Orders) -> Fields:
         fields["lent"] = _write_lent(orders.lent)
     if orders.tasks.ids:
         fields["tasks"] = _write_assigned(orders.tasks)
+    if orders.number:
+        fields["number"] = orders.number
     return fields
 
 
@@ -46,6 +69,7 @@ def read_orders(fields: Fields) -> Orders:
         _read_placed(fields["placed"]),
         _read_lent(fields["lent"]),
         _read_assigned(fields["tasks"]),
+        fields["number"],
     )
     orders.check()
     return orders

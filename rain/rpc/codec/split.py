@@ -1,17 +1,16 @@
 """Cutting what is too long for one message into several that mean the same, one after the other.
 
-Orders are applied from top to bottom, and the parts of a submission are joined again, so a long
-column may go on in the next message. Nothing is cut that fits, which is nearly always.
+The other side joins the parts again, so a long column may go on in the next message, and what was
+one turn's is applied whole or not at all. Nothing is cut that fits, which is nearly always.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TypeVar
 
-from attrs import evolve
+from attrs import AttrsInstance, evolve, fields
 
-from rain.base.ids import KindId, session_of
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire import (
     AssignedTasks,
@@ -122,62 +121,64 @@ def split_submission(submission: Submission) -> list[Submission]:
     return parts
 
 
-class OrdersSplitter:
-    """Splits the orders of one governor; knows the kinds that it was told, as the governor does."""
+def split_orders(orders: Orders) -> list[Orders]:
+    """Parts of orders, at least one; joined in their order they are the whole.
 
-    def __init__(self) -> None:
-        self._outputs: dict[KindId, int] = {}  # how many outputs a task of each kind has
+    The last one has the number of the whole.
+    """
+    objects, tasks, lent = orders.objects, orders.tasks, orders.lent
+    kinds_fit = _kinds_fit(orders)
+    if kinds_fit and _fits(objects.data, tasks.configs, lent.data):
+        return [orders]
+    check_ours(orders)
+    first = evolve(
+        orders, objects=PlacedObjects(), tasks=AssignedTasks(), lent=LentObjects(), number=0
+    )
+    parts = [first]
+    if not kinds_fit:
+        first.task_kinds, first.object_kinds = [], []
+        parts += [Orders(object_kinds=some) for some in _some_kinds(orders.object_kinds)]
+        parts += [Orders(task_kinds=some) for some in _some_kinds(orders.task_kinds)]
+    for start, end in ranges(map(len, objects.data)):
+        parts.append(Orders(objects=_some_objects(objects, start, end)))
+    for start, end in ranges(map(len, lent.data)):
+        parts.append(Orders(lent=_some_lent(lent, start, end)))
+    inputs = _starts(tasks.input_counts)
+    for start, end in ranges(map(len, tasks.configs)):
+        # As with submissions, nobody counts outputs before the parts are joined.
+        outputs, count = len(tasks.outputs), len(tasks.ids)
+        some_tasks = AssignedTasks(
+            ids=tasks.ids[start:end],
+            runs=tasks.runs[start:end],
+            kinds=tasks.kinds[start:end],
+            priorities=tasks.priorities[start:end],
+            configs=tasks.configs[start:end],
+            input_counts=tasks.input_counts[start:end],
+            inputs=tasks.inputs[inputs[start] : inputs[end]],
+            outputs=tasks.outputs[outputs * start // count : outputs * end // count],
+        )
+        parts.append(Orders(tasks=some_tasks))
+    parts[-1].number = orders.number
+    return parts
 
-    @property
-    def kinds(self) -> int:
-        """How many kinds it remembers."""
-        return len(self._outputs)
 
-    def split(self, orders: Orders) -> list[Orders]:
-        """Orders that are to be sent one after the other, at least one."""
-        if orders.task_kinds or orders.forget_sessions:
-            self._learn(orders)
-        objects, tasks, lent = orders.objects, orders.tasks, orders.lent
-        kinds_fit = _kinds_fit(orders)
-        if kinds_fit and _fits(objects.data, tasks.configs, lent.data):
-            return [orders]
-        check_ours(orders)
-        first = evolve(orders, objects=PlacedObjects(), tasks=AssignedTasks(), lent=LentObjects())
-        parts = [first]
-        if not kinds_fit:  # those of objects go first: kinds of tasks name them
-            first.task_kinds, first.object_kinds = [], []
-            parts += [Orders(object_kinds=some) for some in _some_kinds(orders.object_kinds)]
-            parts += [Orders(task_kinds=some) for some in _some_kinds(orders.task_kinds)]
-        for start, end in ranges(map(len, objects.data)):
-            parts.append(Orders(objects=_some_objects(objects, start, end)))
-        for start, end in ranges(map(len, lent.data)):
-            parts.append(Orders(lent=_some_lent(lent, start, end)))
-        inputs = _starts(tasks.input_counts)
-        outputs = _starts(self._outputs.get(kind, 0) for kind in tasks.kinds)
-        for start, end in ranges(map(len, tasks.configs)):
-            some_tasks = AssignedTasks(
-                ids=tasks.ids[start:end],
-                runs=tasks.runs[start:end],
-                kinds=tasks.kinds[start:end],
-                priorities=tasks.priorities[start:end],
-                configs=tasks.configs[start:end],
-                input_counts=tasks.input_counts[start:end],
-                inputs=tasks.inputs[inputs[start] : inputs[end]],
-                outputs=tasks.outputs[outputs[start] : outputs[end]],
-            )
-            parts.append(Orders(tasks=some_tasks))
-        return parts
+def join_orders(parts: Sequence[Orders]) -> Orders:
+    """The whole of which these are all parts, in their order."""
+    whole, *others = parts
+    for part in others:
+        _extend(whole, part)
+    whole.number = parts[-1].number
+    return whole
 
-    def _learn(self, orders: Orders) -> None:
-        if orders.forget_sessions:
-            forgotten = frozenset(orders.forget_sessions)
-            self._outputs = {
-                kind: count
-                for kind, count in self._outputs.items()
-                if session_of(kind) not in forgotten
-            }
-        for kind in orders.task_kinds:
-            self._outputs[kind.id] = len(kind.outputs)
+
+def _extend(whole: AttrsInstance, part: AttrsInstance) -> None:
+    """Adds columns to columns, and those of what they hold."""
+    for column in fields(type(whole)):
+        ours, theirs = getattr(whole, column.name), getattr(part, column.name)
+        if isinstance(ours, list):
+            ours += theirs
+        elif not isinstance(ours, int):
+            _extend(ours, theirs)
 
 
 def _some_objects(objects: PlacedObjects, start: int, end: int) -> PlacedObjects:

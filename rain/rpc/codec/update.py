@@ -39,6 +39,8 @@ def write_update(update: Update) -> Fields:
         }
     if update.ended_ids:
         fields["ended"] = {"tasks": update.ended_ids, "runs": update.ended_runs}
+    if update.number or update.heard:
+        fields |= {"number": update.number, "heard": update.heard}
     return fields
 
 
@@ -62,7 +64,9 @@ def read_update(fields: Fields) -> Update:
         ended["tasks"],
         ended["runs"],
         _read_times("started tasks", fields["startedTimes"]),
-        *_read_times("an update", [fields["time"]]),
+        _read_times("an update", [fields["time"]])[0],
+        fields["number"],
+        fields["heard"],
     )
     update.check()
     return update

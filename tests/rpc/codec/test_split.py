@@ -15,7 +15,7 @@ from rain.base.wire import (
     Submission,
     Update,
 )
-from rain.rpc.codec import split, to_bytes
+from rain.rpc.codec import from_bytes, split, to_bytes
 from rain.rpc.codec.kinds import weight
 from rain.rpc.pending import PendingSubmission
 from tests.rpc.values import some_orders, submissions
@@ -49,23 +49,16 @@ def test_the_parts_of_a_submission_join_to_the_whole(submission: Submission) -> 
 
 
 def joined(parts: list[Orders]) -> Orders:
-    """What a governor has been told after all of these orders."""
-    whole = Orders()
+    """What the other side makes of parts that have come over the wire."""
     for part in parts:
         part.check()
-        for name in ("forget_sessions", "stop_ids", "stop_runs", "drops", "task_kinds"):
-            getattr(whole, name).extend(getattr(part, name))
-        whole.object_kinds += part.object_kinds
-        for columns in ("objects", "lent", "tasks"):
-            for name in getattr(part, columns).__attrs_attrs__:
-                column = getattr(getattr(whole, columns), name.name)
-                column.extend(getattr(getattr(part, columns), name.name))
-    return whole
+    return split.join_orders([from_bytes(Orders, to_bytes(part)) for part in parts])
 
 
 @given(some_orders())
 def test_split_orders_say_the_same_in_the_same_order(orders: Orders) -> None:
-    # given: a kind for each task, with outputs that add up
+    # given: a kind for each task, with outputs that add up, and a number
+    orders.number = 7
     count = len(orders.tasks.ids)
     orders.task_kinds = [
         TaskKind(KindId(place), "py/", outputs=(KindId(0),) * place) for place in range(count)
@@ -74,16 +67,14 @@ def test_split_orders_say_the_same_in_the_same_order(orders: Orders) -> None:
     orders.tasks.outputs = [ObjectId(place) for place in range(count) for _ in range(place)]
 
     # when
-    parts = split.OrdersSplitter().split(orders)
+    parts = split.split_orders(orders)
 
-    # then: nothing is lost, every part is short, and every task keeps its own outputs
-    assert joined(parts) == orders
+    # then: nothing is lost, every part is short, and the last one has the number
+    assert [part.number for part in parts] == [0] * (len(parts) - 1) + [7]
     for part in parts:
         rows = len(part.objects.ids) + len(part.lent.ids) + len(part.tasks.ids)
         assert rows <= split.PART_ROWS
-        assert part.tasks.outputs == [
-            ObjectId(kind) for kind in part.tasks.kinds for _ in range(kind)
-        ]
+    assert joined(parts) == orders
 
 
 def test_kinds_that_are_long_travel_as_parts_of_their_own() -> None:
@@ -94,7 +85,7 @@ def test_kinds_that_are_long_travel_as_parts_of_their_own() -> None:
     orders = Orders(drops=[ObjectId(5)], task_kinds=[task_kind], object_kinds=[*kinds], tasks=tasks)
     submission = Submission(SessionId(1), [task_kind], [*kinds], kept=[ObjectId(5)])
 
-    parts = split.OrdersSplitter().split(orders)
+    parts = split.split_orders(orders)
     parts_of_submission = split.split_submission(submission)
 
     assert [part.object_kinds for part in parts] == [[], *[[kind] for kind in kinds], [], []]
@@ -111,7 +102,7 @@ def test_short_kinds_stay_with_the_first_part() -> None:
     ids = [ObjectId(number) for number in range(3)]
     data = [bytes(60)] * 3
     objects = PlacedObjects(ids, [kind.id] * 3, [""] * 3, [60] * 3, [""] * 3, data)
-    parts = split.OrdersSplitter().split(Orders(object_kinds=[kind], objects=objects))
+    parts = split.split_orders(Orders(object_kinds=[kind], objects=objects))
     assert [part.object_kinds for part in parts] == [[kind], [], [], []]
 
 
@@ -122,7 +113,7 @@ def test_many_megabytes_of_kinds_are_cut_into_messages_that_may_be_sent(
     kinds = [ObjectKind(KindId(pack(1, n)), user="x" * 1_000_000) for n in range(100)]
 
     parts = split.split_submission(Submission(SessionId(1), object_kinds=kinds))
-    orders = split.OrdersSplitter().split(Orders(object_kinds=kinds))
+    orders = split.split_orders(Orders(object_kinds=kinds))
 
     for part in (*parts, *orders):
         assert len(to_bytes(part)) <= 1.1 * split.PART_BYTES
@@ -130,30 +121,10 @@ def test_many_megabytes_of_kinds_are_cut_into_messages_that_may_be_sent(
     assert [kind for part in orders for kind in part.object_kinds] == kinds
 
 
-def test_kinds_are_remembered_until_their_session_is_forgotten() -> None:
-    splitter = split.OrdersSplitter()
-    kinds = [TaskKind(KindId(pack(s, 10)), "py/", outputs=(KindId(1),)) for s in (1, 2)]
-    splitter.split(Orders(task_kinds=kinds))
-    splitter.split(Orders(forget_sessions=[SessionId(1)]))
-    tasks = AssignedTasks(
-        ids=[TaskId(1), TaskId(2), TaskId(3)],
-        runs=[1] * 3,
-        kinds=[kinds[1].id] * 3,
-        priorities=[0] * 3,
-        configs=[b""] * 3,
-        input_counts=[0] * 3,
-        inputs=[],
-        outputs=[ObjectId(1), ObjectId(2), ObjectId(3)],
-    )
-    parts = splitter.split(Orders(tasks=tasks))
-    assert [part.tasks.outputs for part in parts] == [[], [1, 2], [3]]
-    assert splitter.kinds == 1
-
-
 def test_what_fits_is_not_touched() -> None:
     objects = PlacedObjects([ObjectId(1)], [KindId(1)], [""], [3], [""], [b"abc"])
     orders = Orders(objects=objects)
-    assert split.OrdersSplitter().split(orders)[0] is orders
+    assert split.split_orders(orders)[0] is orders
     update = Update(finished=FinishedTasks([TaskId(1)], [1], [0.1], [1], [3], [b"abc"]))
     assert split.slim_update(update) is update
 

@@ -92,7 +92,7 @@ def sends(value: Any) -> list[bytes]:
     """The messages that it becomes."""
     parts = [value]
     if isinstance(value, Orders):
-        parts = [*split.OrdersSplitter().split(value)]
+        parts = [*split.split_orders(value)]
     elif isinstance(value, Submission):
         parts = split.split_submission(value)
     elif isinstance(value, Update):

@@ -1,0 +1,62 @@
+"""The numbers of orders and news, by which a governor and a server that comes back resume.
+
+The governor keeps its news until the server has said that they are applied, and ignores orders that
+it has applied. After a cut both sides say what they have applied last, and say again what comes
+after that (`rain/server/resuming.py` is the other side).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from attrs import Factory, define
+
+from rain.base.errors import ProtocolError
+from rain.base.wire import Orders, Update
+
+
+@define(eq=False)
+class Numbers:
+    """What was heard, told, and confirmed."""
+
+    counts: bool = False  # the server comes back; else nothing is kept
+    heard: int = 0  # the number of the last orders that were applied
+    told: int = 0  # the number of the last news
+    applied: int = 0  # the number of the last news that the server has confirmed
+    kept: deque[Update] = Factory(deque)  # the news after that
+
+    def is_new(self, orders: Orders) -> bool:
+        """Takes note of the number of orders; whether they were not applied before."""
+        number = orders.number
+        if not number:
+            return True
+        if number <= self.heard:
+            return False
+        if number > self.heard + 1:
+            raise ProtocolError(f"the orders {number} have come after the orders {self.heard}")
+        self.heard = number
+        return True
+
+    def stamp(self, update: Update, *, news: bool) -> None:
+        """Says on an update what was heard; numbers and keeps it if it tells any news."""
+        update.heard = self.heard
+        if news and self.counts:
+            self.told += 1
+            update.number = self.told
+            self.kept.append(update)
+
+    def confirm(self, number: int) -> None:
+        """The server will not forget the news up to this number."""
+        if number > self.told:
+            raise ProtocolError(
+                f"the server has applied the update {number}, and {self.told} were told"
+            )
+        kept = self.kept
+        while kept and kept[0].number <= number:
+            kept.popleft()
+        self.applied = max(self.applied, number)
+
+    def missed(self, number: int) -> list[Update]:
+        """The news that the server has missed, which has applied those up to this number."""
+        self.confirm(number)
+        return list(self.kept)

@@ -1,0 +1,98 @@
+"""The governor's way to its server: over one connection, and over the next one when it is cut.
+
+A server with a journal comes back when it has died. Until then the governor goes on with its work
+and holds its data. What it has to tell is kept (`numbers.py`), and told when the server is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import trio
+from structlog.typing import FilteringBoundLogger
+
+from rain.base.errors import ProtocolError, StartError
+from rain.base.wire import PrintedLines, Update
+from rain.governor.service import Service
+from rain.rpc.governor_endpoint import NotTakenBackError, RefusedHereError, Upstream
+from rain.rpc.handlers import Resumes
+
+Connect = Callable[[Resumes | None], Awaitable[Upstream]]
+"""Registers with the server, anew or to resume; raises `StartError`."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 2.0
+"""Seconds between two tries to reach a server that is away; doubled each time."""
+
+
+class Uplink:
+    """Implements `rain.governor.service.Upward`. What is said while the server is away is lost."""
+
+    def __init__(self, upstream: Upstream, connect: Connect, log: FilteringBoundLogger) -> None:
+        self.address = upstream.address
+        self.returns = upstream.returns
+        self._upstream = upstream
+        self._connect = connect
+        self._log = log
+
+    def update(self, update: Update) -> None:
+        self._upstream.update(update)
+
+    def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
+        self._upstream.printed(watch, lines)
+
+    def reject(self, reason: str) -> None:
+        self._upstream.reject(reason)
+
+    async def drained(self) -> None:
+        """Says that this governor leaves on purpose; returns when the server has got it."""
+        await self._upstream.drained()
+
+    def close(self) -> None:
+        self._upstream.close()
+
+    async def keep_up(self, service: Service, limit: float) -> None:
+        """Resumes whenever the connection is cut, until the governor ends.
+
+        A server that is away for longer than `limit` seconds is lost.
+        """
+        while True:
+            cause = await service.cut()
+            self._log.warning("the server is away, tasks go on", cause=cause, waits_seconds=limit)
+            began = trio.current_time()
+            if not await self._redial(service, cause, began + limit, limit):
+                return
+            seconds = round(trio.current_time() - began, 3)
+            self._log.info("the server is back", away_seconds=seconds)
+
+    async def _redial(self, service: Service, cause: str, due: float, limit: float) -> bool:
+        """Whether the governor has resumed; else it ends, and knows why."""
+        pause, last = FIRST_PAUSE, "nobody was asked"
+        while trio.current_time() + pause <= due:
+            await trio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+            try:
+                upstream = await self._connect(service.resumes())
+            except NotTakenBackError as error:
+                service.fence(str(error))
+                return False
+            except RefusedHereError as error:
+                service.give_up(str(error))
+                return False
+            except StartError as error:
+                last = str(error)
+                continue
+            return self._resume(service, upstream)
+        service.give_up(f"{cause}; it has not come back within {limit:g} seconds: {last}")
+        return False
+
+    def _resume(self, service: Service, upstream: Upstream) -> bool:
+        try:
+            missed = service.missed(upstream.applied)
+        except ProtocolError as error:
+            upstream.close(str(error))
+            service.give_up(str(error))
+            return False
+        self._upstream = upstream
+        for update in missed:
+            upstream.update(update)
+        return True

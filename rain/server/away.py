@@ -1,0 +1,38 @@
+"""Governors without a connection that may come back, and how long they have for that."""
+
+from __future__ import annotations
+
+from rain.base.ids import GovernorId
+from rain.graph.governor import Away, Governor
+from rain.server import resuming
+from rain.server.messages import DismissGovernor
+from rain.server.state import State
+
+
+def gone_away(state: State, governor_id: GovernorId, cause: str) -> None:
+    """The connection of a governor broke: for a while it may come back."""
+    governor = state.graph.governors.get(governor_id)
+    if governor is not None:
+        _expect(state, governor, state.settings.governor_grace, cause)
+
+
+def server_returned(state: State) -> None:
+    """The server is there again, and all governors may come back."""
+    for governor in state.graph.governors.values():
+        _expect(state, governor, state.settings.governor_silence, "the server was away")
+
+
+def _expect(state: State, governor: Governor, seconds: float, why: str) -> None:
+    governor.heard = state.now
+    governor.away = Away(state.now, seconds, why)
+    state.silence_due = min(state.silence_due, state.now + seconds)
+
+
+def resumed(state: State, governor_id: GovernorId, heard: int) -> None:
+    """A governor that was away is there again."""
+    governor = state.graph.governors.get(governor_id)
+    if governor is None:  # it was given up in the same breath
+        state.emit(DismissGovernor(governor_id, resuming.GIVEN_UP))
+        return
+    governor.heard, governor.away = state.now, None
+    resuming.hear(governor, heard)

@@ -1,0 +1,70 @@
+"""Governors that go on when their connection or the server was away.
+
+A server with a journal comes back with the state that it had. To its governors that is nothing but
+a connection that resumes: orders and updates are numbered, and each side keeps what the other has
+not said to have applied. When a governor resumes, both say what they have applied last, and say
+again what comes after that. So everything is applied once, wherever the connection was cut.
+
+A governor cannot resume if its work was given up meanwhile, or if it and the server do not have the
+same past: the machine of the server has lost the end of the journal. Then all that it has and does
+is void, and it joins as a new one.
+"""
+
+from __future__ import annotations
+
+from rain.base.errors import ProtocolError
+from rain.base.wire import Orders, Update
+from rain.graph.governor import Governor
+
+GIVEN_UP = "the server has given up this governor, or has never known it"
+
+
+def keep(governor: Governor, orders: Orders) -> None:
+    """Numbers the next orders, and keeps them until the governor has applied them."""
+    governor.ordered += 1
+    orders.number = governor.ordered
+    governor.unheard.append(orders)
+
+
+def hear(governor: Governor, heard: int) -> None:
+    """Forgets the orders up to this number: the governor has applied them."""
+    if heard > governor.ordered:
+        raise ProtocolError(
+            f"it has applied the orders {heard}, and was given {governor.ordered} so far"
+        )
+    unheard = governor.unheard
+    while unheard and unheard[0].number <= heard:
+        unheard.popleft()
+
+
+def is_new(governor: Governor, update: Update) -> bool:
+    """Takes note of the numbers of an update; whether it was not applied before."""
+    if update.heard:
+        hear(governor, update.heard)
+    number = update.number
+    if not number:
+        return True
+    if number <= governor.applied:
+        return False
+    if number > governor.applied + 1:
+        raise ProtocolError(f"its update {number} has come after its update {governor.applied}")
+    governor.applied = number
+    return True
+
+
+def why_not(governor: Governor | None, heard: int, told: int) -> str:
+    """Why a governor that has heard and told this much cannot resume; "" if it can."""
+    if governor is None:
+        return GIVEN_UP
+    if heard > governor.ordered or told > governor.applied:
+        return (
+            f"the server has lost the end of what it knew: it has made {governor.ordered} orders"
+            f" for this governor, which has applied {heard}, and has applied {governor.applied}"
+            f" updates, of which it has confirmed {told}"
+        )
+    return ""
+
+
+def missed(governor: Governor, heard: int) -> list[Orders]:
+    """The orders that a governor has not heard."""
+    return [orders for orders in governor.unheard if orders.number > heard]
