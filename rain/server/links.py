@@ -73,6 +73,7 @@ class Links:
     state: State  # only read, between two turns
     http: str = ""  # where the dashboard is served
     on_demand: DashboardOnDemand | None = None  # or may be served
+    ending: bool = False  # the server stops in order, and its governors with it
     end_asked: trio.Event = Factory(trio.Event)  # a client wants the server to end
     governors: dict[GovernorId, GovernorLink] = Factory(dict)
     live: LiveLogs = field(init=False)
@@ -215,7 +216,8 @@ class ConnectedGovernor:
         self._leave("it has stopped", on_purpose=True)
 
     def left(self, cause: str, *, at_fault: bool = False) -> None:
-        if self.returns and not at_fault and self._is_here():
+        may_resume = self.returns and not at_fault and not self.links.ending
+        if may_resume and self._is_here():
             del self.links.governors[self.id]
             self.links.log.warning(
                 "governor away", governor=self.id, address=self.address, cause=cause

@@ -147,6 +147,7 @@ class Service:
     def stop(self, reason: str) -> None:
         """Ends all work: governors are stopped, and nobody waits any longer."""
         self.turns.stop()
+        self.links.ending = True
         self.links.refuse_all(reason)
         for governor in self.links.governors.values():
             governor.stop(reason)

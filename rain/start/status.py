@@ -31,6 +31,8 @@ class GovernorLine:
     objects: int
     rests: float = 0.0  # seconds for which it gets no tasks
     rests_why: str = ""
+    away: float = 0.0  # seconds for which it has had no connection, though it may come back
+    away_why: str = ""
 
 
 @frozen
@@ -72,7 +74,7 @@ def ask(address: str, http: str, secret: Secret | None = None) -> ClusterStatus:
     try:
         status = ask_http(http, secret)
         sessions = read_sessions(status)
-        governors = with_rests(governors, status)
+        governors = with_troubles(governors, status)
     except StartError as error:
         return ClusterStatus(address, governors, None, str(error))
     return ClusterStatus(address, governors, sessions, dashboard=http_url(secret, http))
@@ -91,22 +93,36 @@ def _governor_line(report: GovernorReport) -> GovernorLine:
     return GovernorLine(report.address, cpus, resources, len(report.tasks), len(report.objects))
 
 
-def with_rests(
+def with_troubles(
     governors: Sequence[GovernorLine], status: Mapping[str, Any]
 ) -> tuple[GovernorLine, ...]:
-    """Adds to the lines which governors rest, as /status says."""
+    """Adds which governors rest, as /status says, and those that are away and cannot report."""
     try:
         rests = {
             str(told["governor"]): (float(told["rests"]), str(told["rests_why"]))
             for told in status["governors"]
         }
+        away = [_away_line(told) for told in status["governors"] if told["away_why"]]
     except (KeyError, TypeError, ValueError) as error:
         raise StartError(f"the server's /status is not understood: {error!r}") from error
     lines: list[GovernorLine] = []
     for line in governors:
         seconds, why = rests.get(line.address, (0.0, ""))
         lines.append(evolve(line, rests=seconds, rests_why=why))
-    return tuple(lines)
+    return tuple(sorted([*lines, *away], key=lambda line: line.address))
+
+
+def _away_line(told: Mapping[str, Any]) -> GovernorLine:
+    resources = dict(told["resources"])
+    return GovernorLine(
+        str(told["governor"]),
+        resources.pop(CPUS, 0),
+        resources,
+        int(told["assigned"]),
+        int(told["objects"]),
+        away=float(told["away"]),
+        away_why=str(told["away_why"]),
+    )
 
 
 def read_sessions(status: Mapping[str, Any]) -> tuple[SessionLine, ...]:

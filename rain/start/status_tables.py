@@ -18,6 +18,11 @@ def print_status(status: ClusterStatus, console: Console) -> None:
     if status.governors:
         console.print(_governors(status.governors))
         for line in status.governors:
+            if line.away_why:
+                console.print(
+                    Text(f"{line.address} has been away for {line.away:.0f} s: {line.away_why}"),
+                    soft_wrap=True,
+                )
             if line.rests:
                 console.print(
                     Text(f"{line.address} gets no tasks for {line.rests:.0f} s: {line.rests_why}"),

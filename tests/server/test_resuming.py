@@ -7,6 +7,7 @@ from rain.base.resources import Resources
 from rain.base.wire import Orders, Update
 from rain.graph import Governor
 from rain.server import resuming
+from rain.server.http.status import gather_status
 from rain.server.messages import (
     GovernorAway,
     GovernorResumed,
@@ -146,6 +147,16 @@ def test_all_governors_have_as_long_as_they_may_be_silent_when_the_server_return
     assert world.dismissed == {
         other.id: "it has not come back within 20 seconds: the server was away"
     }
+
+
+def test_the_status_says_since_when_a_governor_is_away() -> None:
+    world, fake, _ = scene()
+    world.turn(GovernorAway(fake.id, "cut"))
+    (shown,) = gather_status(world.state, world.now + 2)["governors"]
+    assert (shown["away"], shown["away_why"]) == (2.0, "cut")
+    world.turn(GovernorResumed(fake.id, 0))
+    (shown,) = gather_status(world.state, world.now)["governors"]
+    assert shown["away_why"] == ""
 
 
 def test_one_that_comes_back_when_it_was_given_up_is_told_so() -> None:

@@ -23,7 +23,7 @@ from rain.start.status import (
     ask_http,
     read_governors,
     read_sessions,
-    with_rests,
+    with_troubles,
 )
 from rain.start.status_tables import print_status
 from tests.start.world import World
@@ -93,20 +93,39 @@ def test_governors_are_shown_by_address_with_what_they_have_and_do() -> None:
 def test_a_governor_that_rests_is_shown_with_the_reason() -> None:
     governors = (GovernorLine("a:1", 8, {}, 0, 0), GovernorLine("b:1", 4, {}, 2, 1))
     told = [
-        {"governor": "b:1", "rests": 7.6, "rests_why": "Too many open files"},
-        {"governor": "a:1", "rests": 0.0, "rests_why": ""},
+        {"governor": "b:1", "rests": 7.6, "rests_why": "Too many open files", "away_why": ""},
+        {"governor": "a:1", "rests": 0.0, "rests_why": "", "away_why": ""},
     ]
 
-    lines = shown(ClusterStatus("a:7210", with_rests(governors, {"governors": told}), ()))
+    lines = shown(ClusterStatus("a:7210", with_troubles(governors, {"governors": told}), ()))
 
     assert "b:1 gets no tasks for 8 s: Too many open files" in lines
     assert not any(line.startswith("a:1 gets") for line in lines)
 
 
+def test_a_governor_that_is_away_is_shown_though_it_cannot_report() -> None:
+    told = {
+        "governor": "b:1",
+        "resources": {"cpus": 4, "gpus": 1},
+        "assigned": 3,
+        "objects": 2,
+        "rests": 0.0,
+        "rests_why": "",
+        "away": 12.2,
+        "away_why": "the server was away",
+    }
+
+    governors = with_troubles((), {"governors": [told]})
+
+    lines = shown(ClusterStatus("a:7210", governors, ()))
+    assert "b:1 4 3 2 1" in lines
+    assert "b:1 has been away for 12 s: the server was away" in lines
+
+
 @pytest.mark.parametrize("text", ["{}", '{"governors": [{}]}', '{"governors": 3}'])
 def test_a_status_without_governors_is_told(text: str) -> None:
     with pytest.raises(StartError, match="/status is not understood"):
-        with_rests((), json.loads(text))
+        with_troubles((), json.loads(text))
 
 
 def test_what_to_open_in_a_browser_is_shown_uncut_and_kept_out_of_json() -> None:
@@ -150,6 +169,8 @@ def test_the_answer_as_json_holds_everything() -> None:
                 "objects": 0,
                 "rests": 0.0,
                 "rests_why": "",
+                "away": 0.0,
+                "away_why": "",
             }
         ],
         "sessions": [

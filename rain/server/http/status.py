@@ -21,6 +21,8 @@ class GovernorStatus(TypedDict):
     heard: float  # seconds since its last message
     rests: float  # seconds for which it gets no tasks
     rests_why: str
+    away: float  # seconds for which it has had no connection, though it may come back
+    away_why: str
 
 
 class SessionStatus(TypedDict):
@@ -88,6 +90,7 @@ def _scheduler(status: SchedulerStatus, now: float) -> SchedulerReport:
 
 def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
     rest = state.rests[governor] if governor.rests else None
+    away = governor.away
     return GovernorStatus(
         governor=governor.address,
         resources=governor.offered.as_dict(),
@@ -97,6 +100,8 @@ def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
         heard=round(max(now - governor.heard, 0.0), 3),
         rests=0.0 if rest is None else round(max(rest.until - now, 0.0), 3),
         rests_why="" if rest is None else rest.why,
+        away=0.0 if away is None else round(max(now - away.since, 0.0), 3),
+        away_why="" if away is None else away.why,
     )
 
 

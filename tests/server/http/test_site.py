@@ -207,6 +207,8 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
                 "heard": 2000.0 - world.governors[0].node.heard,
                 "rests": 0.0,
                 "rests_why": "",
+                "away": 0.0,
+                "away_why": "",
             }
         ],
         "sessions": [

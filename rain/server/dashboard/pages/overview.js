@@ -54,10 +54,17 @@ function summary(status) {
     table("Governors", ["Governor", "Cpus", "Other resources", "Tasks told", "Tasks queued", "Objects", "Heard", ""],
       status.governors.map((governor) => [governor.governor, governor.resources.cpus, others(governor.resources),
         number(governor.assigned), number(governor.queued), number(governor.objects), `${duration(governor.heard)} ago`,
-        { class: "trouble", value: governor.rests ? `rests for ${duration(governor.rests)}: ${governor.rests_why}` : "" }]),
+        { class: "trouble", value: trouble(governor) }]),
       "There is no governor. Start one with: rain governor SERVER"),
     h("p", { class: "quiet" }, `Rain ${status.version}`),
   ];
+}
+
+function trouble(governor) {
+  if (governor.away_why) {
+    return `away for ${duration(governor.away)}: ${governor.away_why}`;
+  }
+  return governor.rests ? `rests for ${duration(governor.rests)}: ${governor.rests_why}` : "";
 }
 
 function others(resources) {
