@@ -138,7 +138,9 @@ class Asking:
             return self.explain(error.failure)
         if isinstance(error, ConnectionLostError | StartError):
             return ConnectionException(str(error))
-        if isinstance(error, RefusedError | ProtocolError):
+        if isinstance(error, ProtocolError):
+            return ConnectionException(f"what the server has said makes no sense: {error}")
+        if isinstance(error, RefusedError):
             return RainException(str(error))
         return None
 

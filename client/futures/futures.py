@@ -295,7 +295,8 @@ class Futures:
             recursive=recursive,
             grace=OWN_GRACE if grace is None else grace,
         )
-        self._connection.say(cancel)
+        with self.session.asking():
+            self._connection.say(cancel)
 
     def hold(self, future: object) -> None:
         """Keeps a future that nobody may have any more until its callbacks are called."""
@@ -305,12 +306,14 @@ class Futures:
         """Asks the server to cancel those of these that do not run yet; gives these results."""
         self.send()
         asked = tuple(future.handle.packed_id for future in futures)
-        return frozenset(self._connection.ask(CancelUnstarted(self._id, asked)))
+        with self.session.asking():
+            return frozenset(self._connection.ask(CancelUnstarted(self._id, asked)))
 
     def is_running(self, future: Future[Any]) -> bool:
         """Asks the server whether a call runs now."""
         self.send()
-        ((report,), _) = self._connection.ask(ReportsOf((_task_of(future),), ()))
+        with self.session.asking():
+            ((report,), _) = self._connection.ask(ReportsOf((_task_of(future),), ()))
         return report.state is States.RUNNING
 
     def give_up(self, futures: Collection[Future[Any]]) -> None:
@@ -318,7 +321,8 @@ class Futures:
         given_up = tuple(future.handle.packed_id for future in futures)
         self._open.difference_update(given_up)
         self.send()
-        self._connection.say(Cancel(self._id, (), given_up, always=True))
+        with self.session.asking():
+            self._connection.say(Cancel(self._id, (), given_up, always=True))
 
     def call_back(self, fn: Callback, future: object) -> None:
         """Calls a user's function with a future, in a thread of the client."""

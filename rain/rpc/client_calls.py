@@ -231,7 +231,12 @@ class ClientCalls:
         known = self._why_lost() if self._why_lost is not None else ""
         if known:
             return ConnectionLostError(known)
-        told = self._reason or caller.peer.farewell or caller.fault
+        if caller.fault:
+            return ConnectionLostError(
+                f"the connection to the server at {where} was closed, because what it said"
+                f" makes no sense: {caller.fault}"
+            )
+        told = self._reason or caller.peer.farewell
         reason = f": {told}" if told else ""
         return ConnectionLostError(f"the server at {where} closed the connection{reason}")
 

@@ -227,7 +227,9 @@ class ClientConnection:
             self._latest[request.concerns] = request.submission, asked  # before it can leave
             return cast("Asked[A]", asked)
         method = method_of(request)
-        return self._calls.prepare(method.name, [method.params.write(request)], method.results.read)
+        return self._calls.prepare(
+            method.name, [method.params.write(request)], method.reader(request)
+        )
 
     def _answer(
         self,

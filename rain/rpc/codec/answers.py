@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rain.base.failures import SessionFailure
-from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.ids import FIRST_SHARED, LAST_SHARED, ObjectId, TaskId
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import Fetched, GovernorReport, JoinedSession, ObjectReport, TaskReport
 from rain.rpc.codec.amounts import read_amounts, write_amounts
@@ -15,6 +15,7 @@ from rain.rpc.codec.failures import (
     write_session_failure,
 )
 from rain.rpc.codec.kinds import read_data_type, write_data_type
+from rain.rpc.codec.responses import read_session_id
 from rain.rpc.codec.runs import read_runs, write_runs
 
 _TASK_STATES = {
@@ -60,11 +61,14 @@ def write_joined(joined: JoinedSession) -> Fields:
 
 
 def read_joined(results: Fields) -> JoinedSession:
+    first: int = results["first"]
+    if not (first == 0 or FIRST_SHARED <= first <= LAST_SHARED):
+        raise ValueError(f"numbers from {first} on are not those of a client that has joined")
     return JoinedSession(
-        SessionId(results["session"]),
+        read_session_id(results["session"]),
         results["name"],
         read_on_failure(results["onFailure"]),
-        results["first"],
+        first,
     )
 
 

@@ -6,11 +6,12 @@ travel in parts (`submission`), and the bytes of a fetch may come over a stream.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 from attrs import frozen
 
+from rain.base.errors import ProtocolError
 from rain.base.requests import (
     Cancel,
     CancelUnstarted,
@@ -32,7 +33,7 @@ from rain.base.requests import (
     WaitFor,
     WatchPrinted,
 )
-from rain.base.wire import Overview
+from rain.base.wire import Fetched, ObjectReport, Overview, TaskReport
 from rain.rpc.codec.answers import (
     read_fetched,
     read_governor_reports,
@@ -77,6 +78,41 @@ class ClientMethod(Generic[Q, A]):
     name: str
     params: Codec[Q]
     results: Codec[A]
+    fits: Callable[[Q, A], bool] | None = None
+    """Whether an answer is about what was asked; without it only the schema judges."""
+
+    def reader(self, request: Q) -> Callable[[Fields], A]:
+        """What reads the answer to a request."""
+        fits, read = self.fits, self.results.read
+        if fits is None:
+            return read
+
+        def read_fitting(fields: Fields) -> A:
+            answer = read(fields)
+            if not fits(request, answer):
+                raise ProtocolError(f"{self.name}: an answer about something else than was asked")
+            return answer
+
+        return read_fitting
+
+
+def _is_fetched(asked: Fetch, fetched: Fetched) -> bool:
+    return fetched.report.id == asked.object
+
+
+def _are_reported(
+    asked: ReportsOf, reports: tuple[Sequence[TaskReport], Sequence[ObjectReport]]
+) -> bool:
+    tasks, objects = reports
+    return [one.id for one in tasks] == [*asked.tasks] and _are_all(asked.objects, objects)
+
+
+def _are_taken(asked: TakeHandles, reports: Sequence[ObjectReport]) -> bool:
+    return _are_all(asked.objects, reports)
+
+
+def _are_all(asked: Sequence[int], reports: Sequence[ObjectReport]) -> bool:
+    return [one.id for one in reports] == [*asked]
 
 
 def _write_address(http: str) -> Fields:
@@ -111,12 +147,16 @@ _ANSWERED: Mapping[type, ClientMethod[Any, Any]] = {
     ),
     CloseSession: ClientMethod("closeSession", record(CloseSession), _NOTHING),
     Unkeep: ClientMethod("unkeep", record(Unkeep), _NOTHING),
-    TakeHandles: ClientMethod("takeHandles", record(TakeHandles), Codec(write_taken, read_taken)),
+    TakeHandles: ClientMethod(
+        "takeHandles", record(TakeHandles), Codec(write_taken, read_taken), _are_taken
+    ),
     WaitFor: ClientMethod(
         "wait", Codec(write_wait, read_wait), Codec(write_fitting_answer, read_wait_answer)
     ),
-    Fetch: ClientMethod("fetch", record(Fetch), Codec(write_fetched, read_fetched)),
-    ReportsOf: ClientMethod("reports", record(ReportsOf), Codec(write_reports, read_reports)),
+    Fetch: ClientMethod("fetch", record(Fetch), Codec(write_fetched, read_fetched), _is_fetched),
+    ReportsOf: ClientMethod(
+        "reports", record(ReportsOf), Codec(write_reports, read_reports), _are_reported
+    ),
     ServerInfo: ClientMethod(
         "serverInfo", record(ServerInfo), Codec(write_governor_reports, read_governor_reports)
     ),

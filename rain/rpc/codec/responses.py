@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from rain.base.ids import ObjectId, SessionId
+from rain.base.ids import LARGEST_SESSION, ObjectId, SessionId
 from rain.base.wire import Delivery, WaitAnswer
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.split import slim_delivery
@@ -15,7 +15,14 @@ def write_opened(session: SessionId) -> Fields:
 
 
 def read_opened(results: Fields) -> SessionId:
-    return SessionId(results["session"])
+    return read_session_id(results["session"])
+
+
+def read_session_id(number: int) -> SessionId:
+    """ValueError for a number that no session can have."""
+    if not 0 < number <= LARGEST_SESSION:
+        raise ValueError(f"there is no session {number}")
+    return SessionId(number)
 
 
 def write_cancelled(objects: Sequence[ObjectId]) -> Fields:

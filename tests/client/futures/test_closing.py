@@ -36,3 +36,11 @@ def test_a_closed_client_refuses_calls_at_once(call: Callable[[Client], object])
         w.client.close()
         with pytest.raises(ConnectionException, match="the client is closed"):
             call(w.client)
+
+
+def test_to_cancel_a_call_whose_server_is_lost_says_that_it_is_lost() -> None:
+    with world() as w:
+        future = w.client.submit(int)
+        w.server.errors["cancel"] = ConnectionLostError("the server has gone")
+        with pytest.raises(ConnectionException, match="the server has gone"):
+            future.cancel()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rain.base.errors import ProtocolError
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.ids import FIRST_SHARED, LAST_SHARED, KindId, ObjectId, SessionId, TaskId
 from rain.base.requests import (
     Cancel,
     CancelUnstarted,
@@ -123,7 +123,8 @@ def test_a_part_of_a_submission_arrives_as_it_was_sent(part: SubmitPart) -> None
     assert submitted(part) == part
 
 
-joined = st.builds(JoinedSession, sessions, texts, st.sampled_from(OnFailure), counted)
+firsts = st.just(0) | st.integers(FIRST_SHARED, LAST_SHARED)
+joined = st.builds(JoinedSession, sessions, texts, st.sampled_from(OnFailure), firsts)
 few = st.integers(0, 2**32 - 1)
 overviews = st.builds(Overview, few, few, counted, counted, counted, texts)
 both_reports = st.tuples(st.lists(task_reports, max_size=2), st.lists(object_reports, max_size=2))
