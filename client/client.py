@@ -1,17 +1,15 @@
 """The client: a connection to a server, and the sessions on it."""
 
-import os
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from os import PathLike
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rain.base.address import seen_from_outside, spell_address, split_address
 from rain.base.admission import Secret, http_url
-from rain.base.errors import RainError, StartError
+from rain.base.errors import RainError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, TaskId, pack
 from rain.base.requests import (
@@ -35,6 +33,13 @@ from rain.client.local import LocalCluster
 from rain.client.misspelled import names_misspelled
 from rain.client.numbers import SharedNumbers
 from rain.client.pictures import asked, client_picture, dashboard
+from rain.client.reaching import (
+    check_address,
+    chosen_secret,
+    host_and_port,
+    refuse_in_local_mode,
+    started_here,
+)
 from rain.client.references import note_client
 from rain.client.reports import ask_reports, governor_info
 from rain.client.session import Session
@@ -43,13 +48,9 @@ from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
 from rain.client.uploads import Uploads
 from rain.common.errors import RainException, SessionException
-from rain.common.secret_file import read_secret, secret_from_environment
-from rain.daemon.exposure import or_user_key
 
 if TYPE_CHECKING:
     from rain.client.for_dask.scheduler import DaskScheduler
-
-DEFAULT_PORT = 7210
 
 NUMBERS_AT_MOST = 256
 """Joined sessions of which a client remembers the numbers that it has left."""
@@ -106,7 +107,7 @@ class Client(FutureMethods):
         local: bool = False,
     ) -> None:
         if local:
-            _refuse_in_local_mode(
+            refuse_in_local_mode(
                 address=bool(address),
                 port=port is not None,
                 governors=governors != 1,
@@ -115,17 +116,17 @@ class Client(FutureMethods):
                 server_timeout=server_timeout != SILENCE_LIMIT,
                 insecure=insecure,
             )
-            self._take_over(*_started_here(cpus))
+            self._take_over(*started_here(cpus))
             return
-        _check_address(address, port)
+        check_address(address, port)
         if address:
             if cpus is not None or governors != 1:
                 raise RainException(
                     "cpus and governors describe the embedded cluster; a server that runs already"
                     " has its own"
                 )
-            host, number = _host_and_port(address, port)
-            key = _read_secret(host, secret, secret_file, insecure=insecure)
+            host, number = host_and_port(address, port)
+            key = chosen_secret(host, secret, secret_file, insecure=insecure)
             connection = connect(host, number, key, server_timeout)
             self._take_over(connection, None, spell_address(host, number), key)
             return
@@ -431,81 +432,6 @@ class Client(FutureMethods):
         overview = None if closed else asked(partial(self.connection.ask, OverviewOf()))
         owns = self.housekeeper.cluster is not None
         return client_picture(self.address, overview, owns=owns, closed=closed)
-
-
-def _refuse_in_local_mode(**given: bool) -> None:
-    """Whether options were given that mean nothing there."""
-    names = [name for name, is_given in given.items() if is_given]
-    if names:
-        raise RainException(
-            f"local=True runs everything in this process: leave {' and '.join(names)} out, or"
-            " leave local out"
-        )
-
-
-def _started_here(cpus: int | None) -> tuple[Connection, Closable, str]:
-    """The cluster of local mode, and a connection to it."""
-    # The reactors of a server and a governor: nobody else needs them here.
-    from rain.local.starting import start_here  # noqa: PLC0415
-
-    cluster = start_here(cpus)
-    return cluster.connect(), cluster, "local"
-
-
-def _read_secret(
-    address: str,
-    secret: str | bytes | None,
-    secret_file: str | PathLike[str] | None,
-    *,
-    insecure: bool,
-) -> Secret | None:
-    if insecure:
-        if secret is not None or secret_file is not None:
-            raise RainException("insecure=True means that there is no secret: leave it out")
-        return None
-    if secret is not None and secret_file is not None:
-        raise RainException("secret and secret_file say the same thing: give one of them")
-    try:
-        if secret is not None:
-            return Secret.of(secret)
-        if secret_file is not None:
-            return read_secret(Path(secret_file))
-        return or_user_key(secret_from_environment(os.environ), address)
-    except (ValueError, StartError) as error:
-        raise RainException(str(error)) from None
-
-
-def _check_address(address: object, port: object) -> None:
-    """A port alone, as the address or without one, would be taken for something else."""
-    if not isinstance(address, str):
-        raise RainException(
-            f'the address is {address!r}; write Client("localhost", 7210) or'
-            ' Client("localhost:7210") for a server that runs already'
-        )
-    if port is not None and not address:
-        raise RainException(
-            f"there is a port ({port}) and no address: write"
-            f' Client("localhost", {port}) for a server that runs already on this machine'
-        )
-
-
-def _host_and_port(address: str, port: int | str | None) -> tuple[str, int]:
-    host, colon, said = address.rpartition(":")
-    if not colon or not said.isdecimal() or (":" in host and not host.endswith("]")):
-        return address, _checked_port(DEFAULT_PORT if port is None else port)
-    if port is not None:
-        raise RainException(f"the port is said twice: in {address!r}, and as {port!r}")
-    return host.removeprefix("[").removesuffix("]"), _checked_port(said)
-
-
-def _checked_port(port: int | str) -> int:
-    try:
-        number = int(port)
-    except ValueError:
-        number = -1
-    if not 0 < number < 2**16:
-        raise RainException(f"{port!r} is not a port: use a number from 1 to 65535")
-    return number
 
 
 def _checked_on_failure(given: str) -> OnFailure:

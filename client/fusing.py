@@ -13,7 +13,8 @@ from rain.client.data import DataObject
 from rain.client.inside import Forms, stand_in
 from rain.client.shapes import TaskShape
 from rain.client.submission import Batch
-from rain.client.task import PYTHON_TASK, Task
+from rain.client.task import Task
+from rain.client.task_parts import PYTHON_TASK
 from rain.client.told import FUNCTION
 from rain.client.unit import Unit
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from functools import partial
 from html import escape
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import ref
 
 from rain.base.ids import ObjectId
 from rain.client.errors import CancelledError
 from rain.client.grace import check_grace
+from rain.client.home import Home
 from rain.client.not_a_value import NotAValue
 from rain.client.references import reading, refer
 from rain.client.tracebacks import hide_frames
 from rain.common.content_type import decode_value
 from rain.common.errors import RainException
-from rain.common.references import Reference, note_reference
+from rain.common.references import note_reference
 from rain.common.running import in_a_task, waiting_for_tasks
 
 if TYPE_CHECKING:
-    from rain.client.connection import Here
     from rain.client.data import DataObject
     from rain.client.results import Result
     from rain.client.task import Task
@@ -33,69 +33,6 @@ T = TypeVar("T")
 
 _NOT_LOADED = object()
 _cancelling = threading.RLock()  # one for all, since it is held for a moment only
-
-
-class Home(Protocol):
-    """What all futures of a client share."""
-
-    def send(self, *, awaited: bool = False) -> None:
-        """Sends all calls that were not sent yet; somebody waits for one of them if `awaited`."""
-        ...
-
-    @property
-    def here(self) -> Here | None:
-        """The cluster, if it is in this process."""
-        ...
-
-    def work_until(self, is_done: Callable[[], bool], timeout: float | None) -> None:
-        """Runs calls of a cluster that is in this process."""
-        ...
-
-    def work_for(self, is_done: Callable[[], bool]) -> None:
-        """The same in another thread."""
-        ...
-
-    @property
-    def is_interrupted_here(self) -> bool:
-        """Whether this is a signal handler that came while its own thread was submitting."""
-        ...
-
-    def expect_free(self, handle: DataObject) -> None:
-        """Refuses to wait for this in such a handler, if it could never be there."""
-        ...
-
-    def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
-        """Nobody wants this result."""
-        ...
-
-    def fetch(self, handle: DataObject) -> Any:
-        """The value of a result that has not come by itself."""
-        ...
-
-    def hold(self, future: object) -> None:
-        """Keeps a future that nobody may have any more until `call_back` is called with it."""
-        ...
-
-    def call_back(self, fn: Callable[[Any], object], future: object) -> None:
-        """Calls a user's function with a future, in a thread of the client."""
-        ...
-
-    @property
-    def cluster(self) -> bytes:
-        """Where the ids of their objects mean something."""
-        ...
-
-    def borrow(self, object_id: ObjectId, name: str) -> Future[Any]:
-        """A future of an object, no matter who has submitted it."""
-        ...
-
-    def settle(self) -> None:
-        """The server knows all calls when this returns."""
-        ...
-
-    def secure(self, references: Sequence[Reference]) -> None:
-        """The server knows these when this returns, and keeps them until the run has ended."""
-        ...
 
 
 class _Waiters(list[Any]):

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from rain.base.ids import TaskId
-from rain.client.client import DEFAULT_PORT, Client
+from rain.client.client import Client
 from rain.client.futures.futures import Futures
+from rain.client.reaching import DEFAULT_PORT
 from rain.client.references import note_tasks
 from rain.common.errors import RainException
 from rain.common.running import running_call

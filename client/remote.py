@@ -1,6 +1,5 @@
 """Remote functions: Python functions whose calls become tasks."""
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Never
@@ -22,9 +21,17 @@ from rain.client.cached.plans import (
 from rain.client.cached.values import value_digest
 from rain.client.captured import Wrapper
 from rain.client.data import DataObject
+from rain.client.declared import (
+    Function,
+    How,
+    annotations_of,
+    chosen_inputs,
+    chosen_outputs,
+    how_loaded,
+)
 from rain.client.input import InputBase
 from rain.client.misspelled import expect_known
-from rain.client.output import OutputSpec, is_outputs
+from rain.client.output import OutputSpec
 from rain.client.retrying import RetryOn, attempts_of_function
 from rain.client.shapes import (
     ObjectShape,
@@ -35,16 +42,13 @@ from rain.client.shapes import (
     checked_resources,
 )
 from rain.client.stack import here
-from rain.client.task import PYTHON_TASK, Task, quick_task
+from rain.client.task import Task, quick_task
+from rain.client.task_parts import PYTHON_TASK
 from rain.client.told import ToldFunction
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
     from rain.client.session import Session
-
-Function = Callable[..., Any]
-How = tuple[bool, str | None]
-"""How a parameter gets data objects: whether they are loaded, and as which content type."""
 
 ShapeKey = tuple[str, tuple[str | None, ...], tuple[ObjectShape, ...] | None]
 """Name of a call, labels of its inputs, and its outputs if they are not those of the function."""
@@ -115,8 +119,8 @@ class Remote(Wrapper):
             "cache": cache,
             "cache_key": cache_key,
         }
-        annotations = _annotations(fn)
-        self._outputs = OutputSpec(_chosen_outputs(fn, outputs, annotations), auto_encode)
+        annotations = annotations_of(fn)
+        self._outputs = OutputSpec(chosen_outputs(fn, outputs, annotations), auto_encode)
         self._resources = checked_resources(self.name, {CPUS: cpus, **(resources or {})})
         self._duration = checked_duration(self.name, duration)
         self._constraints = checked_constraints(self.name, constraints)
@@ -128,9 +132,9 @@ class Remote(Wrapper):
         self._cache_key = checked_cache_key(self.name, cache_key, self._cache)
         self._shapes: dict[ShapeKey, TaskShape] = {}
         binding = self._binding = Binding(self.name, fn)
-        given = _chosen_inputs(fn, inputs, annotations)
+        given = chosen_inputs(fn, inputs, annotations)
         parameters = binding.signature.parameters
-        self._hows = {name: _how(given.get(name), auto_load) for name in parameters}
+        self._hows = {name: how_loaded(given.get(name), auto_load) for name in parameters}
         self._positions = [(name, *self._hows[name]) for name in binding.positions]
         self._required, self._most = binding.required, binding.most
 
@@ -351,56 +355,3 @@ _OPTIONS = tuple(remote.__annotations__)[1:-2]
 
 def _rebuilt(fn: Function, options: dict[str, Any]) -> Remote:
     return Remote(fn, **options)
-
-
-def _annotations(fn: Function) -> dict[str, Any]:
-    """The annotations of a function, evaluated where they are texts that can be."""
-    try:
-        return inspect.get_annotations(fn, eval_str=True)
-    except (NameError, AttributeError, TypeError, SyntaxError):
-        return inspect.get_annotations(fn)
-
-
-def _chosen_outputs(fn: Function, outputs: Any, annotations: Mapping[str, Any]) -> Any:
-    """The outputs as `outputs` or the return annotation says; one blob unless said."""
-    annotated = annotations.get("return")
-    if not is_outputs(annotated):
-        return 1 if outputs is None else outputs
-    if outputs is not None:
-        raise RainException(
-            f"remote: the outputs of {fn.__name__} are given twice: by outputs and by its"
-            " return annotation"
-        )
-    return annotated
-
-
-def _chosen_inputs(
-    fn: Function,
-    inputs: Mapping[str, InputBase] | Sequence[object],
-    annotations: Mapping[str, Any],
-) -> dict[str, InputBase]:
-    """The inputs by parameter, as `inputs` or the annotations say."""
-    annotated = {
-        name: value
-        for name, value in annotations.items()
-        if isinstance(value, InputBase) and name != "return"
-    }
-    if not inputs:
-        return annotated
-    if annotated:
-        raise RainException(
-            f"remote: the inputs of {fn.__name__} are given twice: by inputs and by annotations"
-        )
-    if not isinstance(inputs, Mapping):
-        raise RainException("remote: inputs is a dictionary: parameter names to Input objects")
-    for name, value in inputs.items():
-        if name not in inspect.signature(fn).parameters:
-            raise RainException(f"remote: {fn.__name__} has no parameter {name!r}")
-        if not isinstance(value, InputBase):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
-            raise RainException(f"remote: inputs[{name!r}] must be an Input, not {value!r}")
-    return dict(inputs)
-
-
-def _how(given: InputBase | None, auto_load: bool | None) -> How:
-    load = auto_load if given is None or given.load is None else given.load
-    return bool(load), None if given is None else given.content_type

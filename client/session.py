@@ -3,24 +3,23 @@
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from rain.base.errors import RainError
-from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import FIRST_NUMBER, ObjectId, SessionId, TaskId, pack
+from rain.base.failures import OnFailure
+from rain.base.ids import ObjectId, SessionId, TaskId, pack
 from rain.base.requests import Cancel, OverviewOf, ReportsOf, Submit, TakeHandles, Unkeep
 from rain.base.wire import OWN_GRACE, Submission, WaitAnswer
 from rain.client import active
 from rain.client.active import get_active_session
-from rain.client.connection import Asking, Connection
+from rain.client.building import Building
+from rain.client.connection import Connection
 from rain.client.data import DataObject, submitted_object, to_dataobj
-from rain.client.failure import failure_exception, noting_failure
+from rain.client.failure import noting_failure
 from rain.client.fetching import Fetching
 from rain.client.grace import check_grace
-from rain.client.graph import Graph, graph_of
 from rain.client.items import (
     asked_ids,
     expect_fetchable,
@@ -30,21 +29,18 @@ from rain.client.items import (
     submitted_items,
 )
 from rain.client.numbers import SharedNumbers
-from rain.client.outgoing import Outgoing
 from rain.client.pictures import asked, session_picture
 from rain.client.results import ResultStore
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.shapes import ObjectShape
 from rain.client.showing import LINES_PER_SECOND
 from rain.client.task import Task
-from rain.client.told import ToldFunction
 from rain.client.tracebacks import hides_frames
 from rain.client.unit import Unit
 from rain.client.waiting import Waiting
 from rain.common.attributes import SessionSpec
 from rain.common.data_instance import DataInstance
 from rain.common.errors import RainException
-from rain.common.references import Reference
 from rain.common.running import in_a_task
 
 if TYPE_CHECKING:
@@ -52,12 +48,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Session", "get_active_session"]
 
-T = TypeVar("T")
-
 CLOSED = "Session is closed"
 
 
-class Session:
+class Session(Building):
     """A graph of tasks and data objects, separate from the graphs of other sessions.
 
     `Client.new_session` makes one. `with session:` makes it the active session, to which new tasks
@@ -79,21 +73,12 @@ class Session:
         numbers: SharedNumbers | None = None,
         fuse: bool = False,
     ) -> None:
-        self.active = True
-        self.client = client
-        self.session_id = session_id
+        super().__init__(client, session_id, numbers, fuse=fuse)
         self.spec = SessionSpec(name)
         self.on_failure = on_failure
-        self.fuse = fuse  # whether submits fuse chains that do not say it themselves
         # Read and changed by tasks and data objects.
-        self.next_id: Any = numbers or count(pack(session_id, FIRST_NUMBER)).__next__
-        self._owned = numbers is None  # else somebody else has opened it
-        self._lent: set[int] = set()  # objects that are kept here in a session of somebody else
         self.finished_submissions = 0  # all of these submits are known to be finished
-        self.functions: dict[Any, ToldFunction] = {}  # by the remote function
-        self._outgoing = Outgoing(session_id, numbers)
         self._results = ResultStore()
-        self._asking = Asking(self._explain)
         self._waiting = Waiting(session_id, self._outgoing, self._results, self._asking)
         self._fetching = Fetching(self._waiting, self._results, self._asking)
         if default:
@@ -165,31 +150,7 @@ class Session:
             with suppress(RainError):  # it has failed or ended: then nothing is kept any more
                 self.client.connection.ask(Unkeep(tuple(map(ObjectId, self._lent))))
 
-    # What tasks and data objects tell their session.
-
-    def add_task(self, task: Task) -> None:
-        """Takes a new task, to be sent with the next submit."""
-        if not self.active:  # not by a call: every task passes here
-            raise RainException(CLOSED)
-        self._outgoing.pending.add_task(task)
-
-    def add_tasks(self, tasks: Sequence[Task]) -> None:
-        """Takes new tasks, to be sent together with the next submit."""
-        self._expect_active()
-        self._outgoing.pending.add_tasks(tasks)
-
-    def add_object(self, obj: DataObject) -> None:
-        """Takes a new constant, to be sent with the next submit."""
-        self._expect_active()
-        self._outgoing.pending.add_object(obj)
-
-    def note_contents(self, holder: int, references: Iterable[Reference]) -> None:
-        """A task or a constant that comes next has these futures inside."""
-        futures = self._client().open_futures()
-        handles = [futures.handle_of(reference) for reference in references]
-        self._outgoing.pending.contents[holder] = handles
-        if futures.session is not self:
-            futures.send()  # before this session sends anything
+    # Handles that were collected.
 
     def drop(self, packed_id: ObjectId, *, kept: bool, made: bool) -> None:
         """The handle of a submitted object was collected. Called by a finalizer."""
@@ -220,122 +181,7 @@ class Session:
             self._outgoing.history.leave_unit(unit, finished=state is TaskState.finished)
             self.drop_task(unit.task_id, state)
 
-    # Building and submitting.
-
-    @property
-    def submits(self) -> int:
-        """The number of submits that were accepted.
-
-        >>> text = tasks.Concat((blob("ra"), blob("in")))
-        >>> session.submit()
-        >>> session.submits
-        1
-        """
-        return self._outgoing.submits
-
-    @property
-    def refusals(self) -> int:
-        """How often what the server was told in a submission was refused after all."""
-        return self._outgoing.refusals
-
-    def note_refusal(self) -> None:
-        """A submission was refused whose answer nobody waited for: all is told anew."""
-        self._outgoing.refusals += 1
-
-    @property
-    def task_count(self) -> int:
-        """The number of tasks that are not submitted yet.
-
-        >>> text = tasks.Concat((blob("ra"), blob("in")))
-        >>> session.task_count
-        1
-        """
-        return len(self._outgoing.pending.tasks)
-
-    @property
-    def dataobj_count(self) -> int:
-        """The number of data objects that are not submitted yet.
-
-        >>> text = tasks.Concat((blob("ra"), blob("in")))
-        >>> session.dataobj_count
-        3
-        """
-        return len(self._outgoing.pending.objects())
-
-    def keep_all(self) -> None:
-        """Keeps all data objects that are not submitted yet.
-
-        >>> text = tasks.Concat((blob("ra"), blob("in")))
-        >>> session.keep_all()
-        >>> text.output.is_kept()
-        True
-        """
-        for obj in self._outgoing.pending.objects():
-            obj.keep()
-
-    def make_graph(self, show_ids: bool = True) -> Graph:
-        """A drawing of the tasks and objects that are not submitted yet.
-
-        >>> text = tasks.Concat((blob("ra"), blob("in")))
-        >>> session.make_graph()
-        <Graph of 1 task, 3 objects>
-        >>> session.make_graph().write("graph.svg")
-        """
-        return graph_of(self._outgoing.pending.tasks, self._outgoing.pending.objects(), show_ids)
-
-    @hides_frames
-    def submit(self, *, soon: bool = False, fuse: bool | None = None) -> None:
-        """Sends all tasks and objects that are not submitted yet.
-
-        If the server refuses them, this raises `RainException` and nothing has changed.
-
-        With `soon` it does not wait for the answer of the server, which saves a round trip. A
-        refusal is then raised by the next call on the session; close the session after it.
-
-        With `fuse` each straight chain of remote functions runs as one task. Objects inside a chain
-        that are not kept cannot be read later. The default is that of the session.
-
-        >>> text = tasks.Concat((blob("ra"), blob("in")))
-        >>> text.output.keep()
-        >>> session.submit()
-        >>> text.output.fetch().get_str()
-        'rain'
-        """
-        connection = self._connection()
-        with self._asking:
-            self.submit_by(_soon(connection) if soon else _now(connection), fuse)
-
-    def submit_by(self, send: Callable[[Submission], T], fuse: bool | None = None) -> T | None:
-        """Sends what is pending in this way; gives what that gave, None if there was nothing."""
-        fusing = self.fuse if fuse is None else fuse
-        submitted = self._outgoing.submit(send, self._has_left, fusing)
-        if self._outgoing.is_asked_again:
-            self._submit_what_handlers_left(fusing)
-        if submitted is None:
-            return None
-        submission, sent = submitted
-        if not self._owned:
-            self._lent.update(submission.kept)
-        return sent
-
-    @property
-    def is_interrupted_here(self) -> bool:
-        """Whether this is a signal handler that came in the middle of a submit of this session."""
-        return self._outgoing.is_interrupted_here
-
-    def drop_pending(self) -> Sequence[Task]:
-        """Forgets what is not submitted yet, since it cannot be sent; gives the tasks of it."""
-        return self._outgoing.pending.take().tasks
-
-    def _submit_what_handlers_left(self, fuse: bool) -> None:
-        """Signal handlers have submitted in the middle of a submit: no handler can wait for it."""
-        if not self._outgoing.is_sending:
-            self._outgoing.is_asked_again = False
-            self.submit_by(_now(self._connection()), fuse)
-
-    def _has_left(self, submission: Submission) -> bool:
-        """Whether what was interrupted while it was sent is on its way all the same."""
-        return self._connection().has_left(submission)
+    # Objects of others.
 
     def data_object(self, object_id: Sequence[int], *, keep: bool = False) -> DataObject:
         """A handle, by its id, of an object that another client has submitted to this session.
@@ -696,30 +542,6 @@ class Session:
                 said = Cancel(SessionId(self.session_id), *wanted, whole=whole)
                 self.client.connection.say(said)
 
-    def asking(self) -> Asking:
-        """Goes around calls of the connection that concern this session."""
-        return self._asking
-
-    def _explain(self, failure: SessionFailure) -> RainException:
-        return failure_exception(failure, self._outgoing.history)
-
-    def _expect_active(self) -> None:
-        if not self.active:
-            raise RainException(CLOSED)
-
-    def _client(self) -> "Client":
-        if not self.active:  # as in `add_task`
-            raise RainException(CLOSED)
-        if self.client is None:
-            raise RainException("This session has no client, so it has no server to ask")
-        return self.client
-
-    def _connection(self) -> Connection:
-        client = self.client
-        if client is None or not self.active:
-            client = self._client()  # which raises
-        return client.connection
-
     def __repr__(self) -> str:
         state = "" if self.active else " closed"
         return f"<Session {self.session_id} {self.spec.name!r}{state}>"
@@ -731,14 +553,6 @@ class Session:
             ask = partial(client.connection.ask, OverviewOf(SessionId(self.session_id)))
             overview = asked(ask)
         return session_picture(self.spec.name, self.task_count, overview, closed=not self.active)
-
-
-def _now(connection: Connection) -> Callable[[Submission], object]:
-    return lambda submission: connection.ask(Submit(submission))
-
-
-def _soon(connection: Connection) -> Callable[[Submission], object]:
-    return lambda submission: connection.say(Submit(submission))
 
 
 def _begin(

@@ -1,24 +1,18 @@
 """Tasks: what shall be done with data objects, and what comes out."""
 
-import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import msgpack
 from attrs import evolve
 
 from rain.base.attempts import Attempts
 from rain.base.ids import TaskId, unpack
 from rain.base.resources import CPUS
 from rain.client.active import get_active_session
-from rain.client.data import DataObject, filled, new_handle, output_object, to_dataobj
-from rain.client.guards import is_labeled_list, is_tuple
-from rain.client.output import to_output
+from rain.client.data import DataObject, filled, new_handle
 from rain.client.rpc.common import WITHOUT_RESULT, TaskState
 from rain.client.shapes import (
-    PLAIN_BLOB,
-    ObjectShape,
     TaskShape,
     checked_attempts,
     checked_constraints,
@@ -29,6 +23,13 @@ from rain.client.shapes import (
     notes_as_json,
 )
 from rain.client.stack import Stack, here
+from rain.client.task_parts import (
+    PYTHON_TASK,
+    decoded_config,
+    encoded_config,
+    labelled_inputs,
+    made_objects,
+)
 from rain.client.tracebacks import hides_frames
 from rain.client.unit import Unit
 from rain.common.attributes import TaskInfo, TaskSpec, TaskSpecInput
@@ -39,8 +40,6 @@ from rain.common.labeled_list import LabeledList
 if TYPE_CHECKING:
     from rain.client.session import Session
     from rain.common.data_instance import DataInstance
-
-PYTHON_TASK = "py/"
 
 task_types: "dict[str, type[Task]]" = {}
 """Classes of tasks by the type that they create; filled as the classes are defined."""
@@ -128,8 +127,8 @@ class Task(metaclass=TaskMeta):
             )
         if session is None:
             session = get_active_session()
-        labels, objects = _labelled_inputs(inputs)
-        made = _made_objects(session, outputs)
+        labels, objects = labelled_inputs(inputs)
+        made = made_objects(session, outputs)
         shape = TaskShape(
             task_type,
             name,
@@ -145,7 +144,7 @@ class Task(metaclass=TaskMeta):
             checked_priority(task_type, priority),
             cache,
         )
-        _fill(self, session, shape, _encoded(task_type, config), objects, made, here())
+        _fill(self, session, shape, encoded_config(task_type, config), objects, made, here())
         session.add_task(self)
 
     def __del__(self) -> None:
@@ -253,7 +252,7 @@ class Task(metaclass=TaskMeta):
             self.given_spec = TaskSpec(
                 self.id,
                 shape.task_type,
-                _decoded(shape.task_type, self.wire_config),
+                decoded_config(shape.task_type, self.wire_config),
                 [
                     TaskSpecInput(obj.id, label)
                     for obj, label in zip(self.input_objects, labels, strict=True)
@@ -412,7 +411,7 @@ class Task(metaclass=TaskMeta):
             shape = shape._replace(outputs=outputs)
         else:
             if shape.task_type != PYTHON_TASK:
-                self.wire_config = _encoded(shape.task_type, spec.config)
+                self.wire_config = encoded_config(shape.task_type, spec.config)
             shape = TaskShape(
                 shape.task_type,
                 spec.name,
@@ -494,67 +493,3 @@ def unit_task(last: Task, shape: TaskShape, config: bytes, inputs: tuple[DataObj
     task.output_objects = last.output_objects
     task.given_spec = None
     return task
-
-
-def _pairs(values: Iterable[Any], *, tuples: bool) -> list[tuple[Any, Any]]:
-    """Labels (or None) and values; a tuple may stand for both."""
-    if is_labeled_list(values):
-        return list(values.items())
-    return [
-        (value[0], value[1]) if tuples and is_tuple(value) else (None, value) for value in values
-    ]
-
-
-def _labelled_inputs(
-    inputs: Iterable[Any],
-) -> tuple[tuple[str | None, ...], tuple[DataObject, ...]]:
-    pairs = _pairs(inputs, tuples=True)
-    named = [label for label, _ in pairs if label is not None]
-    if len(set(named)) < len(named):
-        raise KeyError(f"the labels of the inputs are not unique: {named}")
-    labels = tuple([label for label, _ in pairs]) if named else ()
-    return labels, tuple([to_dataobj(value) for _, value in pairs])
-
-
-def _made_objects(session: "Session", outputs: Any) -> tuple[DataObject, ...]:
-    """The handles of the outputs: their number, or labels, descriptions and handles."""
-    if outputs is None:
-        return ()
-    if isinstance(outputs, int):
-        return tuple([output_object(session, PLAIN_BLOB) for _ in range(outputs)])
-    if isinstance(outputs, str):
-        raise TypeError(f"outputs is a sequence; for a single one write [{outputs!r}]")
-    return tuple(
-        [_made_object(session, value, label) for label, value in _pairs(outputs, tuples=False)]
-    )
-
-
-def _made_object(session: "Session", value: Any, label: str | None) -> DataObject:
-    if isinstance(value, DataObject):
-        return value
-    shape: ObjectShape = to_output(value).shape(label)
-    return output_object(session, shape)
-
-
-def _encoded(task_type: str, config: Any) -> bytes:
-    """The config as the wire wants it; Python tasks bring theirs ready-made."""
-    if config is None:
-        return b""
-    try:
-        return json.dumps(config).encode()
-    except (TypeError, ValueError) as error:
-        raise RainException(f"The config of a {task_type!r} task is not JSON: {error}") from error
-
-
-def _decoded(task_type: str, config: bytes) -> Any:
-    """The config as Rain 0.4 shows it."""
-    if not config:
-        return None
-    if task_type != PYTHON_TASK:
-        return json.loads(config)
-    packed: dict[str, Any] = msgpack.unpackb(config)
-    return {
-        "args": [base64.b64encode(arg).decode() for arg in packed["args"]],
-        "kwargs": {name: base64.b64encode(arg).decode() for name, arg in packed["kwargs"].items()},
-        "encode_outputs": packed["encode_outputs"],
-    }

@@ -39,7 +39,8 @@ from rain.client.misspelled import unknown_argument
 from rain.client.remote import Remote
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.stack import here
-from rain.client.task import PYTHON_TASK, Task, quick_task
+from rain.client.task import Task, quick_task
+from rain.client.task_parts import PYTHON_TASK
 from rain.client.told import ToldFunction
 from rain.client.unpicklable import UNPICKLABLE, advice
 from rain.client.warn import warn_user

@@ -14,7 +14,8 @@ from rain.common.running import waiting_for_tasks
 
 if TYPE_CHECKING:
     from rain.client.connection import Here
-    from rain.client.future import Future, Home
+    from rain.client.future import Future
+from rain.client.home import Home
 
 Futures = set[concurrent.futures.Future[Any]]
 

@@ -1,0 +1,228 @@
+"""The graph of a session: what is described here, until it is submitted."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rain.base.failures import SessionFailure
+from rain.base.ids import FIRST_NUMBER, pack
+from rain.base.requests import Submit
+from rain.base.wire import Submission
+from rain.client.connection import Asking, Connection
+from rain.client.data import DataObject
+from rain.client.failure import failure_exception
+from rain.client.graph import Graph, graph_of
+from rain.client.numbers import SharedNumbers
+from rain.client.outgoing import Outgoing
+from rain.client.task import Task
+from rain.client.told import ToldFunction
+from rain.client.tracebacks import hides_frames
+from rain.common.errors import RainException
+from rain.common.references import Reference
+
+if TYPE_CHECKING:
+    from rain.client.client import Client
+
+T = TypeVar("T")
+
+CLOSED = "Session is closed"
+
+
+class Building:
+    """Takes new tasks and data objects, and submits them."""
+
+    def __init__(
+        self,
+        client: "Client | None",
+        session_id: int,
+        numbers: SharedNumbers | None,
+        *,
+        fuse: bool,
+    ) -> None:
+        self.active = True
+        self.client = client
+        self.session_id = session_id
+        self.fuse = fuse  # whether submits fuse chains that do not say it themselves
+        self.next_id: Any = numbers or count(pack(session_id, FIRST_NUMBER)).__next__
+        self.functions: dict[Any, ToldFunction] = {}  # by the remote function
+        self._owned = numbers is None  # else somebody else has opened it
+        self._lent: set[int] = set()  # objects that are kept here in a session of somebody else
+        self._outgoing = Outgoing(session_id, numbers)
+        self._asking = Asking(self._explain)
+
+    # What tasks and data objects tell their session.
+
+    def add_task(self, task: Task) -> None:
+        """Takes a new task, to be sent with the next submit."""
+        if not self.active:  # not by a call: every task passes here
+            raise RainException(CLOSED)
+        self._outgoing.pending.add_task(task)
+
+    def add_tasks(self, tasks: Sequence[Task]) -> None:
+        """Takes new tasks, to be sent together with the next submit."""
+        self._expect_active()
+        self._outgoing.pending.add_tasks(tasks)
+
+    def add_object(self, obj: DataObject) -> None:
+        """Takes a new constant, to be sent with the next submit."""
+        self._expect_active()
+        self._outgoing.pending.add_object(obj)
+
+    def note_contents(self, holder: int, references: Iterable[Reference]) -> None:
+        """A task or a constant that comes next has these futures inside."""
+        futures = self._client().open_futures()
+        handles = [futures.handle_of(reference) for reference in references]
+        self._outgoing.pending.contents[holder] = handles
+        if futures.session is not self:
+            futures.send()  # before this session sends anything
+
+    # Submitting.
+
+    @property
+    def submits(self) -> int:
+        """The number of submits that were accepted.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> session.submits
+        1
+        """
+        return self._outgoing.submits
+
+    @property
+    def refusals(self) -> int:
+        """How often what the server was told in a submission was refused after all."""
+        return self._outgoing.refusals
+
+    def note_refusal(self) -> None:
+        """A submission was refused whose answer nobody waited for: all is told anew."""
+        self._outgoing.refusals += 1
+
+    @property
+    def task_count(self) -> int:
+        """The number of tasks that are not submitted yet.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.task_count
+        1
+        """
+        return len(self._outgoing.pending.tasks)
+
+    @property
+    def dataobj_count(self) -> int:
+        """The number of data objects that are not submitted yet.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.dataobj_count
+        3
+        """
+        return len(self._outgoing.pending.objects())
+
+    def keep_all(self) -> None:
+        """Keeps all data objects that are not submitted yet.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.keep_all()
+        >>> text.output.is_kept()
+        True
+        """
+        for obj in self._outgoing.pending.objects():
+            obj.keep()
+
+    def make_graph(self, show_ids: bool = True) -> Graph:
+        """A drawing of the tasks and objects that are not submitted yet.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.make_graph()
+        <Graph of 1 task, 3 objects>
+        >>> session.make_graph().write("graph.svg")
+        """
+        return graph_of(self._outgoing.pending.tasks, self._outgoing.pending.objects(), show_ids)
+
+    @hides_frames
+    def submit(self, *, soon: bool = False, fuse: bool | None = None) -> None:
+        """Sends all tasks and objects that are not submitted yet.
+
+        If the server refuses them, this raises `RainException` and nothing has changed.
+
+        With `soon` it does not wait for the answer of the server, which saves a round trip. A
+        refusal is then raised by the next call on the session; close the session after it.
+
+        With `fuse` each straight chain of remote functions runs as one task. Objects inside a chain
+        that are not kept cannot be read later. The default is that of the session.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> text.output.keep()
+        >>> session.submit()
+        >>> text.output.fetch().get_str()
+        'rain'
+        """
+        connection = self._connection()
+        with self._asking:
+            self.submit_by(_soon(connection) if soon else _now(connection), fuse)
+
+    def submit_by(self, send: Callable[[Submission], T], fuse: bool | None = None) -> T | None:
+        """Sends what is pending in this way; gives what that gave, None if there was nothing."""
+        fusing = self.fuse if fuse is None else fuse
+        submitted = self._outgoing.submit(send, self._has_left, fusing)
+        if self._outgoing.is_asked_again:
+            self._submit_what_handlers_left(fusing)
+        if submitted is None:
+            return None
+        submission, sent = submitted
+        if not self._owned:
+            self._lent.update(submission.kept)
+        return sent
+
+    @property
+    def is_interrupted_here(self) -> bool:
+        """Whether this is a signal handler that came in the middle of a submit of this session."""
+        return self._outgoing.is_interrupted_here
+
+    def drop_pending(self) -> Sequence[Task]:
+        """Forgets what is not submitted yet, since it cannot be sent; gives the tasks of it."""
+        return self._outgoing.pending.take().tasks
+
+    def _submit_what_handlers_left(self, fuse: bool) -> None:
+        """Signal handlers have submitted in the middle of a submit: no handler can wait for it."""
+        if not self._outgoing.is_sending:
+            self._outgoing.is_asked_again = False
+            self.submit_by(_now(self._connection()), fuse)
+
+    def _has_left(self, submission: Submission) -> bool:
+        """Whether what was interrupted while it was sent is on its way all the same."""
+        return self._connection().has_left(submission)
+
+    # Asking the server.
+
+    def asking(self) -> Asking:
+        """Goes around calls of the connection that concern this session."""
+        return self._asking
+
+    def _explain(self, failure: SessionFailure) -> RainException:
+        return failure_exception(failure, self._outgoing.history)
+
+    def _expect_active(self) -> None:
+        if not self.active:
+            raise RainException(CLOSED)
+
+    def _client(self) -> "Client":
+        if not self.active:  # as in `add_task`
+            raise RainException(CLOSED)
+        if self.client is None:
+            raise RainException("This session has no client, so it has no server to ask")
+        return self.client
+
+    def _connection(self) -> Connection:
+        client = self.client
+        if client is None or not self.active:
+            client = self._client()  # which raises
+        return client.connection
+
+
+def _now(connection: Connection) -> Callable[[Submission], object]:
+    return lambda submission: connection.ask(Submit(submission))
+
+
+def _soon(connection: Connection) -> Callable[[Submission], object]:
+    return lambda submission: connection.say(Submit(submission))

@@ -1,0 +1,77 @@
+"""What the futures of a client need of it (`rain.client.futures.futures.Futures`)."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rain.base.ids import ObjectId
+from rain.common.references import Reference
+
+if TYPE_CHECKING:
+    from rain.client.connection import Here
+    from rain.client.data import DataObject
+
+
+class Home(Protocol):
+    """What all futures of a client share."""
+
+    def send(self, *, awaited: bool = False) -> None:
+        """Sends all calls that were not sent yet; somebody waits for one of them if `awaited`."""
+        ...
+
+    @property
+    def here(self) -> Here | None:
+        """The cluster, if it is in this process."""
+        ...
+
+    def work_until(self, is_done: Callable[[], bool], timeout: float | None) -> None:
+        """Runs calls of a cluster that is in this process."""
+        ...
+
+    def work_for(self, is_done: Callable[[], bool]) -> None:
+        """The same in another thread."""
+        ...
+
+    @property
+    def is_interrupted_here(self) -> bool:
+        """Whether this is a signal handler that came while its own thread was submitting."""
+        ...
+
+    def expect_free(self, handle: DataObject) -> None:
+        """Refuses to wait for this in such a handler, if it could never be there."""
+        ...
+
+    def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
+        """Nobody wants this result."""
+        ...
+
+    def fetch(self, handle: DataObject) -> Any:
+        """The value of a result that has not come by itself."""
+        ...
+
+    def hold(self, future: object) -> None:
+        """Keeps a future that nobody may have any more until `call_back` is called with it."""
+        ...
+
+    def call_back(self, fn: Callable[[Any], object], future: object) -> None:
+        """Calls a user's function with a future, in a thread of the client."""
+        ...
+
+    @property
+    def cluster(self) -> bytes:
+        """Where the ids of their objects mean something."""
+        ...
+
+    def borrow(self, object_id: ObjectId, name: str) -> concurrent.futures.Future[Any]:
+        """A future of an object, no matter who has submitted it."""
+        ...
+
+    def settle(self) -> None:
+        """The server knows all calls when this returns."""
+        ...
+
+    def secure(self, references: Sequence[Reference]) -> None:
+        """The server knows these when this returns, and keeps them until the run has ended."""
+        ...

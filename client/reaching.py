@@ -1,0 +1,92 @@
+"""Which cluster a client is for: what the arguments of `Client` mean, or why they mean none."""
+
+import os
+from os import PathLike
+from pathlib import Path
+
+from rain.base.admission import Secret
+from rain.base.errors import StartError
+from rain.client.connection import Connection
+from rain.client.housekeeper import Closable
+from rain.common.errors import RainException
+from rain.common.secret_file import read_secret, secret_from_environment
+from rain.daemon.exposure import or_user_key
+
+DEFAULT_PORT = 7210
+
+
+def refuse_in_local_mode(**given: bool) -> None:
+    """RainException when options were given that mean nothing there."""
+    names = [name for name, is_given in given.items() if is_given]
+    if names:
+        raise RainException(
+            f"local=True runs everything in this process: leave {' and '.join(names)} out, or"
+            " leave local out"
+        )
+
+
+def started_here(cpus: int | None) -> tuple[Connection, Closable, str]:
+    """The cluster of local mode, and a connection to it."""
+    # The reactors of a server and a governor: nobody else needs them here.
+    from rain.local.starting import start_here  # noqa: PLC0415
+
+    cluster = start_here(cpus)
+    return cluster.connect(), cluster, "local"
+
+
+def chosen_secret(
+    address: str,
+    secret: str | bytes | None,
+    secret_file: str | PathLike[str] | None,
+    *,
+    insecure: bool,
+) -> Secret | None:
+    """The secret that the arguments mean, or the one of this user for a server of this machine."""
+    if insecure:
+        if secret is not None or secret_file is not None:
+            raise RainException("insecure=True means that there is no secret: leave it out")
+        return None
+    if secret is not None and secret_file is not None:
+        raise RainException("secret and secret_file say the same thing: give one of them")
+    try:
+        if secret is not None:
+            return Secret.of(secret)
+        if secret_file is not None:
+            return read_secret(Path(secret_file))
+        return or_user_key(secret_from_environment(os.environ), address)
+    except (ValueError, StartError) as error:
+        raise RainException(str(error)) from None
+
+
+def check_address(address: object, port: object) -> None:
+    """A port alone, as the address or without one, would be taken for something else."""
+    if not isinstance(address, str):
+        raise RainException(
+            f'the address is {address!r}; write Client("localhost", 7210) or'
+            ' Client("localhost:7210") for a server that runs already'
+        )
+    if port is not None and not address:
+        raise RainException(
+            f"there is a port ({port}) and no address: write"
+            f' Client("localhost", {port}) for a server that runs already on this machine'
+        )
+
+
+def host_and_port(address: str, port: int | str | None) -> tuple[str, int]:
+    """Where the server is; RainException if that is said twice."""
+    host, colon, said = address.rpartition(":")
+    if not colon or not said.isdecimal() or (":" in host and not host.endswith("]")):
+        return address, _checked_port(DEFAULT_PORT if port is None else port)
+    if port is not None:
+        raise RainException(f"the port is said twice: in {address!r}, and as {port!r}")
+    return host.removeprefix("[").removesuffix("]"), _checked_port(said)
+
+
+def _checked_port(port: int | str) -> int:
+    try:
+        number = int(port)
+    except ValueError:
+        number = -1
+    if not 0 < number < 2**16:
+        raise RainException(f"{port!r} is not a port: use a number from 1 to 65535")
+    return number
