@@ -55,6 +55,16 @@ from rain.scheduler import DEFAULT
     " task has no crash_tries of its own.",
 )
 @click.option("--workdir", type=PATH, help="A new folder for the large constants of clients.")
+@click.option(
+    "--journal",
+    type=PATH,
+    metavar="FOLDER",
+    help="Write all that the server knows to this folder, and go on from there when it is started"
+    " again; 'none' for nothing.  [default: none]",
+)
+@seconds(
+    "--client-grace", 10.0, "How long clients may take to come back to a server that did.", 0.0
+)
 @file("--record", "Record every event, so that the run can be replayed.")
 @switch("event-log", "Keep every event in LOGDIR/events.db.")
 @click.option(
@@ -105,6 +115,8 @@ def server(
     infeasible_grace: float,
     crash_limit: int,
     workdir: Path | None,
+    journal: Path | None,
+    client_grace: float,
     record: Path | None,
     event_log: bool,
     event_log_objects: bool,
@@ -131,6 +143,8 @@ def server(
     from rain.server.settings import DEFAULT_HOST, DEFAULT_PORT, HttpSettings, ServerSettings
     from rain.server.state import ReactorSettings
 
+    if journal == Path("none"):
+        journal = None
     host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
     secret = daemon.secret()
     check_exposure(host, secret, insecure=daemon.insecure, risk="run programs here")
@@ -153,6 +167,8 @@ def server(
         parent_fd=daemon.parent_fd,
         work_folder=workdir,
         record=record,
+        journal=journal,
+        client_grace=client_grace,
         event_log=event_log,
         event_log_objects=event_log_objects,
         event_log_keep=Keep(
@@ -168,6 +184,7 @@ def server(
             infeasible_grace=infeasible_grace,
             scheduler_limit=scheduler_limit,
             crash_limit=crash_limit,
+            returns=journal is not None,
             test_mode=os.environ.get("RAIN_TEST_MODE") == "1",
             debug=os.environ.get("RAIN_DEBUG_MODE") == "1",
         ),

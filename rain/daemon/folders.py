@@ -39,6 +39,15 @@ def make_work_folder(path: Path) -> Path:
     return path.resolve()
 
 
+def sync_folder(path: Path) -> None:
+    """Makes the names of the files in it durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def make_folder(path: Path, what: str) -> Path:
     """Makes sure that the folder is writable; only this user can access a new one."""
     try:

@@ -9,9 +9,12 @@ from attrs import Factory, define
 
 @define
 class Clock:
-    """Wall time when the server started, monotonic from there."""
+    """Wall time when the server started, or a later time that was reached; monotonic from there."""
 
-    _offset: float = Factory(lambda: time.time() - time.monotonic())
+    reached: float = 0.0  # by an earlier server, whose state goes on
+    _offset: float = Factory(
+        lambda self: max(time.time(), self.reached) - time.monotonic(), takes_self=True
+    )
 
     def now(self) -> float:
         return self._offset + time.monotonic()

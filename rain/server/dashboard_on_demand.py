@@ -17,7 +17,6 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.admission import Secret
 from rain.base.errors import StartError
 from rain.rpc.handlers import Reply
-from rain.server.catching_up import note_all
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.settings import HttpSettings
 from rain.server.state import State
@@ -78,8 +77,6 @@ class DashboardOnDemand:
 
         place, state = self.place, self.state
         async with open_history(place.history, state, self.now, self.log) as reader:
-            assert state.happenings is not None  # it has just begun, and no turn has run since
-            note_all(state, state.happenings, self.now())
             site = Site.of(state, reader, self.now, self.log, place.secret, self.live)
             site.names = place.names
             async with serve_http(place.http, site.answer, self.log) as address:

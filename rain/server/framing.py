@@ -26,6 +26,16 @@ def frame(record: bytes) -> bytes:
     return _HEAD.pack(len(record), zlib.crc32(record)) + record
 
 
+def holds_record(data: bytes) -> bool:
+    """Whether a whole record begins anywhere in these bytes."""
+    for place in range(len(data) - _HEAD.size):
+        length, checksum = _HEAD.unpack_from(data, place)
+        begin = place + _HEAD.size
+        if 0 < length <= len(data) - begin and zlib.crc32(data[begin : begin + length]) == checksum:
+            return True
+    return False
+
+
 @define
 class Frames:
     """Reads the records of a file, one after the other."""

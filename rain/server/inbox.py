@@ -21,10 +21,12 @@ class Inbox:
 
     ring: Callable[[], None]
     ring_soon: Callable[[], object]
+    quiet: bool = True  # nothing has come but signs of life
     _next: TurnInput = Factory(lambda: TurnInput(0.0))
 
     def from_governor(self, event: GovernorEvent) -> None:
         self._next.from_governors.append(event)
+        self.quiet = False
         self.ring()
 
     def alive(self, event: GovernorUpdated) -> None:
@@ -34,11 +36,12 @@ class Inbox:
 
     def from_client(self, event: ClientEvent) -> None:
         self._next.from_clients.append(event)
+        self.quiet = False
         self.ring()
 
     def take(self, now: float, scheduling_took: float) -> TurnInput:
         """Hands over everything and empties."""
-        taken, self._next = self._next, TurnInput(0.0)
+        taken, self._next, self.quiet = self._next, TurnInput(0.0), True
         taken.now = now
         taken.scheduling_took = scheduling_took
         return taken

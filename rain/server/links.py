@@ -81,7 +81,7 @@ class Links:
     clients: dict[ClientId, ClientLink] = Factory(dict)
     _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # the effect's value has the right type
     _requests: dict[Reply[Any], RequestId] = Factory(dict)
-    _numbers: count[int] = Factory(lambda: count(1))
+    _numbers: count[int] = Factory(lambda self: count(self.state.last_request + 1), takes_self=True)
 
     def __attrs_post_init__(self) -> None:
         self.live = LiveLogs(self.state, self.governors)

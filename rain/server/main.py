@@ -12,6 +12,7 @@ import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.admission import http_url
+from rain.base.errors import StartError
 from rain.daemon import garbage, lifetime, logs, memory, program, sampling
 from rain.daemon.folders import (
     default_log_folder,
@@ -24,6 +25,7 @@ from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
 from rain.server.dashboard_on_demand import DashboardOnDemand, Place
 from rain.server.history.keeper import HistorySettings, open_history
+from rain.server.journal.journal import Journal, open_journal
 from rain.server.plugins import maker_of
 from rain.server.recording import Header, Recorder
 from rain.server.service import Service
@@ -58,10 +60,13 @@ async def _serve(
     folder: Path,
     log: FilteringBoundLogger,
 ) -> int:
-    state = State(settings.reactor)
-    state.status.name = settings.scheduler
-    clock = Clock()
     async with AsyncExitStack() as stack:
+        journal = None
+        if settings.journal is not None:
+            journal = stack.enter_context(open_journal(settings.journal, settings.reactor, log))
+        state = State(settings.reactor) if journal is None else journal.state
+        state.status.name = settings.scheduler
+        clock = Clock(state.now)
         history = (
             HistorySettings(folder, settings.event_log_objects, settings.event_log_keep)
             if settings.event_log
@@ -69,14 +74,13 @@ async def _serve(
         )
         at_once = None if settings.on_demand else history
         reader = await stack.enter_async_context(open_history(at_once, state, clock.now, log))
-        recorder = None
-        if settings.record is not None:  # after the log, which says where sessions go on
-            header = Header(settings.scheduler, settings.reactor, state.graph.last_session)
-            recorder = stack.enter_context(Recorder.create(settings.record, header))
-        uploads = Spool(make_work_folder(settings.work_folder or default_work_folder("server")))
-        stack.callback(uploads.close)
-        service = Service(make_scheduler, state, clock, log, uploads, recorder)
+        service = _make_service(stack, settings, make_scheduler, state, clock, log, journal)
         nursery = await stack.enter_async_context(trio.open_nursery())
+        if service.journal is not None:
+            nursery.start_soon(service.journal.run)
+        if journal is not None and journal.goes_on:
+            service.returns()
+            nursery.start_soon(_give_up_clients, service, settings.client_grace)
         listener = listen(
             nursery,
             settings.host,
@@ -115,16 +119,52 @@ async def _serve(
         cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service))
         log.info("server stops", cause=cause)
         reason = f"the server stops: {cause}"
+        if service.journal is not None:
+            await service.journal.sync()
         service.stop(reason)
         await listener.drain(reason)
         nursery.cancel_scope.cancel()
     return 0
 
 
+def _make_service(
+    stack: AsyncExitStack,
+    settings: ServerSettings,
+    make_scheduler: Callable[[], Scheduler],
+    state: State,
+    clock: Clock,
+    log: FilteringBoundLogger,
+    journal: Journal | None,
+) -> Service:
+    """The service with its files. Call it after the event log says where sessions go on."""
+    recorder = None
+    if settings.record is not None:
+        if journal is not None and journal.goes_on:
+            raise StartError(
+                f"a recording begins with an empty server, and the journal {settings.journal} is"
+                " not empty; leave out --record"
+            )
+        header = Header(settings.scheduler, settings.reactor, state.graph.last_session)
+        recorder = stack.enter_context(Recorder.create(settings.record, header))
+    if journal is None:
+        work = make_work_folder(settings.work_folder or default_work_folder("server"))
+        uploads, writer = Spool(work), None
+    else:
+        uploads, writer = journal.uploads, journal.begin(settings.reactor)
+        stack.callback(writer.close)
+    stack.callback(uploads.close)
+    return Service(make_scheduler, state, clock, log, uploads, recorder, writer)
+
+
 def _own_names(more: tuple[str, ...]) -> frozenset[str]:
     """What browsers may call this machine."""
     name = socket.gethostname()
     return frozenset(known.lower() for known in (name, name.partition(".")[0], *more))
+
+
+async def _give_up_clients(service: Service, grace: float) -> None:
+    await trio.sleep(grace)
+    service.give_up_clients("it has not come back since the server returned")
 
 
 async def _asked_by_a_client(service: Service) -> str:

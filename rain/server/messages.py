@@ -137,6 +137,14 @@ class TurnInput:
     interrupted_after: int | None = None
 
 
+@frozen
+class Silent:
+    """A governor that a turn has dismissed because nothing was heard of it for too long."""
+
+    governor: GovernorId
+    reason: str
+
+
 # Effects.
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 from attrs import Factory, define, field
 
-from rain.base.ids import GovernorId
 from rain.graph import Governor, check
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
@@ -30,7 +29,7 @@ from rain.server import (
     test_mode,
     unfetched,
 )
-from rain.server.messages import Effect, TurnInput
+from rain.server.messages import Effect, Silent, TurnInput
 from rain.server.noted_plans import Plans, make_again
 from rain.server.resting import Rest
 from rain.server.scheduling import Guard, Scheduling, make_in_time, take_news, unguarded
@@ -44,7 +43,7 @@ class TurnOutput:
     effects: list[Effect]
     scheduled: bool  # whether the scheduler ran; the border reports how long it took
     interrupted_after: int | None  # how many steps the scheduler had made, if it was interrupted
-    silent: Sequence[GovernorId]  # governors that were dismissed, as nothing was heard of them
+    silent: Sequence[Silent]  # governors that were dismissed
     plans: Plans | None  # the steps of all plans, if somebody planned and the reactor notes them
 
 
@@ -87,7 +86,7 @@ class Reactor:
     def turn_again(
         self,
         given: TurnInput,
-        silent: Sequence[GovernorId],
+        silent: Sequence[Silent],
         plans: Plans | None,
     ) -> TurnOutput:
         """Makes a turn that was made before, as its output said: these were found silent, and the
@@ -99,9 +98,7 @@ class Reactor:
             self.state.graph.remains += news.gone
         return TurnOutput(self._give_out(), plans is not None, None, silent, plans)
 
-    def _take_in(
-        self, given: TurnInput, known_silent: Sequence[GovernorId] | None
-    ) -> list[GovernorId]:
+    def _take_in(self, given: TurnInput, known_silent: Sequence[Silent] | None) -> list[Silent]:
         """Steps one and two. Returns the governors that are dismissed because they are silent,
         unless these are known already."""
         state = self.state
@@ -113,7 +110,7 @@ class Reactor:
             client_events.go_on(state)
         for client_event in given.from_clients:
             client_events.apply(state, client_event)
-        silent: list[GovernorId] = []
+        silent: list[Silent] = []
         if known_silent is not None:
             self._dismiss(known_silent)
         elif now >= state.silence_due:
@@ -195,27 +192,25 @@ class Reactor:
             due = min(due, feasibility.next_deadline(state))
         return due
 
-    def _dismiss_silent(self) -> list[GovernorId]:
+    def _dismiss_silent(self) -> list[Silent]:
         """Looks at all governors, since one of them can have been silent for long enough."""
         state = self.state
         limit = state.settings.governor_silence
         governors = state.graph.governors.values()
-        silent = [g.id for g in governors if state.now - g.heard > _patience(g, limit)]
+        silent = [
+            Silent(governor.id, _why_silent(governor, limit))
+            for governor in governors
+            if state.now - governor.heard > _patience(governor, limit)
+        ]
         self._dismiss(silent)
         due = [governor.heard + _patience(governor, limit) for governor in governors]
         state.silence_due = min(due, default=state.now + limit)
         return silent
 
-    def _dismiss(self, silent: Sequence[GovernorId]) -> None:
-        state = self.state
-        limit = state.settings.governor_silence
-        for governor_id in silent:
-            governor = state.graph.governors[governor_id]
-            why = f"nothing was heard of it for more than {limit:g} seconds"
-            if governor.away is not None:
-                away = governor.away
-                why = f"it has not come back within {away.seconds:g} seconds: {away.why}"
-            governor_events.dismiss(state, governor, why)
+    def _dismiss(self, silent: Sequence[Silent]) -> None:
+        governors = self.state.graph.governors
+        for found in silent:
+            governor_events.dismiss(self.state, governors[found.governor], found.reason)
 
     def _scheduler_due(self) -> float:
         news, throttle = self.state.news, self.state.throttle
@@ -226,3 +221,10 @@ class Reactor:
 def _patience(governor: Governor, limit: float) -> float:
     """How long nothing may be heard of a governor."""
     return limit if governor.away is None else governor.away.seconds
+
+
+def _why_silent(governor: Governor, limit: float) -> str:
+    away = governor.away
+    if away is None:
+        return f"nothing was heard of it for more than {limit:g} seconds"
+    return f"it has not come back within {away.seconds:g} seconds: {away.why}"

@@ -28,12 +28,16 @@ from rain.server import resuming
 from rain.server.clock import Clock
 from rain.server.guard import TimeGuard
 from rain.server.inbox import Inbox
+from rain.server.journal.keeping import JournalKeeper
+from rain.server.journal.writer import Writer
 from rain.server.links import ConnectedClient, ConnectedGovernor, Links
 from rain.server.messages import (
     ClientJoined,
+    ClientLeft,
     GovernorJoined,
     GovernorLeft,
     GovernorResumed,
+    ServerReturned,
     TurnInput,
 )
 from rain.server.reactor import Reactor
@@ -57,19 +61,21 @@ class Service:
         log: FilteringBoundLogger,
         uploads: Spool,
         recorder: Recorder | None = None,
+        journal: Writer | None = None,
     ) -> None:
         self.clock = clock
         self.guard = TimeGuard(state.settings.scheduler_limit, clock.stopwatch)
-        self.reactor = Reactor(make_scheduler, state, self.guard)
+        self.reactor = Reactor(make_scheduler, state, self.guard, notes_plans=journal is not None)
         self.guard.take()  # the time to make the scheduler is no time of a run
         self.log = log
         self.recorder = recorder
         self.turns = Turns(self._turn, self._settle, clock.now)
         self._large_submissions = LargeSubmissions()
-        self._client_numbers = count(1)
+        self._client_numbers = count(state.last_client + 1)
         self.inbox = Inbox(self.turns.ring, self._ring_soon)
         self.uploads = uploads
         self.links = Links(self.inbox, log, uploads, state)
+        self.journal = None if journal is None else JournalKeeper(journal, self.links.carry)
 
     def join_client(self, link: ClientLink) -> ClientHandler:
         client = ClientId(next(self._client_numbers))
@@ -144,6 +150,17 @@ class Service:
             return self.uploads.find(object_id)
         return Elsewhere(tuple(governor.source for governor in data_object.located))
 
+    def returns(self) -> None:
+        """The first event of a server that goes on where an earlier one has ended."""
+        self.inbox.from_governor(ServerReturned())
+
+    def give_up_clients(self, reason: str) -> None:
+        """The clients of an earlier server that have not come back are gone."""
+        for client in self.reactor.state.graph.clients:
+            if client not in self.links.clients:
+                self.log.info("client left", client=client, cause=reason)
+                self.inbox.from_client(ClientLeft(client, reason))
+
     def stop(self, reason: str) -> None:
         """Ends all work: governors are stopped, and nobody waits any longer."""
         self.turns.stop()
@@ -158,14 +175,19 @@ class Service:
         self.turns.ring_at(self.clock.now() + SIGN_OF_LIFE_WAIT)
 
     def _turn(self) -> None:
+        quiet = self.inbox.quiet
         given = self.inbox.take(self.clock.now(), self.guard.take())
         if self.recorder is not None:
             self._record(self.recorder, given)
-        output = self.reactor.turn(given)
+        if self.journal is not None:
+            output = self.journal.turn(self.reactor, given, quiet=quiet)
+        else:
+            output = self.reactor.turn(given)
         if self.recorder is not None and output.interrupted_after is not None:
             self._record(self.recorder, output.interrupted_after)
-        for effect in output.effects:
-            self.links.carry(effect)
+        if self.journal is None:
+            for effect in output.effects:
+                self.links.carry(effect)
 
     def _record(self, recorder: Recorder, what: TurnInput | int) -> None:
         """Writes a turn, or how it was interrupted; on a full disk the run goes on without."""

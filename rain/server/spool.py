@@ -1,8 +1,12 @@
-"""Large constants of clients, as files in the server's work folder.
+"""Large constants of clients, as files of the server.
 
 A client uploads them before the submission that names them. Until that submission is accepted they
 belong to the client and are removed with it; then they belong to the session, and are removed when
 the reactor says that they are not needed. Uploads arrive in threads, so a lock protects all data.
+
+The folder of a server with a journal lasts: it goes on with the files that its objects need. A file
+counts there when it is complete and durable. Its name is a number and the object, and has an
+ending while it is not complete.
 """
 
 from __future__ import annotations
@@ -12,14 +16,17 @@ import os
 import secrets
 import shutil
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from attrs import define
 
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId, spell
+from rain.daemon.folders import sync_folder
 from rain.stream.holder import InFile
+
+_INCOMPLETE = ".part"
 
 
 @define(eq=False)
@@ -33,8 +40,9 @@ class _Constant:
 class Spool:
     """The folder of constants."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, lasts: bool = False) -> None:
         self._folder = folder
+        self._lasts = lasts
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._accounts: dict[bytes, Account] = {}
@@ -42,6 +50,24 @@ class Spool:
 
     def __len__(self) -> int:
         return len(self._constants)
+
+    def restore(self, wanted: Collection[ObjectId]) -> list[ObjectId]:
+        """Takes up the files of an earlier server, and removes those that nobody wants.
+
+        Returns which of the wanted constants are missing.
+        """
+        with self._lock:
+            found = sorted((_number_and_object(path), path) for path in self._folder.iterdir())
+            for (number, object_id), path in found:
+                self._numbers = itertools.count(number + 1)
+                before = self._constants.pop(object_id, None)
+                if before is not None:  # the client has repeated an upload
+                    before.path.unlink()
+                if object_id in wanted and path.suffix != _INCOMPLETE:
+                    self._constants[object_id] = _Constant(path, path.stat().st_size)
+                else:
+                    path.unlink()
+            return [object_id for object_id in wanted if object_id not in self._constants]
 
     def find(self, object_id: ObjectId) -> InFile | None:
         """Opens the file of a constant."""
@@ -72,9 +98,10 @@ class Spool:
                 raise RefusedError("this upload belongs to no connected client")
             if object_id in self._constants and object_id not in account.pending:
                 raise RefusedError(f"the constant {spell(object_id)} was uploaded before")
-            path = self._folder / str(next(self._numbers))
+            path = self._folder / f"{next(self._numbers)}-{object_id:x}"
+            begun = path.with_suffix(_INCOMPLETE)
             try:
-                descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC)
+                descriptor = os.open(begun, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC)
                 os.fchmod(descriptor, 0o444)  # tasks may read the file itself
             except OSError as error:
                 raise RefusedError(account.refuse(object_id, self._folder, error)) from None
@@ -83,19 +110,25 @@ class Spool:
             os.ftruncate(descriptor, length)
         except OSError as error:
             os.close(descriptor)
-            path.unlink()
+            begun.unlink()
             raise RefusedError(account.refuse(object_id, self._folder, error)) from None
         return Upload(self, account, object_id, path, length, descriptor)
 
     def close(self) -> None:
-        """Removes everything at the end of the server."""
-        shutil.rmtree(self._folder)
+        """Removes everything at the end of the server, unless the next one goes on with it."""
+        if not self._lasts:
+            shutil.rmtree(self._folder)
 
     def complete(self, upload: Upload) -> None:
+        if self._lasts:
+            os.fsync(upload.descriptor)
         with self._lock:
             if upload.account.key not in self._accounts:  # the client has left meanwhile
-                upload.path.unlink()
+                upload.begun.unlink()
                 return
+            upload.begun.rename(upload.path)
+            if self._lasts:
+                sync_folder(self._folder)
             before = self._constants.get(upload.object)
             if before is not None:  # the client has repeated an upload
                 before.path.unlink()
@@ -162,10 +195,22 @@ class Upload:
     length: int
     descriptor: int
 
+    @property
+    def begun(self) -> Path:
+        """Where it is until it is complete."""
+        return self.path.with_suffix(_INCOMPLETE)
+
     def complete(self) -> None:
-        os.close(self.descriptor)
-        self._spool.complete(self)
+        try:
+            self._spool.complete(self)
+        finally:
+            os.close(self.descriptor)
 
     def abandon(self) -> None:
         os.close(self.descriptor)
-        self.path.unlink()
+        self.begun.unlink()
+
+
+def _number_and_object(path: Path) -> tuple[int, ObjectId]:
+    number, _, object_id = path.stem.partition("-")
+    return int(number), ObjectId(int(object_id, 16))

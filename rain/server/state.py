@@ -129,6 +129,8 @@ class State:
     # only make it later.
     silence_due: float = -inf
     happenings: Happenings | None = None  # what happened, when somebody keeps the event log
+    last_client: int = 0  # the largest numbers that earlier servers with this state have used
+    last_request: int = 0
     ignored: int = 0  # late or stale reports that were recognised as such
 
     _effects: list[Effect] = Factory(list)

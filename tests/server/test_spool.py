@@ -10,7 +10,7 @@ from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
 from rain.server.spool import Account, Spool
 
-A, B = ObjectId(1), ObjectId(2)
+A, B, C = ObjectId(1), ObjectId(2), ObjectId(3)
 
 
 @pytest.fixture
@@ -118,3 +118,26 @@ def test_a_closed_spool_leaves_no_folder(spool: Spool, tmp_path: Path) -> None:
     upload(spool, spool.join(), A, b"x")
     spool.close()
     assert not (tmp_path / "constants").exists()
+
+
+def test_the_files_of_a_lasting_spool_are_taken_up_again_and_the_others_go(tmp_path: Path) -> None:
+    # given: two constants of which one is wanted, one that was uploaded twice, and one that is not
+    # complete
+    before = Spool(tmp_path, lasts=True)
+    account = before.join()
+    upload(before, account, A, b"wanted, and old")
+    upload(before, account, A, b"wanted")
+    upload(before, account, B, b"unwanted")
+    os.close(before.begin_upload(account.key, C, 9).descriptor)
+    before.close()
+    # when
+    spool = Spool(tmp_path, lasts=True)
+    missing = spool.restore([A, C])
+    # then
+    assert content(spool, A) == b"wanted"
+    assert (len(spool), len(list(tmp_path.iterdir()))) == (1, 1)
+    assert missing == [C]
+    # and: new files have names of their own
+    upload(spool, spool.join(), B, b"new")
+    assert content(spool, B) == b"new"
+    assert content(spool, A) == b"wanted"

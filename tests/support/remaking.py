@@ -1,10 +1,11 @@
-"""Makes all turns of a world again without its scheduler, by what its turns have decided."""
+"""Makes all turns of a world again from its journal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rain.scheduler.rain import RainScheduler
+from rain.server.journal.records import Decoder, Header, encode_header, make_again
 from rain.server.messages import Effect, SchedulerFailed
 from rain.server.reactor import Reactor
 from rain.server.state import State
@@ -14,12 +15,22 @@ from tests.support.world import World
 
 def remake(world: World) -> State:
     """The same effects in every turn, and the same state at the end."""
-    again = Reactor(RainScheduler, State(world.state.settings))
-    for given, output in zip(world.turns, world.outputs, strict=True):
-        made = again.turn_again(given, output.silent, output.plans)
-        assert made.effects == told(output.effects)
-    assert whole(again.state) == whole(world.state)
-    return again.state
+    *_, last = remake_each(world)
+    assert whole(last) == whole(world.state)
+    return last
+
+
+def remake_each(world: World) -> Iterator[State]:
+    """Makes one turn after the other, with the same effects."""
+    state = State(world.state.settings)
+    reactor = Reactor(RainScheduler, state)
+    decoder = Decoder.of(encode_header(Header(1, state.settings)))
+    for record, output in zip(world.journal, world.outputs, strict=True):
+        effects: list[Effect] = []
+        if record is not None:
+            effects = make_again(reactor, decoder.turn(record)).effects
+        assert effects == told(output.effects)
+        yield state
 
 
 def told(effects: Iterable[Effect]) -> list[Effect]:

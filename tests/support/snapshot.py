@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -16,28 +16,28 @@ from rain.graph.session import Learned
 NODES = (Client, DataObject, Governor, Session, Task)
 
 
-def snapshot(graph: Graph, without: str = "") -> dict[str, Any]:
-    """Every field of every node but this one, other nodes by their ids."""
+def snapshot(graph: Graph, without: Collection[str] = ()) -> dict[str, Any]:
+    """Every field of every node but these, other nodes by their ids."""
     return {
         field.name: _spread(getattr(graph, field.name), without)
         for field in attrs.fields(Graph)
-        if field.name != without
+        if field.name not in without
     }
 
 
-def _spread(value: Any, without: str) -> Any:
+def _spread(value: Any, without: Collection[str]) -> Any:
     if isinstance(value, Mapping):
         entries: Mapping[Any, Any] = value
         return [(key, _fields(node, without)) for key, node in entries.items()]
     return value
 
 
-def _fields(node: Any, without: str) -> dict[str, Any]:
+def _fields(node: Any, without: Collection[str]) -> dict[str, Any]:
     kind: type = type(node)
     return {
         field.name: plain(getattr(node, field.name))
         for field in attrs.fields(kind)
-        if field.name != without
+        if field.name not in without
     }
 
 

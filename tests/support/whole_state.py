@@ -12,6 +12,9 @@ from tests.support.snapshot import plain, snapshot
 LEFT_OUT = {
     "settings",
     "graph",  # compared by itself
+    "now",  # turns may be left out in which nothing has happened
+    "last_client",  # only known of earlier servers
+    "last_request",
     "news",  # a new scheduler is told all anew
     "throttle",  # and is asked at once
     "estimates",  # numbers that only schedulers read
@@ -30,5 +33,7 @@ def whole(state: State) -> dict[str, Any]:
         for field in attrs.fields(State)
         if field.name not in LEFT_OUT
     }
-    said["learned"] = plain(state.graph.learned)
-    return {**snapshot(state.graph, without="sched"), **said}
+    for name in ("learned", "unneeded", "unwanted", "leaving", "departed", "remains"):
+        said[name] = plain(getattr(state.graph, name))
+    # What schedulers keep, and when a sign of life came last, is not written.
+    return {**snapshot(state.graph, without=("sched", "heard")), **said}

@@ -12,9 +12,12 @@ from attrs import Factory, define
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, TaskId
 from rain.base.resources import Resources
+from rain.base.wire import Update
 from rain.graph import DataObject, Task
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
+from rain.server.journal.idle import decided_nothing, is_at_rest
+from rain.server.journal.records import encode_came, encode_turn
 from rain.server.messages import (
     AnswerFetch,
     AnswerStates,
@@ -28,6 +31,7 @@ from rain.server.messages import (
     GovernorEvent,
     GovernorJoined,
     GovernorRests,
+    GovernorUpdated,
     Notice,
     OrderGovernor,
     Refuse,
@@ -50,6 +54,7 @@ class World:
     turns: list[TurnInput] = Factory(list)  # everything that was fed in, to be replayed
     effects: list[list[Effect]] = Factory(list)  # and everything that came out
     outputs: list[TurnOutput] = Factory(list)  # with what the turns have decided
+    journal: list[bytes | None] = Factory(list)  # their records; None of a turn that is left out
     answers: dict[RequestId, Answer] = Factory(dict)
     governors: list[FakeGovernor] = Factory(list)
     clients: list[FakeClient] = Factory(list)
@@ -81,7 +86,12 @@ class World:
 
     def run(self, given: TurnInput) -> list[Effect]:
         self.turns.append(given)
+        quiet = all(is_sign_of_life(event) for event in given.from_governors)
+        idle = quiet and not given.from_clients and is_at_rest(self.state)
+        came = encode_came(1 + sum(record is not None for record in self.journal), given)
         output = self.reactor.turn(given)
+        idle = idle and decided_nothing(output)
+        self.journal.append(None if idle else encode_turn(came, output))
         given.interrupted_after = output.interrupted_after  # it may have made fewer steps than that
         self.effects.append(output.effects)
         self.outputs.append(output)
@@ -152,6 +162,10 @@ class World:
 
     def object(self, object_id: ObjectId) -> DataObject:
         return self.state.graph.objects[object_id]
+
+
+def is_sign_of_life(event: GovernorEvent) -> bool:
+    return isinstance(event, GovernorUpdated) and event.update == Update()
 
 
 def new_world(

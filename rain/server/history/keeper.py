@@ -23,6 +23,7 @@ from structlog.typing import FilteringBoundLogger
 import rain
 from rain.base.errors import StartError
 from rain.server.beside import beside
+from rain.server.catching_up import note_all
 from rain.server.collector import Happenings
 from rain.server.history.reader import EventReader
 from rain.server.history.retention import Keep
@@ -61,7 +62,8 @@ async def open_history(
 ) -> AsyncGenerator[EventReader | None]:
     """Keeps the event log of a server during the block; without settings there is none.
 
-    Enter it before the first turn: the session numbers continue where the log ends.
+    It begins with how things stand. Enter it between two turns; before the first one the session
+    numbers continue where the log ends.
     """
     if settings is None:
         yield None
@@ -78,6 +80,7 @@ async def open_history(
     finally:
         os.close(lock)  # the writer has its own copy
     state.happenings = Happenings(settings.with_objects)
+    note_all(state, state.happenings, now())
     keeper = _Keeper(state, state.happenings, process, log)
     async with beside(keeper.run, keeper.end):
         yield EventReader(path)

@@ -1,0 +1,1 @@
+"""The journal: what a server writes down so that it can come back with all that it knew."""

@@ -1,0 +1,48 @@
+"""Whether a turn can be left out of the journal, because nothing follows from it.
+
+An idle server makes a turn for the signs of life of its governors twice in a second, and its
+scheduler is asked once in a second whether it has thought of anything.
+"""
+
+from __future__ import annotations
+
+from rain.server.reactor import TurnOutput
+from rain.server.state import State
+
+
+def is_at_rest(state: State) -> bool:
+    """Whether a turn into which nothing comes changes nothing but what its scheduler plans.
+
+    Whatever goes on from turn to turn, or at a time, is named here.
+    """
+    graph, news = state.graph, state.news
+    return not (
+        news.has_work
+        or news.has_updates
+        or state.lessons
+        or state.growing
+        or state.touched
+        or state.to_place
+        or state.later
+        or state.left
+        or state.nested
+        or state.set_free
+        or state.results
+        or state.infeasible
+        or state.hopeless
+        or state.forced
+        or state.postponed
+        or state.resting
+        or graph.pauses
+        or graph.unneeded
+        or graph.unwanted
+        or graph.leaving
+        or graph.departed
+        or graph.remains
+        or graph.unspooled
+    )
+
+
+def decided_nothing(output: TurnOutput) -> bool:
+    """Whether such a turn has changed nothing."""
+    return not (output.effects or output.silent or any(output.plans or ()))

@@ -1,0 +1,88 @@
+"""Keeps the journal of a running server: writes each turn, and lets go what was promised in it.
+
+A turn is written between its making and its effects, so nobody has heard of what a killed server
+does not know any more. A machine that stops may lose what was not synced. Promises, which a client
+may count on for good, are carried out after the sync that holds their turn; everything else goes at
+once: orders, the ends of waits, the bytes of results. Syncs run in a thread, one at a time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import trio
+from attrs import Factory, define
+
+from rain.server.journal.idle import decided_nothing, is_at_rest
+from rain.server.journal.records import encode_came, encode_turn
+from rain.server.journal.writer import Writer
+from rain.server.messages import (
+    AnswerCancelled,
+    AnswerDone,
+    AnswerJoined,
+    AnswerSession,
+    AnswerTaken,
+    DiscardConstants,
+    Effect,
+    TurnInput,
+)
+from rain.server.reactor import Reactor, TurnOutput
+
+INTERVAL = 0.02
+"""The least seconds between the beginnings of two syncs, unless somebody waits."""
+
+_PROMISES = (AnswerDone, AnswerSession, AnswerJoined, AnswerTaken, AnswerCancelled)
+_LATER = (*_PROMISES, DiscardConstants)  # a machine that comes back may still need their files
+
+
+@define(eq=False)
+class JournalKeeper:
+    """Makes the turns of a server with a journal. `run` is to run beside them."""
+
+    writer: Writer
+    carry: Callable[[Effect], None]
+    _held: deque[tuple[int, Effect]] = Factory(deque)  # by the numbers of their turns
+    _written: trio.Event = Factory(trio.Event)  # something is not synced
+    _wanted: trio.Event = Factory(trio.Event)  # and somebody waits for that
+
+    def turn(self, reactor: Reactor, given: TurnInput, *, quiet: bool) -> TurnOutput:
+        """Makes a turn, writes it, and carries out what need not wait.
+
+        In a quiet turn nothing has come but signs of life, and if nothing follows from them they
+        are not written. If the turn cannot be written, nobody hears of it.
+        """
+        may_be_left_out = quiet and is_at_rest(reactor.state)
+        came = encode_came(self.writer.turns + 1, TurnInput(given.now) if quiet else given)
+        output = reactor.turn(given)
+        if may_be_left_out and decided_nothing(output):
+            return output
+        self.writer.write(encode_turn(came, output))
+        self._written.set()
+        for effect in output.effects:
+            if isinstance(effect, _LATER):
+                self._held.append((self.writer.turns, effect))
+                self._wanted.set()
+            else:
+                self.carry(effect)
+        return output
+
+    async def run(self) -> None:
+        """Syncs what was written, again and again."""
+        while True:
+            await self._written.wait()
+            started = trio.current_time()
+            await self.sync()
+            with trio.move_on_at(started + INTERVAL):
+                await self._wanted.wait()
+
+    async def sync(self) -> None:
+        """Makes all turns durable that are written by now, and keeps their promises."""
+        self._written = trio.Event()
+        until = self.writer.turns
+        await trio.to_thread.run_sync(self.writer.sync)
+        held = self._held
+        while held and held[0][0] <= until:
+            self.carry(held.popleft()[1])
+        if not held:
+            self._wanted = trio.Event()

@@ -1,0 +1,155 @@
+"""Makes all turns of a journal again: the server then knows exactly what it knew."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+from typing import BinaryIO
+
+from attrs import define, evolve
+
+from rain.base.errors import InvariantError, StartError
+from rain.scheduler.api import News
+from rain.scheduler.rain import RainScheduler
+from rain.scheduler.renewal import forget, without_plan
+from rain.scheduler.throttle import Throttle
+from rain.server.framing import DamagedError, Frames, holds_record
+from rain.server.journal.folder import JournalFolder
+from rain.server.journal.records import Decoder, Header, JournalError, TurnRecord, make_again
+from rain.server.journal.writer import MAGIC
+from rain.server.reactor import Reactor
+from rain.server.state import ReactorSettings, State
+
+
+@define
+class Recovered:
+    """What a journal tells."""
+
+    state: State
+    turns: int = 0  # the number of its last turn
+    file: int = 0  # and of its last file
+    cut: int = 0  # bytes of a torn end that were cut off
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there was no journal."""
+        return self.file == 0
+
+
+def recover(folder: JournalFolder, settings: ReactorSettings) -> Recovered:
+    """Reads a journal to its end; what is torn there is cut off. No journal is an empty one.
+
+    The state then has these settings, and whoever plans hears of everything anew.
+    """
+    recovered = Recovered(State(settings))
+    reactor = Reactor(RainScheduler, recovered.state)
+    files = folder.files()
+    for number, path in files.items():
+        last = number == max(files)
+        try:
+            _read(path, number, reactor, recovered, is_last=last)
+        except (JournalError, DamagedError, InvariantError, OSError) as error:
+            raise StartError(
+                f"the journal {path} cannot be used: {error}. Move the folder away to begin anew"
+            ) from error
+    _begin_anew(recovered.state, settings)
+    return recovered
+
+
+def _read(
+    path: Path, number: int, reactor: Reactor, recovered: Recovered, *, is_last: bool
+) -> None:
+    with path.open("rb") as file:
+        if is_last and _has_torn_header(file):
+            recovered.cut = file.seek(0, os.SEEK_END)
+            path.unlink()
+            return
+        records = Records.of(file)
+        header = records.header
+        if header.first != recovered.turns + 1:
+            raise JournalError(
+                f"it begins with turn {header.first}, and the one before ends with turn"
+                f" {recovered.turns}: a file is missing"
+            )
+        state = reactor.state
+        state.settings = evolve(header.settings, debug=state.settings.debug)
+        state.graph.last_session = max(state.graph.last_session, header.last_session)
+        for record in records.turns():
+            if record.came.number != recovered.turns + 1:
+                raise JournalError(f"turn {record.came.number} follows turn {recovered.turns}")
+            make_again(reactor, record)
+            recovered.turns += 1
+    recovered.file = number
+    recovered.cut = records.cut
+    if recovered.cut:
+        if not is_last:
+            raise JournalError(f"it is damaged after turn {recovered.turns}")
+        os.truncate(path, records.whole)
+
+
+def _has_torn_header(file: BinaryIO) -> bool:
+    """Whether the server was killed while it began the file."""
+    magic = file.read(len(MAGIC))
+    torn = MAGIC.startswith(magic) and (len(magic) < len(MAGIC) or Frames(file).read() is None)
+    file.seek(0)
+    return torn
+
+
+@define
+class Records:
+    """The records of one file."""
+
+    _file: BinaryIO
+    _frames: Frames
+    _decoder: Decoder
+    cut: int = 0  # bytes of a torn end, once all turns are read
+    whole: int = 0  # bytes before it
+
+    @staticmethod
+    def of(file: BinaryIO) -> Records:
+        """Reads the header."""
+        if file.read(len(MAGIC)) != MAGIC:
+            raise JournalError("it is not a journal of Rain")
+        frames = Frames(file)
+        record = frames.read()
+        if record is None:
+            raise JournalError("it ends before its header does")
+        return Records(file, frames, Decoder.of(record))
+
+    @property
+    def header(self) -> Header:
+        return self._decoder.header
+
+    def turns(self) -> Generator[TurnRecord]:
+        """All turns up to a torn end. What is damaged and followed by whole turns is no end."""
+        begin = self._file.tell()
+        while True:
+            try:
+                record = self._frames.read()
+            except DamagedError:
+                if self._has_more(begin):
+                    raise
+                record = None
+            if not record:  # an empty one is a hole that the file system has left
+                break
+            yield self._decoder.turn(record)
+            begin = self._file.tell()
+        end = self._file.seek(0, os.SEEK_END)
+        self.whole, self.cut = begin, end - begin
+
+    def _has_more(self, begin: int) -> bool:
+        """Whether a whole record follows somewhere after this place."""
+        self._file.seek(begin)
+        return holds_record(self._file.read())
+
+
+def _begin_anew(state: State, settings: ReactorSettings) -> None:
+    """For a server that begins here, and a scheduler that knows nothing of the past."""
+    graph = state.graph
+    forget(graph)
+    graph.remains += state.news.gone  # nobody is left who has to hear of them
+    state.settings = settings
+    state.throttle = Throttle(settings.thresholds)
+    tasks = without_plan(graph.tasks.values())
+    state.news = News(submitted=tasks, joined=list(graph.governors.values()))
