@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Mapping, Sequence
+from collections.abc import Container, Generator, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -37,9 +37,16 @@ class Draft:
     """The nodes of a submission before they are linked into the graph."""
 
     def __init__(
-        self, graph: Graph, session: Session, member: Member, submission: Submission
+        self,
+        graph: Graph,
+        session: Session,
+        member: Member,
+        submission: Submission,
+        *,
+        forgiving: bool = False,
     ) -> None:
         self.graph = graph
+        self.forgiving = forgiving  # it was read before: `verify` tells what has gone since
         self.member = member  # submits it, and has a handle of each node in it
         self.session = session
         self.submission = submission
@@ -63,7 +70,10 @@ class Draft:
             self._read_kinds()
 
     def _read_kinds(self) -> None:
-        known_tasks, known_objects = self.session.task_kinds, self.session.object_kinds
+        known_tasks: Container[KindId] = self.session.task_kinds
+        known_objects: Container[KindId] = self.session.object_kinds
+        if self.forgiving:
+            known_tasks = known_objects = ()
         for kind in self.submission.object_kinds:
             self._check_session("data object kind", kind.id)
             self._check_new_kind("data object kind", kind.id, known_objects, self.object_kinds)
@@ -176,7 +186,7 @@ class Draft:
                 for object_id in inputs[start:stop]:
                     data_object = mine.get(object_id)
                     if data_object is None:
-                        data_object = self._earlier_input(task, object_id)
+                        data_object = self._input_before(task, object_id)
                         self._earlier[object_id] = task
                         self._unconnected.setdefault(task, []).append(data_object)
                     else:
@@ -306,7 +316,7 @@ class Draft:
                 raise RefusedError(f"the {what} {spell(one)} is defined twice{_ONCE.get(what, '')}")
             seen.add(one)
 
-    def _check_new_kind(self, what: str, kind: KindId, *known: Mapping[KindId, object]) -> None:
+    def _check_new_kind(self, what: str, kind: KindId, *known: Container[KindId]) -> None:
         if any(kind in kinds for kinds in known):
             raise RefusedError(f"the {what} {spell(kind)} is defined twice")
 
@@ -331,6 +341,15 @@ class Draft:
             raise RefusedError(
                 f"the {what} {spell(packed)} does not belong to the session {self.session.id}"
             )
+
+    def _input_before(self, task: Task, object_id: ObjectId) -> DataObject:
+        """The same as `_earlier_input`, which `verify` asks again."""
+        try:
+            return self._earlier_input(task, object_id)
+        except RefusedError:
+            if not self.forgiving:
+                raise
+            return DataObject(object_id, self.session, ObjectKind(KindId(0)))
 
     def _earlier_input(self, task: Task, object_id: ObjectId) -> DataObject:
         """The input with this id, which is not new, if it may be read."""

@@ -51,6 +51,10 @@ class Graph:
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:
+        self.look_into_sessions()
+
+    def look_into_sessions(self) -> None:
+        """Makes the mappings of all tasks and objects."""
         self.tasks = ById(self.sessions, attrgetter("tasks"))
         self.objects = ById(self.sessions, attrgetter("objects"))
 

@@ -42,7 +42,27 @@ def grow_in_parts(
     Nothing is linked until the end, when the submission is verified against the graph as it is
     then. To give up earlier, close the generator.
     """
-    draft = Draft(graph, session, member, submission)
+    return (yield from _read_in_parts(Draft(graph, session, member, submission), size))
+
+
+def grow_again(
+    graph: Graph, session: Session, member: Member, submission: Submission, size: int, parts: int
+) -> Generator[None, None, list[Task]]:
+    """The same as `grow_in_parts` after so many parts.
+
+    What was there when these were read and has gone since is told of at the end, as if nothing had
+    been read again.
+    """
+    draft = Draft(graph, session, member, submission, forgiving=True)
+    growing = _read_in_parts(draft, size)
+    for _ in range(parts):
+        next(growing)
+    draft.forgiving = False
+    return growing
+
+
+def _read_in_parts(draft: Draft, size: int) -> Generator[None, None, list[Task]]:
+    graph, submission = draft.graph, draft.submission
     try:
         for start in range(0, len(submission.constants.ids), size):
             draft.read_constants(start, start + size)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import TYPE_CHECKING, cast
 
+from attrs import define, field
 from sortedcontainers import SortedList
 
 from rain.base.errors import InvariantError
@@ -28,6 +29,7 @@ Entry = tuple[int, int, int, "Task"]
 """A place in the queue: depth, priority of the plan, order, and the task that has brought it."""
 
 
+@define(eq=False, repr=False)
 class ReadyQueue:
     """Deeper tasks first, then by the priority of the plan, then by order.
 
@@ -35,13 +37,11 @@ class ReadyQueue:
     places of one session go to its tasks of the largest `TaskKind.priority`.
     """
 
-    __slots__ = ("_line", "_others", "_turns")
-
-    def __init__(self) -> None:
-        # Orders are unique, so that two entries never fall back on comparing tasks.
-        self._line: deque[Entry] = deque()  # in ascending order of entries
-        self._others: SortedList[Entry] | None = None  # None while it would be empty
-        self._turns: dict[Session, Turns] = {}  # only of sessions whose tasks have priorities
+    # Orders are unique, so that two entries never fall back on comparing tasks.
+    _line: deque[Entry] = field(init=False, factory=deque)  # in ascending order of entries
+    _others: SortedList[Entry] | None = field(init=False, default=None)  # None if it would be empty
+    # Only of sessions whose tasks have priorities.
+    _turns: dict[Session, Turns] = field(init=False, factory=dict)
 
     def __len__(self) -> int:
         return len(self._line) + (0 if self._others is None else len(self._others))

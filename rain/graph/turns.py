@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import define, field
 from sortedcontainers import SortedList
 
 if TYPE_CHECKING:
@@ -18,14 +19,13 @@ Place = tuple[Any, ...]
 """The best first; the last part is the task that has brought it, before which no two are equal."""
 
 
+@define(eq=False, repr=False)
 class Turns:
     """The members of a session, and the places that they may take: as many as there are members."""
 
-    __slots__ = ("members", "places")
-
-    def __init__(self) -> None:
-        self.places: SortedList[Place] = SortedList()
-        self.members: SortedList[tuple[int, int, Place]] = SortedList()  # the next to go first
+    places: SortedList[Place] = field(init=False, factory=SortedList)
+    # The next to go first.
+    members: SortedList[tuple[int, int, Place]] = field(init=False, factory=SortedList)
 
     def __contains__(self, place: Place) -> bool:
         """Whether the task that has brought the place is a member."""

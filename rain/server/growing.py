@@ -20,9 +20,11 @@ class Growing:
     submit: Submit
     parts: Generator[None, None, list[Task]]
     held: deque[ClientEvent] = Factory(deque)
+    read: int = 0  # parts
 
     def read_part(self) -> list[Task] | None:
         """Reads one more part; after the last one, returns the linked tasks."""
+        self.read += 1
         try:
             next(self.parts)
         except StopIteration as end:

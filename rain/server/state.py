@@ -136,6 +136,11 @@ class State:
     _effects: list[Effect] = Factory(list)
     _orders: dict[GovernorId, Orders] = Factory(dict)
 
+    @property
+    def has_effects(self) -> bool:
+        """Whether a turn is running, and has said something."""
+        return bool(self._effects or self._orders)
+
     def orders(self, governor: Governor) -> Orders:
         """The batch for a governor in this turn."""
         orders = self._orders.get(governor.id)

@@ -6,14 +6,14 @@ the graph, and what its client has asked after it waits; all others are heard in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 from rain.base.errors import RefusedError
 from rain.base.ids import ClientId, ObjectId
 from rain.base.requests import Submit
 from rain.base.wire import Submission
 from rain.graph import Session, Task
-from rain.graph.growth import grow, grow_in_parts
+from rain.graph.growth import grow, grow_again, grow_in_parts
 from rain.graph.release import release
 from rain.server import adopting, failing, feasibility, test_mode
 from rain.server.growing import Growing
@@ -59,6 +59,23 @@ def read_part(state: State, growing: Growing) -> bool:
         return False
     _granted(state, submission, session, tasks)
     return True
+
+
+def read_again(state: State, growing: Growing) -> None:
+    """Reads the parts that were read when the state was saved."""
+    submission, client = growing.submit.submission, growing.event.client
+    session = state.graph.sessions.get(submission.session)
+    if session is None or session.failure is not None:  # the next part will be refused
+        growing.parts = _nothing()
+        return
+    at_once = state.settings.grown_at_once
+    member = session.members[client]
+    growing.parts = grow_again(state.graph, session, member, submission, at_once, growing.read)
+
+
+def _nothing() -> Generator[None, None, list[Task]]:
+    yield from ()
+    return []
 
 
 def give_up(state: State, client_id: ClientId) -> None:

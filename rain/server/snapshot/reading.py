@@ -1,0 +1,112 @@
+"""Makes the objects of the tables that `writing` has written."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from typing import Any
+
+import msgpack
+from attrs import Factory, define
+
+from rain.base.errors import RainError
+from rain.server.snapshot.columns import Packed, unpack
+from rain.server.snapshot.layouts import Layout, Slot, layouts_from
+from rain.server.snapshot.leaving_out import ALWAYS_THERE
+
+_HASH = "_attrs_cached_hash"  # of frozen classes that remember it: None until somebody asks
+
+
+class SnapshotError(RainError):
+    """A file is no snapshot, is damaged, or has what this version of Rain does not know."""
+
+
+@define(eq=False)
+class Columns:
+    """The columns of a snapshot, and the objects that are made of them."""
+
+    heads: dict[str, tuple[int, list[str]]]  # of each table: how many rows, and its fields
+    _parts: dict[str, list[tuple[int, Packed]]] = Factory(dict)
+    _objects: dict[type, list[Any]] = Factory(dict)
+
+    @staticmethod
+    def of(records: Iterator[bytes]) -> Columns:
+        """Takes all records in; raises `SnapshotError` if they are not whole."""
+        columns = Columns(_unpacked(next(records, b"")))
+        for count, record in enumerate(records, 1):
+            content: Any = _unpacked(record)
+            if isinstance(content, int):
+                if content == count and next(records, None) is None:
+                    return columns
+                break
+            name, length, packed = content
+            columns._parts.setdefault(name, []).append((length, packed))
+        raise SnapshotError("the snapshot is not whole")
+
+    def read(self, name: str, count: int) -> list[Any]:
+        """A column of plain values, of which there must be so many."""
+        values: list[Any] = []
+        for length, packed in self._parts.pop(name, ()):
+            values += unpack(length, packed)
+        if len(values) != count:
+            raise SnapshotError(f"{name} has {len(values)} values instead of {count}")
+        return values
+
+    def rows(self, kind: type) -> Callable[[int], Any]:
+        """Gives the objects of a class by their rows."""
+        return self._objects[kind].__getitem__
+
+    def make(self, root: type) -> Any:
+        """Makes all objects; returns the first one of this class."""
+        layouts = layouts_from(root)
+        unknown = self.heads.keys() - layouts.keys()
+        if unknown:
+            raise SnapshotError(f"this version of Rain knows no {min(unknown)}")
+        new: dict[str, list[Any]] = {}
+        for name, layout in layouts.items():
+            count, _ = self.heads.get(name, (0, []))
+            made: list[Any] = [object.__new__(layout.kind) for _ in range(count)]
+            known = ALWAYS_THERE.get(layout.kind, ())
+            self._objects[layout.kind] = [*known, *made, None]  # the last one is that of `NO_ROW`
+            new[name] = made
+        for name, made in new.items():
+            if made:
+                self._fill(layouts[name], made, self.heads[name][1])
+        if self._parts:
+            raise SnapshotError(f"this version of Rain knows no {min(self._parts)}")
+        first: Any = self._objects[root][0]
+        if first is None:
+            raise SnapshotError(f"the snapshot has no {root.__name__}")
+        return first
+
+    def _fill(self, layout: Layout, made: list[Any], there: list[str]) -> None:
+        kind = layout.kind
+        unknown = set(there).difference(one.name for one in layout.fields)
+        if unknown:
+            raise SnapshotError(f"this version of Rain knows no {kind.__name__}.{min(unknown)}")
+        if _HASH in kind.__dict__:
+            _put_all(kind.__dict__[_HASH].__set__, made, repeat(None))
+        for one in layout.fields:
+            if one.name in there:
+                _put_all(one.put, made, one.shape.read(layout.column(one), len(made), self))
+            else:
+                _put_default(layout, one, made)
+        for slot in layout.left_out:
+            if slot.default is not None:
+                _put_default(layout, slot, made)
+
+
+def _unpacked(record: bytes) -> Any:
+    return msgpack.unpackb(record, unicode_errors="surrogatepass", strict_map_key=False)
+
+
+def _put_all(put: Callable[[Any, Any], None], made: list[Any], values: Any) -> None:
+    deque(map(put, made, values), maxlen=0)
+
+
+def _put_default(layout: Layout, one: Slot, made: list[Any]) -> None:
+    """What a snapshot of an earlier version does not say."""
+    if one.default is None:
+        raise SnapshotError(f"the snapshot says nothing of {layout.kind.__name__}.{one.name}")
+    _put_all(one.put, made, [one.default() for _ in made])

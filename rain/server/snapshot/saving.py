@@ -1,0 +1,74 @@
+"""Saves the whole state of the server between two turns, and loads it again.
+
+A loaded state makes the same effects as the saved one, turn by turn: not only the nodes are there,
+but all that the reactor has in mind, down to the order of each queue. Only what `leaving_out` lists
+is not saved.
+
+The file begins with a line that identifies it; records follow (`rain.server.framing`). The first
+one names each class, how many objects of it there are, and the fields that are saved. Then come the
+fields, column by column, and at last the number of records. A field that a later version has
+besides these takes its default there. What a version does not know it refuses by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from typing import BinaryIO
+
+import msgpack
+from attrs import frozen
+
+from rain.base.errors import InvariantError
+from rain.graph import check
+from rain.server.framing import DamagedError, Frames
+from rain.server.snapshot.reading import Columns, SnapshotError
+from rain.server.snapshot.writing import Records
+from rain.server.state import State
+from rain.server.submitting import read_again
+
+MAGIC = b"rain snapshot 1\n"
+
+
+@frozen
+class Saved:
+    """What is in a snapshot."""
+
+    state: State
+    turns: int  # the number of the last turn before it
+
+
+def save(state: State, turns: int = 0) -> Iterator[bytes]:
+    """The snapshot in pieces, to be written one after the other before the next turn."""
+    if state.has_effects:
+        raise InvariantError("a state is saved only between two turns")
+    records = Records()
+    records.reach(Saved(state, turns))
+    yield MAGIC
+    yield from records.take_all()
+
+
+def load(file: BinaryIO | bytes) -> Saved:
+    """The saved state, which the checker has looked at. Raises `SnapshotError`."""
+    opened = BytesIO(file) if isinstance(file, bytes) else file
+    if opened.read(len(MAGIC)) != MAGIC:
+        raise SnapshotError("this is not a snapshot of Rain, or one of another version")
+    try:
+        saved: Saved = Columns.of(_records(opened)).make(Saved)
+    except (ValueError, TypeError, LookupError, msgpack.UnpackException) as error:
+        raise SnapshotError(f"the snapshot cannot be read: {error!r}") from error
+    state = saved.state
+    state.graph.look_into_sessions()
+    for growing in state.growing.values():
+        read_again(state, growing)
+    check(state.graph)
+    return saved
+
+
+def _records(file: BinaryIO) -> Iterator[bytes]:
+    frames = Frames(file)
+    try:
+        while (record := frames.read()) is not None:
+            yield record
+    except DamagedError as error:
+        raise SnapshotError(f"the snapshot is {error}") from error
