@@ -35,7 +35,7 @@ __all__ = ["gate"]
 pytestmark = pytest.mark.whole
 
 PATIENCE = 60.0
-RETURNS = ReactorSettings(debug=True, returns=True)
+RETURNS = ReactorSettings(debug=True, returns=True, governor_grace=60.0)
 
 
 class Life(Service):
@@ -159,6 +159,36 @@ def test_a_governor_works_on_while_the_server_is_away(tmp_path: Path, gate: Gate
             back.stop("the test is over")
             assert await trio.to_thread.run_sync(one.process.wait, PATIENCE) == 0
             assert "the server is back" in log_of(one, tmp_path)
+        del handles
+
+    play(tmp_path / "spool", scene)
+
+
+def test_a_connection_that_breaks_while_the_server_lives_is_taken_up_again(
+    tmp_path: Path, gate: Gate
+) -> None:
+    (tmp_path / "spool").mkdir()
+
+    async def scene(server: Server) -> None:
+        life = server.live()
+        handles = await submit(server, gate.folder, 1)
+        async with governor_of(server, tmp_path) as one:
+            await in_thread(gate.next_start)
+            (former,) = server.state.graph.governors.values()
+
+            # when
+            life.links.governors[former.id].close("a cable was pulled")
+            await server.until(lambda: former.away is not None)
+            await server.until(lambda: former.away is None)
+            gate.let_go()
+
+            # then
+            await server.until(lambda: server.finished(1))
+            assert list(server.state.graph.governors.values()) == [former]
+            (task,) = server.state.graph.tasks.values()
+            assert task.last_run().number == 1
+            life.stop("the test is over")
+            assert await trio.to_thread.run_sync(one.process.wait, PATIENCE) == 0
         del handles
 
     play(tmp_path / "spool", scene)
