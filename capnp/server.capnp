@@ -23,7 +23,8 @@ interface ServerBootstrap {
       control :Governor.GovernorControl,
       resumes :Bool,               # it was registered, and has lost the connection
       heard :Int64,                # then: the number of the last orders that it has applied
-      told :Int64)                 # and of the last update of which it has heard that it is applied
+      told :Int64,                 # of the last update of which it has heard that it is applied
+      last :Int64)                 # and of the last one that it has told, or would have
       -> (upstream :Governor.GovernorUpstream, address :Text,
           returns :Bool, applied :Int64, fenced :Text);
   # The address is how the server and its users name this governor. A server that returns keeps what

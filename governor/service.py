@@ -169,7 +169,7 @@ class Service(Parting):
         if self._watcher is not None:
             self._watcher.end_all()  # who watches says so anew
         numbers = self._reactor.numbers
-        return Resumes(numbers.heard, numbers.applied)
+        return Resumes(numbers.heard, numbers.applied, numbers.told)
 
     def missed(self, applied: int) -> list[Update]:
         """What the server has to be told again, which has applied the updates up to this number."""

@@ -20,7 +20,7 @@ from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
 CLIENT_VERSION = 17
-GOVERNOR_VERSION = 18
+GOVERNOR_VERSION = 19
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""

@@ -46,6 +46,7 @@ class Governor:
     unheard: deque[Orders] = Factory(deque)  # those of which it has not said that they are applied
     applied: int = 0  # the number of its last update that was applied
     away: Away | None = None  # it has no connection, and may come back
+    awaited: int = 0  # the number of the update up to which it tells what it has done meanwhile
 
     scheduled: dict[Task, None] = Factory(dict)  # every task that is planned here
     queue: ReadyQueue = Factory(ReadyQueue)  # those that are ready and not assigned
@@ -72,6 +73,11 @@ class Governor:
         self.cpus = self.resources.cpus
         self.place = Source(self.address, self.id)
         self.source = self.place.spell()
+
+    @property
+    def is_behind(self) -> bool:
+        """It was away, and what it has done with the tasks that it was told is not known yet."""
+        return self.away is not None or self.applied < self.awaited
 
     def rest(self) -> None:
         """Stops planning on it."""

@@ -197,7 +197,8 @@ async def connect_governor(
         "control": _control(handler),
     }
     if resumes is not None:
-        params |= {"resumes": True, "heard": resumes.heard, "told": resumes.told}
+        told = {"heard": resumes.heard, "told": resumes.told, "last": resumes.last}
+        params |= {"resumes": True, **told}
     try:
         upstream = await _register(link, params, where, timeout, handler)
     except BaseException:

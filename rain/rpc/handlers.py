@@ -39,7 +39,8 @@ class Resumes:
     """What a governor has that was registered and has lost its connection."""
 
     heard: int  # the number of the last orders that it has applied
-    told: int  # and of the last of its updates that the server is known to have applied
+    told: int  # of the last of its updates that the server is known to have applied
+    last: int  # and of the last one at all, which the server hears now if it has not
 
 
 class FencedError(RainError):

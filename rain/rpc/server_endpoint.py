@@ -145,7 +145,7 @@ class Guest:
             data_address=seen_from_outside(params["dataAddress"], self._peer_host),
             peer_host=self._peer_host,
             resources=read_resources(params["resources"]),
-            resumes=Resumes(params["heard"], params["told"]) if params["resumes"] else None,
+            resumes=_read_resumes(params),
         )
         return hello, params["control"]
 
@@ -183,6 +183,12 @@ class Guest:
                 f"the {role} speaks version {version} of the protocol and this server version"
                 f" {expected}: install the same version of Rain on both sides"
             )
+
+
+def _read_resumes(params: Fields) -> Resumes | None:
+    if not params["resumes"]:
+        return None
+    return Resumes(params["heard"], params["told"], params["last"])
 
 
 def _read_incarnation(number: int) -> GovernorId:

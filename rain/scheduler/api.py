@@ -205,6 +205,11 @@ class Plan:
         self._check_known(task)
         if task.row is TaskRow.CANCELLING:
             raise PlanError("cancelled task", f"{task!r} cannot be taken back: it will end there")
+        if task.assigned is not None and governor.is_behind:
+            raise PlanError(
+                "governor away",
+                f"{task!r} cannot be taken back: {governor!r} was away, and may have run it",
+            )
         self._apply(governor, self._take_back, task)
 
     def copy(self, data_object: DataObject, governor: Governor) -> None:

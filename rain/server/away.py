@@ -28,11 +28,11 @@ def _expect(state: State, governor: Governor, seconds: float, why: str) -> None:
     state.silence_due = min(state.silence_due, state.now + seconds)
 
 
-def resumed(state: State, governor_id: GovernorId, heard: int) -> None:
+def resumed(state: State, governor_id: GovernorId, heard: int, last: int) -> None:
     """A governor that was away is there again."""
     governor = state.graph.governors.get(governor_id)
     if governor is None:  # it was given up in the same breath
         state.emit(DismissGovernor(governor_id, resuming.GIVEN_UP))
         return
-    governor.heard, governor.away = state.now, None
+    governor.heard, governor.away, governor.awaited = state.now, None, last
     resuming.hear(governor, heard)

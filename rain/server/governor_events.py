@@ -68,8 +68,8 @@ def apply(state: State, event: GovernorEvent) -> None:
             left(state, governor_id, cause, on_purpose=on_purpose)
         case GovernorAway(governor_id, cause):
             away.gone_away(state, governor_id, cause)
-        case GovernorResumed(governor_id, heard):
-            away.resumed(state, governor_id, heard)
+        case GovernorResumed(governor_id, heard, last):
+            away.resumed(state, governor_id, heard, last)
         case ServerReturned():
             away.server_returned(state)
 

@@ -64,6 +64,7 @@ class GovernorResumed:
 
     governor: GovernorId
     heard: int
+    last: int  # the number of the last update that it tells of its time away
 
 
 @frozen

@@ -134,7 +134,7 @@ class Service:
         )
         governors[incarnation] = link
         self.links.audience.joined(link)
-        self.inbox.from_governor(GovernorResumed(incarnation, resumes.heard))
+        self.inbox.from_governor(GovernorResumed(incarnation, resumes.heard, resumes.last))
         for orders in resuming.missed(governor, resumes.heard):
             link.order(orders)
         return self._connected(incarnation, governor.address, link)

@@ -31,8 +31,8 @@ def play(scene: Scene) -> None:
 def test_a_governor_that_resumes_says_what_it_has_and_is_told_what_the_server_has() -> None:
     async def scene(server: FakeServer, here: Serving) -> None:
         first = await join(here.nursery, here.listener, FakeControl())
-        again = await join(here.nursery, here.listener, FakeControl(), resumes=Resumes(5, 6))
-        assert [hello.resumes for hello in server.hellos] == [None, Resumes(5, 6)]
+        again = await join(here.nursery, here.listener, FakeControl(), resumes=Resumes(5, 6, 7))
+        assert [hello.resumes for hello in server.hellos] == [None, Resumes(5, 6, 7)]
         assert (first.returns, again.returns, again.applied) == (True, True, 7)
 
     play(scene)
@@ -57,7 +57,7 @@ def test_a_governor_that_cannot_resume_hears_why() -> None:
     async def scene(server: FakeServer, here: Serving) -> None:
         server.rules["join governor"] = fence
         with pytest.raises(NotTakenBackError, match="nothing is known of 77"):
-            await join(here.nursery, here.listener, FakeControl(), resumes=Resumes(5, 6))
+            await join(here.nursery, here.listener, FakeControl(), resumes=Resumes(5, 6, 7))
 
     play(scene)
 
@@ -92,7 +92,7 @@ def test_a_server_that_dies_in_the_middle_of_a_registration_is_away() -> None:
     async def scene(server: FakeServer, here: Serving) -> None:
         server.rules["join governor"] = lambda _: here.listener.close()
         with pytest.raises(StartError) as caught:
-            await join(here.nursery, here.listener, FakeControl(), resumes=Resumes(0, 0))
+            await join(here.nursery, here.listener, FakeControl(), resumes=Resumes(0, 0, 0))
         assert not isinstance(caught.value, RefusedHereError | NotTakenBackError)
         await trio.lowlevel.checkpoint()
 

@@ -178,7 +178,7 @@ class CutLinks(RuleBasedStateMachine):
         line.is_open = True
         line.orders.extend(missed)
         line.updates.extend(numbers.missed(applied))
-        self.world.turn(GovernorResumed(linked.id, numbers.heard))
+        self.world.turn(GovernorResumed(linked.id, numbers.heard, numbers.told))
 
     @rule()
     def the_server_dies_and_comes_back(self) -> None:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
+from rain.base.errors import PlanError
 from rain.base.ids import GovernorId, ObjectId
 from rain.base.resources import Resources
 from rain.base.wire import Orders, Update
 from rain.graph import Governor
+from rain.scheduler.api import Scheduler
+from rain.scheduler.horizon import HorizonScheduler
+from rain.scheduler.rain import RainScheduler
 from rain.server import resuming
 from rain.server.http.status import gather_status
 from rain.server.messages import (
@@ -15,6 +23,7 @@ from rain.server.messages import (
 )
 from rain.server.state import ReactorSettings
 from tests.support.fake_governor import FakeGovernor
+from tests.support.scenes import scene as begin_scene
 from tests.support.submissions import Draft
 from tests.support.world import World, new_world
 
@@ -113,7 +122,7 @@ def test_a_cut_is_no_loss_if_the_governor_comes_back_in_time() -> None:
     # when
     world.turn(GovernorAway(fake.id, "cut"))
     assert fake.node.away is not None
-    world.turn(GovernorResumed(fake.id, 0), after=RETURNS.governor_grace - 1)
+    world.turn(GovernorResumed(fake.id, 0, 0), after=RETURNS.governor_grace - 1)
     world.turn(after=RETURNS.governor_silence - 1)
 
     # then: the task is still there, in its first run, and its orders can be told again
@@ -140,7 +149,7 @@ def test_all_governors_have_as_long_as_they_may_be_silent_when_the_server_return
     world.turn(ServerReturned(), after=3600.0)
     world.turn(after=RETURNS.governor_silence - 2)
     assert world.dismissed == {}
-    world.turn(GovernorResumed(fake.id, fake.node.ordered))
+    world.turn(GovernorResumed(fake.id, fake.node.ordered, 0))
     world.turn(after=2.0)
 
     # then
@@ -154,7 +163,7 @@ def test_the_status_says_since_when_a_governor_is_away() -> None:
     world.turn(GovernorAway(fake.id, "cut"))
     (shown,) = gather_status(world.state, world.now + 2)["governors"]
     assert (shown["away"], shown["away_why"]) == (2.0, "cut")
-    world.turn(GovernorResumed(fake.id, 0))
+    world.turn(GovernorResumed(fake.id, 0, 0))
     (shown,) = gather_status(world.state, world.now)["governors"]
     assert shown["away_why"] == ""
 
@@ -163,8 +172,63 @@ def test_one_that_comes_back_when_it_was_given_up_is_told_so() -> None:
     world, fake, _ = scene()
     fake.leave()
     world.governors.append(fake)  # it hears of it
-    world.turn(GovernorResumed(fake.id, 0))
+    world.turn(GovernorResumed(fake.id, 0, 0))
     assert world.dismissed == {fake.id: resuming.GIVEN_UP}
+
+
+def test_what_a_governor_was_told_is_not_planned_elsewhere_until_it_has_told_of_its_time_away() -> (
+    None
+):
+    # given: it was told of a task, and its connection breaks
+    here = begin_scene(1, 1)
+    task, _ = here.draft.task()
+    here.submit()
+    here.assign(task)
+    here.world.turn(GovernorAway(here.governors[0].id, "cut"))
+
+    # then: it may have run it
+    with pytest.raises(PlanError, match="was away, and may have run it"):
+        here.take_back(task)
+
+    # and when: it is there again, and one update is still to come
+    here.world.turn(GovernorResumed(here.governors[0].id, 0, 1))
+    with pytest.raises(PlanError, match="was away, and may have run it"):
+        here.take_back(task)
+
+    # then: with that update all is known
+    here.governors[0].send(Update(number=1))
+    here.take_back(task)
+    assert here.world.task(task).assigned is None
+
+
+@pytest.mark.parametrize("make", [RainScheduler, HorizonScheduler])
+def test_no_scheduler_of_ours_moves_what_a_governor_that_is_away_was_told(
+    make: Callable[[], Scheduler],
+) -> None:
+    # given: all tasks are told to one governor
+    world = new_world(make, RETURNS)
+    first = world.governor(cpus=1)
+    client = world.client()
+    draft = client.session()
+    for _ in range(10):
+        draft.task(keep=True)
+    client.submit(draft)
+    world.turn()
+    assert len(first.tasks) == 10
+
+    # when: it is away, and another one comes that has nothing to do
+    world.turn(GovernorAway(first.id, "cut"))
+    second = world.governor(cpus=4)
+    world.turn()
+
+    # then
+    assert (len(first.tasks), len(second.tasks)) == (10, 0)
+    assert world.scheduler_failures == []
+
+    # and when: it has told that it has done nothing
+    world.turn(GovernorResumed(first.id, first.node.ordered, 0))
+    world.turn()
+    assert second.tasks
 
 
 def test_orders_while_a_governor_is_away_wait_for_it() -> None:

@@ -67,8 +67,11 @@ class Gate:
         self._go = os.open(folder / "go", os.O_RDWR)
 
     def next_start(self) -> int:
-        """Waits until the task runs; the governor that runs it, by pid."""
-        return int(os.read(self._started, 64))
+        """Waits until a task runs; the governor that runs it, by pid."""
+        line = b""
+        while not line.endswith(b"\n"):  # two may have started at once
+            line += os.read(self._started, 1)
+        return int(line)
 
     def let_go(self, runs: int = 1) -> None:
         os.write(self._go, b"." * runs)

@@ -111,6 +111,8 @@ def _evens_out(task: Task, donor: Governor, governor: Governor, before: int) -> 
 def _waiting(donor: Governor) -> Iterator[Task]:
     """The tasks that have not started there, the end of the queue first."""
     yield from reversed(donor.queue)
+    if donor.is_behind:
+        return  # it may have run what it was told
     for task in reversed(donor.assigned):
         if task.row is TaskRow.ASSIGNED:
             yield task

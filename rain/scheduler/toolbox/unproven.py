@@ -114,6 +114,8 @@ def that_wait(tasks: Iterable[Task]) -> list[Task]:
         governor = task.scheduled
         if governor is None or task.row not in _WAITING or not task.is_known:
             continue
+        if task.assigned is not None and governor.is_behind:
+            continue  # it may have run there meanwhile
         if task.row is TaskRow.ASSIGNED and spared.get(governor, 0) < governor.cpus:
             spared[governor] = spared.get(governor, 0) + task.cpus
         else:
