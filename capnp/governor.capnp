@@ -148,6 +148,10 @@ struct Update {
 
   heard @14 :Int64;
   # The number of the last orders that the governor had applied before; the server forgets them.
+
+  drains @15 :Bool;
+  # Said once: the governor starts nothing any more, and wants to leave. It has told of all that it
+  # has started. The server stops it when it need not stay.
 }
 
 # Runs that were cancelled, and on which nobody works any more.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rain.base.copies import COPY_STEPS, COPY_TABLE
+from rain.base.governors import GOVERNOR_STEPS, GOVERNOR_TABLE
 from rain.base.runs import RUN_STEPS, RUN_TABLE, RunFacts
 from rain.base.states import (
     OBJECT_MOVES,
@@ -18,13 +19,13 @@ from rain.base.states import (
 PAGE = Path(__file__).with_name("states.md")
 
 HEAD = """\
-# Where tasks, their runs, data objects and their copies can stand
+# Where tasks, their runs, data objects, their copies and governors can stand
 
-This page is drawn from the tables in `rain/base/states.py`, `rain/base/runs.py` and
-`rain/base/copies.py` by `python -m docs.draw_states`; a test compares the two. The graph moves
-along these tables only (any other move raises `InvariantError` and changes nothing), and the
-checker in `rain/graph/check.py` holds every row's facts after every turn in tests and with
-`RAIN_DEBUG_MODE=1`.
+This page is drawn from the tables in `rain/base/states.py`, `rain/base/runs.py`,
+`rain/base/copies.py` and `rain/base/governors.py` by `python -m docs.draw_states`; a test compares
+the two. The graph moves along these tables only (any other move raises `InvariantError` and changes
+nothing), and the checker in `rain/graph/check.py` holds every row's facts after every turn in tests
+and with `RAIN_DEBUG_MODE=1`.
 """
 
 TASKS = """\
@@ -147,6 +148,21 @@ Each row is covered by the copies above, seen from W0 and from W1. What is diffe
 """
 
 
+GOVERNORS = """\
+## Governors
+
+*Gets*: tasks may be planned on it. *Keeps*: it may have tasks that it was told of and has not
+started.
+"""
+
+GOVERNOR_NOTES = """\
+* A governor that has left, or is lost, is not known any more.
+* *drain*: it was told to end (SIGTERM), and has told the server of all that it has started. No move
+  leads back. Why it rests or drains, and when it leaves, is in `rain/server/rests.py` and
+  `rain/server/draining.py` ([why](decisions/governors-that-come-and-go.md)).
+"""
+
+
 def draw() -> str:
     """The whole page."""
     parts = [
@@ -188,6 +204,21 @@ def draw() -> str:
         OBJECT_NOTES,
         _seed_table(),
         DIFFERENCES,
+        GOVERNORS,
+        _table(
+            ("row", "gets", "keeps", "meaning"),
+            (
+                (
+                    f"*{facts.row.value}*",
+                    _mark(facts.gets_tasks),
+                    _mark(facts.keeps_tasks),
+                    facts.meaning,
+                )
+                for facts in GOVERNOR_TABLE
+            ),
+        ),
+        _diagram((s.start.value, s.move.value, s.end.value) for s in GOVERNOR_STEPS),
+        GOVERNOR_NOTES,
     ]
     return "\n".join(parts)
 

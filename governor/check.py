@@ -68,6 +68,8 @@ def _contradictions(state: State) -> Iterator[str]:
     for group in state.dispatch.groups.values():
         yield from _group(state, group)
     yield from _waiting(state)
+    if state.told_of_drain:
+        yield from _drained(state)
     yield from _resources(state)
     yield from _numbers(state.outbox.numbers)
     if state.outbox.effects or state.outbox.files or state.outbox.has_news():
@@ -208,6 +210,14 @@ def _objects(state: State) -> Iterator[str]:
     waiting = any(target.row is ObjectRow.REMOTE for target in known)
     if waiting and len(objects.fetches) < FETCHES_AT_ONCE:
         yield "a fetch could start, and does not"
+
+
+def _drained(state: State) -> Iterator[str]:
+    """The server has heard of all that runs, and nothing is started any more."""
+    for executor in state.pool.executors.values():
+        for task in executor.calls:
+            if not task.told:
+                yield f"{task!r} is at {executor!r}, and the server was not told of its start"
 
 
 def _executor(state: State, executor: Executor) -> Iterator[str]:

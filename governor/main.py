@@ -226,8 +226,21 @@ async def _until_the_end(
     causes: list[str] = []
     async with trio.open_nursery() as nursery:
 
+        def leave() -> bool:
+            seconds = settings.drain_seconds
+            if not seconds or not service.drain():
+                return False
+            log.info("governor drains", seconds=seconds)
+            nursery.start_soon(late, seconds)
+            return True
+
+        async def late(seconds: float) -> None:
+            await trio.sleep(seconds)
+            causes.append(f"it has drained for {seconds:g} seconds, which is the limit")
+            nursery.cancel_scope.cancel()
+
         async def told() -> None:
-            causes.append(await lifetime.end(settings.parent_fd))
+            causes.append(await lifetime.end(settings.parent_fd, leave=leave))
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(told)

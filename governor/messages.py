@@ -200,6 +200,11 @@ class Sampled:
 
 
 @frozen
+class Drain:
+    """The governor is going to leave: it starts nothing any more."""
+
+
+@frozen
 class Tick:
     """Time has passed."""
 
@@ -211,7 +216,9 @@ ExecutorEvent = (
 
 CacheEvent = LookedUp | OutputsKept
 
-RareEvent = ExecutorEvent | CacheEvent | ObjectFetched | FetchFailed | BuiltinDone | Sampled | Tick
+RareEvent = (
+    ExecutorEvent | CacheEvent | ObjectFetched | FetchFailed | BuiltinDone | Sampled | Drain | Tick
+)
 """All events but the two that occur for every task."""
 
 Event = OrdersReceived | CallsDone | RareEvent

@@ -39,6 +39,7 @@ class Outbox:
             or update.task_notes
             or update.object_notes
             or update.monitoring
+            or update.drains
         )
 
     def ended(self, task: Task) -> None:

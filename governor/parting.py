@@ -27,6 +27,13 @@ class Parting:
         self._cut = trio.Event()
         return self._cause
 
+    def drain(self) -> bool:
+        """Begins to leave, if the governor has something that should not be lost with it.
+
+        The server stops it then. Whether it has begun with this call.
+        """
+        return False
+
     def stop(self, reason: str) -> None:
         self.told_to_stop = reason or "the server gave no reason"
         self._ended.set()

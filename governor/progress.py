@@ -8,6 +8,8 @@ elsewhere, and it gets no others until it answers.
 
 **A call that was interrupted** and has not ended by the end of its grace is killed.
 
+**A governor that leaves** tells of all that runs, when its executors have given back the rest.
+
 **Starts.** The server hears what has run for a while; of what is over sooner it hears the end.
 """
 
@@ -77,3 +79,18 @@ def look_around(pool: Pool, outbox: Outbox) -> float:
             elif telling < soonest:
                 soonest = telling
     return soonest
+
+
+def settled(pool: Pool, outbox: Outbox) -> bool:
+    """Whether each executor has only the call that it runs, and the server has heard of that.
+
+    That is so soon after a governor has begun to drain.
+    """
+    for executor in pool.busy.values():
+        if executor.recalling or len(executor.calls) > 1:
+            return False
+        task = executor.calls[0]
+        if task.row is _RUNNING and not task.told:
+            task.told = True
+            outbox.started(task, executor.progress)
+    return True

@@ -20,6 +20,7 @@ from rain.governor.messages import (
     CallsDone,
     CallsTakenBack,
     CallWaits,
+    Drain,
     Effect,
     Event,
     ExecutorDied,
@@ -86,7 +87,7 @@ class Reactor:
             objects.start_fetches()
         if state.dispatch.deadlines:
             state.dispatch.end_late_runs(now)
-        state.dispatch.dispatch()
+        state.hand_out()
         self._next_look = look_around(pool, outbox) if pool.busy else inf
         if len(pool.executors) > pool.warm:
             pool.reap()
@@ -159,6 +160,8 @@ class Reactor:
                 state.objects.fetch_failed(fetch)
             case Sampled(monitoring):
                 state.outbox.update.monitoring.append(monitoring)
+            case Drain():
+                state.drain()
             case Tick():
                 pass  # the time was set; every turn checks what is due
             case LookedUp():

@@ -23,6 +23,7 @@ from rain.governor.links import Executors
 from rain.governor.messages import (
     CallExecutor,
     DeleteFiles,
+    Drain,
     EndStrays,
     Event,
     Fetch,
@@ -91,6 +92,7 @@ class Service(Parting):
         self._upstream: Upward | None = None
         self._carriers: tuple[Executors, Builtins, Fetcher] | None = None
         self._watcher: Watcher | None = None  # until the first watch
+        self._drains = False
         self._early_watches: list[tuple[int, Watch | None]] = []  # came before it was opened
 
     def open(
@@ -117,6 +119,13 @@ class Service(Parting):
         if self._caches is not None:
             self._caches.join()
         self._deleter.join()
+
+    def drain(self) -> bool:
+        if self._drains:
+            return False
+        self._drains = True
+        self.tell(Drain())
+        return True
 
     def tell(self, event: Event) -> None:
         """Adds an event."""

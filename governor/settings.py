@@ -15,6 +15,9 @@ from rain.governor.reaping import IDLE_SECONDS
 
 AWAY_LIMIT = 600.0
 
+DRAIN_SECONDS = 25.0
+"""Less than the 30 seconds after which Kubernetes and Slurm kill what they have told to end."""
+
 
 @frozen
 class GovernorSettings:
@@ -40,6 +43,7 @@ class GovernorSettings:
     most_blocked: int | None = None  # calls that may wait for other tasks; None: see `lending`
     cache_limit: int | None = None  # bytes of a cache; None for a part of its disk
     work_folder: Path | None = None  # None for a new one below the temporary folder
+    drain_seconds: float = DRAIN_SECONDS  # for which it stays when it is told to leave
     share_store: bool = True  # with other governors and clients of this machine
     zero: bool = False  # run nothing, report everything as finished at once
     log_folder: Path | None = None

@@ -38,6 +38,7 @@ from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
 from rain.governor.pool_settings import PoolSettings
+from rain.governor.progress import settled
 from rain.governor.tables import TaskMove, TaskRow
 
 _FOLLOWING = TaskRow.FOLLOWING
@@ -62,6 +63,8 @@ class State:
         self.sessions: dict[SessionId, Session] = {}
         self.leaving: dict[SessionId, None] = {}  # forgotten, but some of their tasks may still run
         self.capacity = capacity
+        self.drains = False  # it is about to leave, and starts nothing any more
+        self.told_of_drain = False
         self.objects = Objects(self.outbox, linger_seconds)
         lent = Gpus.of(capacity, gpus)
         self._calls = Calls(self.outbox, lent)
@@ -328,6 +331,25 @@ class State:
             self.outbox.effects.append(EndStrays(over))
             for session in over:
                 del self.leaving[session]
+
+    # How the governor leaves.
+
+    def drain(self) -> None:
+        """From now on nothing is started; executors give back what they have not started."""
+        self.drains = True
+        for executor in self.pool.busy.values():
+            if len(executor.calls) > 1:
+                self.pool.recall(executor)
+
+    def hand_out(self) -> None:
+        """Starts what can run, or tells the server once, with all that runs, that nothing will."""
+        if not self.drains:
+            self.dispatch.dispatch()
+        elif not self.told_of_drain and self._settled():
+            self.told_of_drain = self.outbox.update.drains = True
+
+    def _settled(self) -> bool:
+        return not self.objects.caching.keeping and settled(self.pool, self.outbox)
 
     # How things stand.
 

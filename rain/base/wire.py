@@ -371,6 +371,7 @@ class Update:
         0  # counts the news from 1; 0 of a sign of life, and where the server never returns
     )
     heard: int = 0  # the number of the last orders that were applied before this
+    drains: bool = False  # it starts nothing any more, and has told of all that runs
 
     def check(self) -> None:
         if len(self.started_ids) != len(self.started_runs):

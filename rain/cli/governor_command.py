@@ -76,6 +76,11 @@ def _cpus(text: str) -> int:
     5.0,
     "How long a cancelled task may go on after it was interrupted, until it is killed.",
 )
+@seconds(
+    "--drain-seconds",
+    25.0,
+    "How long it stays after SIGTERM, until its tasks have ended and its data is elsewhere.",
+)
 @click.option(
     "--most-blocked",
     type=click.IntRange(min=0),
@@ -120,6 +125,7 @@ def governor(
     monitoring: float,
     idle_seconds: float,
     cancel_grace: float,
+    drain_seconds: float,
     most_blocked: int | None,
     cache_limit: str | None,
     server_timeout: float | None,
@@ -159,6 +165,7 @@ def governor(
         monitoring_seconds=monitoring,
         idle_seconds=idle_seconds,
         cancel_grace=cancel_grace,
+        drain_seconds=drain_seconds,
         most_blocked=most_blocked,
         cache_limit=None if cache_limit is None else size("--cache-limit", cache_limit),
         config=config,

@@ -1,20 +1,29 @@
-"""When a daemon ends: on a signal, or when the process that started it has ended."""
+"""When a daemon ends: on a signal, or when the process that started it has ended.
+
+A daemon that may not end at once begins to leave with the first SIGTERM, and ends with the next
+signal of any kind.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 import trio
 
 from rain.base.errors import StartError
 
 
-async def end(parent_fd: int | None, asked: Awaitable[str] | None = None) -> str:
+async def end(
+    parent_fd: int | None,
+    asked: Awaitable[str] | None = None,
+    leave: Callable[[], bool] = lambda: False,
+) -> str:
     """Waits for SIGTERM, SIGINT, or the end of the pipe from the parent; returns the cause.
 
-    `asked` can be another cause: the daemon ends when it returns.
+    `asked` can be another cause: the daemon ends when it returns. With SIGTERM `leave` says whether
+    the daemon only begins to leave.
     """
     causes: list[str] = []
 
@@ -23,6 +32,8 @@ async def end(parent_fd: int | None, asked: Awaitable[str] | None = None) -> str
         async def signalled() -> None:
             with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
                 async for number in signals:
+                    if number == signal.SIGTERM and leave():
+                        continue
                     causes.append(f"the signal {signal.Signals(number).name}")
                     nursery.cancel_scope.cancel()
 

@@ -11,7 +11,9 @@ from collections import Counter
 
 from rain.base.copies import STORED, CopyRow
 from rain.base.errors import InvariantError
+from rain.base.governors import GOVERNOR_FACTS
 from rain.base.ids import spell
+from rain.base.resources import Resources
 from rain.base.runs import RUN_FACTS, RunState
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
 from rain.graph import check_claims, check_references, planning
@@ -21,6 +23,8 @@ from rain.graph.governor import Governor
 from rain.graph.graph import Graph
 from rain.graph.session import Session
 from rain.graph.task import Task
+
+_UNSTARTED = (TaskRow.AHEAD, TaskRow.ASSIGNED)
 
 
 def check(graph: Graph) -> None:
@@ -221,6 +225,13 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
     for task in governor.assigned:
         expect(task in governor.scheduled, "{} is assigned but not scheduled", task)
         expect(task.assigned is governor, "{} is assigned to {}", task, task.assigned)
+    facts = GOVERNOR_FACTS[governor.row]
+    expect(governor.rests != facts.gets_tasks, "rests: {}", governor.rests)
+    offers = governor.offered if facts.gets_tasks else Resources(0)
+    expect(governor.resources == offers, "offers {}", governor.resources)
+    expect(governor.cpus == offers.cpus, "offers {} cpus", governor.cpus)
+    unstarted = [task for task in governor.assigned if task.row in _UNSTARTED]
+    expect(facts.keeps_tasks or not unstarted, "it has not started {}", unstarted)
     queued = [*governor.queue]
     expect(len({*queued}) == len(governor.queue), "{} places in its queue", len(governor.queue))
     turns: dict[Session, int] = {}

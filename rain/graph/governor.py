@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from attrs import Factory, define, field, frozen
 
 from rain.base.address import Source
+from rain.base.errors import InvariantError
+from rain.base.governors import GOVERNOR_FACTS, GOVERNOR_MOVES, GovernorMove, GovernorRow
 from rain.base.ids import GovernorId, KindId
 from rain.base.resources import Resources
 from rain.graph.ready_queue import ReadyQueue
@@ -60,7 +62,8 @@ class Governor:
     groups: dict[tuple[Session, str, str], int] = Factory(dict)  # planned tasks, by constraint
     kinds_told: set[KindId] = Factory(set)
     offered: Resources = field(init=False)  # what it has come with
-    rests: bool = False  # it could not start tasks and gets none for a while
+    row: GovernorRow = GovernorRow.WORKS
+    rests: bool = False  # it gets no tasks: it rests or drains; a copy, because it is read often
     cpus: int = field(
         init=False, default=0
     )  # of its resources; a copy, because they are read often
@@ -80,14 +83,32 @@ class Governor:
         return self.away is not None or self.applied < self.awaited
 
     def rest(self) -> None:
-        """Stops planning on it."""
-        self.rests = True
-        self.resources, self.cpus = Resources(0), 0
+        """Stops planning on it for a while."""
+        self._move(GovernorMove.REST)
 
     def go_on(self) -> None:
         """Allows planning on it again."""
-        self.rests = False
-        self.resources, self.cpus = self.offered, self.offered.cpus
+        self._move(GovernorMove.GO_ON)
+
+    def drain(self) -> None:
+        """Stops planning on it until it leaves."""
+        self._move(GovernorMove.DRAIN)
+
+    @property
+    def drains(self) -> bool:
+        """Whether it is about to leave."""
+        return self.row is GovernorRow.DRAINS
+
+    def _move(self, what: GovernorMove) -> None:
+        """Goes along the table, or raises and stays."""
+        end = GOVERNOR_MOVES[what].get(self.row)
+        if end is None:
+            raise InvariantError(f"{self!r} cannot move by {what.value!r}")
+        self.row = end
+        self.rests = not GOVERNOR_FACTS[end].gets_tasks
+        self.resources = Resources(0) if self.rests else self.offered
+        self.cpus = self.resources.cpus
 
     def __repr__(self) -> str:
-        return f"<Governor {self.number} {self.address}>"
+        row = "" if self.row is GovernorRow.WORKS else f" {self.row.value}"
+        return f"<Governor {self.number} {self.address}{row}>"

@@ -18,6 +18,7 @@ from rain.graph import Governor, Task, loss, progress
 from rain.graph.copy import move_copy
 from rain.server import (
     away,
+    draining,
     failing,
     feasibility,
     finishing,
@@ -30,6 +31,7 @@ from rain.server import (
     unfetched,
 )
 from rain.server.began import difference
+from rain.server.drain import OVER
 from rain.server.messages import (
     DismissGovernor,
     GovernorAway,
@@ -38,6 +40,7 @@ from rain.server.messages import (
     GovernorLeft,
     GovernorResumed,
     GovernorUpdated,
+    ReleaseGovernor,
     ServerReturned,
 )
 from rain.server.state import State
@@ -59,6 +62,9 @@ def apply(state: State, event: GovernorEvent) -> None:
                 apply_update(state, governor, update)
             except ProtocolError as error:
                 dismiss(state, governor, str(error))
+            else:
+                if update.drains:
+                    draining.begin(state, governor)
         case GovernorJoined(governor_id, address, resources):
             governor = state.graph.add_governor(governor_id, address, resources, state.now)
             state.news.joined.append(governor)
@@ -132,6 +138,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     state.rests.pop(governor, None)
     state.resting.pop(governor, None)
     state.blamed.pop(governor, None)
+    state.drains.pop(governor, None)
     state.forget_fetches(lambda _, reader: reader is governor)
     state.news.left.append(governor)
     state.note(happenings.GovernorRemoved(state.now, governor.address, cause), len(cause))
@@ -146,6 +153,13 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
         if task.is_known and not task.is_done:
             failing.governor_lost(state, task)
     feasibility.governors_changed(state)
+
+
+def let_drained_leave(state: State) -> None:
+    """Governors that drain, and that nothing needs any more."""
+    for governor in draining.go_on(state):
+        left(state, governor.id, OVER, on_purpose=True)
+        state.emit(ReleaseGovernor(governor.id))
 
 
 def dismiss(state: State, governor: Governor, reason: str) -> None:

@@ -54,6 +54,14 @@ class GovernorRests:
 
 
 @frozen
+class GovernorDrains:
+    """A governor is about to leave, and gets no more tasks."""
+
+    time: float
+    governor: str
+
+
+@frozen
 class Monitoring:
     """The load of a governor's machine."""
 
@@ -223,6 +231,7 @@ Happening = (
     GovernorNew
     | GovernorRemoved
     | GovernorRests
+    | GovernorDrains
     | Monitoring
     | ClientNew
     | ClientRemoved

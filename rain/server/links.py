@@ -27,6 +27,7 @@ from rain.base.wire import PrintedLines, Update
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
 from rain.server.audience import Audience
 from rain.server.dashboard_on_demand import DashboardOnDemand
+from rain.server.drain import OVER
 from rain.server.inbox import Inbox
 from rain.server.live_logs import LiveLogs, Reports
 from rain.server.messages import (
@@ -45,12 +46,14 @@ from rain.server.messages import (
     Effect,
     GatherReports,
     GovernorAway,
+    GovernorDrains,
     GovernorLeft,
     GovernorRests,
     GovernorUpdated,
     Notice,
     OrderGovernor,
     Refuse,
+    ReleaseGovernor,
     RequestAbandoned,
     Said,
     SchedulerFailed,
@@ -123,16 +126,29 @@ class Links:
                     link.stop(reason)
             case DiscardConstants(objects):
                 self.uploads.discard(objects)
-            case Notice(session, text):
-                self.log.warning("session held up", session=session, why=text)
-            case GovernorRests(governor_address, seconds, why):
-                self.log.warning(
-                    "governor rests", governor=governor_address, seconds=round(seconds, 1), why=why
-                )
-            case SchedulerFailed(scheduler, cause, trace):
-                self.log.error("scheduler failed", scheduler=scheduler, cause=cause, trace=trace)
+            case ReleaseGovernor(governor):
+                link = self.governors.pop(governor, None)
+                if link is not None:
+                    self.log.info("governor has drained", governor=governor)
+                    link.stop(OVER)
+            case Notice() | GovernorRests() | GovernorDrains() | SchedulerFailed():
+                self._log(effect)
             case _:
                 self._reply(effect)
+
+    def _log(self, told: Notice | GovernorRests | GovernorDrains | SchedulerFailed) -> None:
+        """What only people are told."""
+        match told:
+            case Notice(session, text):
+                self.log.warning("session held up", session=session, why=text)
+            case GovernorRests(governor, seconds, why):
+                self.log.warning(
+                    "governor rests", governor=governor, seconds=round(seconds, 1), why=why
+                )
+            case GovernorDrains(governor, tasks, objects):
+                self.log.info("governor drains", governor=governor, tasks=tasks, objects=objects)
+            case SchedulerFailed(scheduler, cause, trace):
+                self.log.error("scheduler failed", scheduler=scheduler, cause=cause, trace=trace)
 
     def refuse_all(self, reason: str) -> None:
         """Refuses all pending requests, because the server stops."""

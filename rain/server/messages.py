@@ -269,6 +269,22 @@ class GovernorRests:
 
 
 @frozen
+class GovernorDrains:
+    """A governor is about to leave, and gets no more tasks."""
+
+    governor: str  # its address
+    tasks: int  # that run there
+    objects: int  # that it holds
+
+
+@frozen
+class ReleaseGovernor:
+    """A governor has drained, and was taken out of the graph: it may end."""
+
+    governor: GovernorId
+
+
+@frozen
 class SchedulerFailed:
     """The scheduler failed, and `rain` plans in its place."""
 
@@ -295,6 +311,8 @@ Effect = (
     | DiscardConstants
     | Notice
     | GovernorRests
+    | GovernorDrains
+    | ReleaseGovernor
     | SchedulerFailed
     | AnyAnswer
 )

@@ -118,7 +118,7 @@ class Reactor:
         if state.nested or state.set_free or state.results:
             nesting.end_what_is_over(state)
         rare = state.infeasible or state.hopeless or state.forced or state.postponed
-        if rare or state.resting or state.graph.pauses:
+        if rare or state.resting or state.drains or state.graph.pauses:
             self._look_at_what_is_rare()
         self._take_leave()
         return silent
@@ -155,6 +155,8 @@ class Reactor:
         what a test wants."""
         if self.state.infeasible or self.state.hopeless:
             feasibility.give_up(self.state)
+        if self.state.drains:
+            governor_events.let_drained_leave(self.state)
         if self.state.resting:
             rests.end_those_that_are_over(self.state)
         if self.state.graph.pauses:

@@ -39,7 +39,7 @@ from rain.server.state import ReactorSettings, State
 PATIENCE = 3
 """The factor by which a scheduler may take longer in a replay than in the server."""
 
-MAGIC = b"rain recording 9\n"
+MAGIC = b"rain recording 10\n"
 _LONGEST_NUMBER = 9
 """The largest size of a number in msgpack; every turn is longer."""
 V = TypeVar("V")

@@ -15,6 +15,9 @@ from rain.server.messages import GovernorRests
 from rain.server.resting import Rest
 from rain.server.state import State
 
+_PLANNED = (TaskRow.PLANNED, TaskRow.QUEUED)
+_SENT = (TaskRow.AHEAD, TaskRow.ASSIGNED)
+
 
 def begin(state: State, governor: Governor, unit: float, why: str) -> None:
     """A governor that does not rest yet begins to, and people are told why.
@@ -29,10 +32,16 @@ def begin(state: State, governor: Governor, unit: float, why: str) -> None:
     rest.why = why
     governor.rest()
     state.resting[governor] = rest.until
-    _take_back(state, governor, (TaskRow.PLANNED, TaskRow.QUEUED))
+    _take_back(state, governor, _PLANNED)
     state.news.joined.append(governor)  # with other resources than before
     state.note(happenings.GovernorRests(state.now, governor.address, why), len(why))
     state.emit(GovernorRests(governor.address, rest.until - state.now, why))
+
+
+def take_back_all(state: State, governor: Governor) -> None:
+    """All that is planned there and that it has not started is planned anew."""
+    take_back_unstarted(state, governor)
+    _take_back(state, governor, _PLANNED)
 
 
 def take_back_unstarted(state: State, governor: Governor) -> None:
@@ -40,7 +49,7 @@ def take_back_unstarted(state: State, governor: Governor) -> None:
 
     What was sent ahead of that is then only planned there.
     """
-    _take_back(state, governor, (TaskRow.AHEAD, TaskRow.ASSIGNED))
+    _take_back(state, governor, _SENT)
 
 
 def _take_back(state: State, governor: Governor, rows: tuple[TaskRow, TaskRow]) -> None:

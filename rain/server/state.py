@@ -27,6 +27,7 @@ from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Thresholds, Throttle
 from rain.server import resuming
 from rain.server.collector import Happenings
+from rain.server.drain import Drain
 from rain.server.growing import Growing
 from rain.server.happenings import Happening
 from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
@@ -113,6 +114,7 @@ class State:
     not_started: dict[Task, int] = Factory(dict)  # how often governors have handed them back
     rests: dict[Governor, Rest] = Factory(dict)  # the last one of each governor that had any
     blamed: dict[Governor, int] = Factory(dict)  # for tasks that have finished elsewhere
+    drains: dict[Governor, Drain] = Factory(dict)  # of governors that are about to leave
     resting: dict[Governor, float] = Factory(dict)  # those that still rest: until
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up

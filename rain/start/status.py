@@ -29,6 +29,7 @@ class GovernorLine:
     other_resources: dict[str, int]
     tasks: int
     objects: int
+    state: str = "works"  # or "rests" or "drains"
     rests: float = 0.0  # seconds for which it gets no tasks
     rests_why: str = ""
     away: float = 0.0  # seconds for which it has had no connection, though it may come back
@@ -96,10 +97,14 @@ def _governor_line(report: GovernorReport) -> GovernorLine:
 def with_troubles(
     governors: Sequence[GovernorLine], status: Mapping[str, Any]
 ) -> tuple[GovernorLine, ...]:
-    """Adds which governors rest, as /status says, and those that are away and cannot report."""
+    """Adds what /status says: which governors rest or drain, and those that are away."""
     try:
-        rests = {
-            str(told["governor"]): (float(told["rests"]), str(told["rests_why"]))
+        states = {
+            str(told["governor"]): (
+                str(told["state"]),
+                float(told["rests"]),
+                str(told["rests_why"]),
+            )
             for told in status["governors"]
         }
         away = [_away_line(told) for told in status["governors"] if told["away_why"]]
@@ -107,8 +112,8 @@ def with_troubles(
         raise StartError(f"the server's /status is not understood: {error!r}") from error
     lines: list[GovernorLine] = []
     for line in governors:
-        seconds, why = rests.get(line.address, (0.0, ""))
-        lines.append(evolve(line, rests=seconds, rests_why=why))
+        state, seconds, why = states.get(line.address, ("works", 0.0, ""))
+        lines.append(evolve(line, state=state, rests=seconds, rests_why=why))
     return tuple(sorted([*lines, *away], key=lambda line: line.address))
 
 

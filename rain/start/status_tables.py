@@ -23,7 +23,12 @@ def print_status(status: ClusterStatus, console: Console) -> None:
                     Text(f"{line.address} has been away for {line.away:.0f} s: {line.away_why}"),
                     soft_wrap=True,
                 )
-            if line.rests:
+            if line.state == "drains":
+                console.print(
+                    Text(f"{line.address} drains: it gets no tasks, and leaves when it can"),
+                    soft_wrap=True,
+                )
+            elif line.rests:
                 console.print(
                     Text(f"{line.address} gets no tasks for {line.rests:.0f} s: {line.rests_why}"),
                     soft_wrap=True,

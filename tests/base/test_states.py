@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rain.base.copies import COPY_MOVES, COPY_STEPS, COPY_TABLE, STORED, CopyMove, CopyRow
+from rain.base.governors import GOVERNOR_STEPS, GOVERNOR_TABLE, GovernorMove, GovernorRow
 from rain.base.states import (
     OBJECT_MOVES,
     OBJECT_TABLE,
@@ -41,6 +42,13 @@ def test_every_row_has_its_facts_and_every_state_its_rows() -> None:
     assert {facts.row for facts in COPY_TABLE} == set(CopyRow)
     assert {row.state for row in OBJECT_TABLE} == set(ObjectState) - {ObjectState.FAILED}
     assert [row.number for row in OBJECT_TABLE] == list(range(1, 13))
+
+
+def test_every_row_of_a_governor_has_its_facts_and_nothing_leads_away_from_the_last_one() -> None:
+    assert [facts.row for facts in GOVERNOR_TABLE] == list(GovernorRow)
+    assert {step.move for step in GOVERNOR_STEPS} == set(GovernorMove)
+    assert not [step for step in GOVERNOR_STEPS if step.start is GovernorRow.DRAINS]
+    assert [facts.gets_tasks for facts in GOVERNOR_TABLE] == [True, False, False]
 
 
 def test_the_rows_of_tasks_show_the_states_that_the_seed_gives_them() -> None:

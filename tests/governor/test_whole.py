@@ -75,6 +75,7 @@ def running(tmp_path: Path) -> Generator[tuple[Program, Program]]:
         governor = Program(
             tmp_path / "governor",
             *("governor", server.address, "--cpus", "2", "--workdir", str(tmp_path / "work")),
+            *("--drain-seconds", "0"),  # whatever the signal, it waits for no task
         )
         try:
             yield server, governor

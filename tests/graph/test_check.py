@@ -10,6 +10,7 @@ from rain.base.address import Source
 from rain.base.copies import CopyRow
 from rain.base.errors import InvariantError
 from rain.base.failures import OnFailure, SessionFailure
+from rain.base.governors import GovernorRow
 from rain.base.ids import ClientId
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow
@@ -102,6 +103,18 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     "a planned task without a plan": (
         _set(of("planned"), "scheduled", None),
         "planned>: scheduled on None",
+    ),
+    "a governor that drains and has tasks that have not started": (
+        lambda s: s.first.drain(),
+        "it has not started",
+    ),
+    "a governor that rests and offers cpus": (
+        _set(of("first"), "row", GovernorRow.RESTS),
+        "rests: False|offers",
+    ),
+    "a governor that works and offers nothing": (
+        _set(of("second"), "cpus", 0),
+        "offers 0 cpus",
     ),
     "a governor that counts the tasks ahead wrongly": (
         _set(of("first"), "ahead", 0),

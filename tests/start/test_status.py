@@ -93,8 +93,14 @@ def test_governors_are_shown_by_address_with_what_they_have_and_do() -> None:
 def test_a_governor_that_rests_is_shown_with_the_reason() -> None:
     governors = (GovernorLine("a:1", 8, {}, 0, 0), GovernorLine("b:1", 4, {}, 2, 1))
     told = [
-        {"governor": "b:1", "rests": 7.6, "rests_why": "Too many open files", "away_why": ""},
-        {"governor": "a:1", "rests": 0.0, "rests_why": "", "away_why": ""},
+        {
+            "governor": "b:1",
+            "state": "rests",
+            "rests": 7.6,
+            "rests_why": "Too many open files",
+            "away_why": "",
+        },
+        {"governor": "a:1", "state": "works", "rests": 0.0, "rests_why": "", "away_why": ""},
     ]
 
     lines = shown(ClusterStatus("a:7210", with_troubles(governors, {"governors": told}), ()))
@@ -109,6 +115,7 @@ def test_a_governor_that_is_away_is_shown_though_it_cannot_report() -> None:
         "resources": {"cpus": 4, "gpus": 1},
         "assigned": 3,
         "objects": 2,
+        "state": "works",
         "rests": 0.0,
         "rests_why": "",
         "away": 12.2,
@@ -120,6 +127,13 @@ def test_a_governor_that_is_away_is_shown_though_it_cannot_report() -> None:
     lines = shown(ClusterStatus("a:7210", governors, ()))
     assert "b:1 4 3 2 1" in lines
     assert "b:1 has been away for 12 s: the server was away" in lines
+
+
+def test_a_governor_that_drains_is_shown_as_such() -> None:
+    told = [{"governor": "a:1", "state": "drains", "rests": 0.0, "rests_why": "", "away_why": ""}]
+    governors = with_troubles((GovernorLine("a:1", 8, {}, 0, 0),), {"governors": told})
+    lines = shown(ClusterStatus("a:7210", governors, ()))
+    assert "a:1 drains: it gets no tasks, and leaves when it can" in lines
 
 
 @pytest.mark.parametrize("text", ["{}", '{"governors": [{}]}', '{"governors": 3}'])
@@ -167,6 +181,7 @@ def test_the_answer_as_json_holds_everything() -> None:
                 "other_resources": {"gpus": 2},
                 "tasks": 0,
                 "objects": 0,
+                "state": "works",
                 "rests": 0.0,
                 "rests_why": "",
                 "away": 0.0,

@@ -173,6 +173,12 @@ class FakeGovernor:
         update.resumed_runs.append(self.tasks[task])
         return update
 
+    def drain(self, *running: TaskId) -> list[Effect]:
+        """It will leave, and starts nothing any more but these, which it has started."""
+        update = self.started(*running)
+        update.drains = True
+        return self.send(update)
+
     def finished(
         self,
         *tasks: TaskId,

@@ -28,6 +28,7 @@ from rain.server.messages import (
     DiscardConstants,
     DismissGovernor,
     Effect,
+    GovernorDrains,
     GovernorEvent,
     GovernorJoined,
     GovernorRests,
@@ -35,6 +36,7 @@ from rain.server.messages import (
     Notice,
     OrderGovernor,
     Refuse,
+    ReleaseGovernor,
     SchedulerFailed,
     TurnInput,
 )
@@ -59,6 +61,8 @@ class World:
     governors: list[FakeGovernor] = Factory(list)
     clients: list[FakeClient] = Factory(list)
     dismissed: dict[GovernorId, str] = Factory(dict)
+    drains: list[GovernorDrains] = Factory(list)
+    released: list[FakeGovernor] = Factory(list)  # those that have drained
     notices: list[Notice] = Factory(list)
     rests: list[GovernorRests] = Factory(list)
     scheduler_failures: list[SchedulerFailed] = Factory(list)
@@ -118,8 +122,21 @@ class World:
                 self.answer(Refuse(request, encoded(reason)))
             case DiscardConstants(objects):
                 self.discarded += objects
+            case ReleaseGovernor(governor_id):
+                self.released.append(self.governor_of(governor_id))
+                self.governors.remove(self.released[-1])
+            case _:
+                self._hear(effect)
+
+    def _hear(
+        self, effect: Answer | Notice | GovernorDrains | GovernorRests | SchedulerFailed
+    ) -> None:
+        """What is for clients, or only for people."""
+        match effect:
             case Notice():
                 self.notices.append(effect)
+            case GovernorDrains():
+                self.drains.append(effect)
             case GovernorRests():
                 self.rests.append(effect)
             case SchedulerFailed():

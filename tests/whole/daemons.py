@@ -79,7 +79,7 @@ def daemon(folder: Path, name: str, *arguments: str) -> Generator[Daemon, None, 
         os.close(ready_read)
         if process.poll() is None:
             process.send_signal(signal.SIGCONT)  # a stopped one would not hear of its end
-            process.terminate()
+            process.send_signal(signal.SIGINT)  # at once: a governor would finish its tasks first
             process.wait(END_SECONDS)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from rain.client import Client, Output, TaskException, remote
 from rain.client.session import Session
+from tests.support.waiting import until_now
 from tests.whole.daemons import Daemon, children, governor, server, wait_for_end
 
 pytestmark = pytest.mark.whole
@@ -45,6 +46,15 @@ def held(ctx: Any, folder: str, *read: int) -> int:
 def large(ctx: Any, folder: str) -> bytes:
     """Three million bytes, and a mark for the run."""
     descriptor = os.open(f"{folder}/large", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    os.write(descriptor, f"{os.getppid()}\n".encode())
+    os.close(descriptor)
+    return b"x" * LARGE
+
+
+@remote()
+def sized(ctx: Any, folder: str, number: int) -> bytes:
+    """As large, with a mark of its own."""
+    descriptor = os.open(f"{folder}/{number}", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     os.write(descriptor, f"{os.getppid()}\n".encode())
     os.close(descriptor)
     return b"x" * LARGE
@@ -249,6 +259,84 @@ def test_a_stopped_governor_is_given_up_and_its_late_results_are_refused(
             first.send(signal.SIGCONT)
             # then: the first governor is told that it is not one of ours any more
             assert first.process.wait(15) == 0
+            assert holding.output.fetch().load() == 7
+
+
+def test_a_governor_that_is_told_to_end_loses_nothing_and_makes_nothing_again(
+    cluster: Cluster, gate: Gate, tmp_path: Path
+) -> None:
+    # given: large results with one copy each, a task that is held, and tasks that read the results
+    marks = tmp_path / "marks"
+    made = [sized(str(marks), number) for number in range(12)]
+    for task in made:
+        task.output.keep()
+    cluster.session.submit()
+    cluster.session.wait(made)
+    holding = held(str(gate.folder))
+    readers = [length(task.output) for task in made]
+    holding.output.keep()
+    cluster.session.submit()
+    leaving = gate.next_start()
+    stays = cluster.other(leaving)
+    ran = [runs(marks / str(number)) for number in range(12)]
+
+    # when: it is told while the task runs there
+    cluster.governors[leaving].send(signal.SIGTERM)
+    cluster.session.wait(readers)  # the other one has run what it had not started
+    assert cluster.governors[leaving].process.poll() is None, "it waits for its task"
+    gate.let_go()
+
+    # then
+    assert cluster.governors[leaving].process.wait(15) == 0
+    assert holding.output.fetch().load() == 7
+    assert [len(task.output.fetch().get_bytes()) for task in made] == [LARGE] * 12
+    assert [runs(marks / str(number)) for number in range(12)] == ran
+    assert {pid for (pid,) in ran} == {leaving, stays}, "each had some"
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_with_the_second_signal_a_governor_ends_at_once(
+    cluster: Cluster, gate: Gate, second: signal.Signals
+) -> None:
+    # given: it drains
+    holding = held(str(gate.folder))
+    holding.output.keep()
+    cluster.session.submit()
+    victim = gate.next_start()
+    cluster.governors[victim].send(signal.SIGTERM)
+    until_now(lambda: "governor drains" in cluster.governors[victim].errors.read_text())
+
+    # when
+    cluster.governors[victim].send(second)
+
+    # then: the task runs elsewhere, and that was no crash
+    assert cluster.governors[victim].process.wait(15) == 0
+    assert gate.next_start() == cluster.other(victim)
+    gate.let_go()
+    assert holding.output.fetch().load() == 7
+    holding.update()
+    assert holding.info is not None
+    assert [run.cause for run in holding.info.runs] == ["governor left", ""]
+
+
+def test_a_governor_waits_for_its_tasks_no_longer_than_its_drain_seconds(
+    tmp_path: Path, gate: Gate
+) -> None:
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address, 1, "--drain-seconds", "0.2") as first,
+        Client("127.0.0.1", serving.port) as client,
+        client.new_session("short") as session,
+    ):
+        holding = held(str(gate.folder))
+        holding.output.keep()
+        session.submit()
+        assert gate.next_start() == first.process.pid
+        first.send(signal.SIGTERM)
+        assert first.process.wait(15) == 0
+        with governor(tmp_path, "two", serving.address) as second:
+            assert gate.next_start() == second.process.pid
+            gate.let_go()
             assert holding.output.fetch().load() == 7
 
 

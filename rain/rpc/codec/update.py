@@ -12,6 +12,7 @@ _MOST_SECONDS = 1e12  # nobody could say when such a task has begun
 def write_update(update: Update) -> Fields:
     check_ours(update)
     fields: Fields = {"time": update.time} if update.time else {}
+    fields |= {"drains": True} if update.drains else {}
     if update.started_ids:
         fields["startedTasks"] = update.started_ids
         fields["startedRuns"] = update.started_runs
@@ -67,6 +68,7 @@ def read_update(fields: Fields) -> Update:
         _read_times("an update", [fields["time"]])[0],
         fields["number"],
         fields["heard"],
+        fields["drains"],
     )
     update.check()
     return update

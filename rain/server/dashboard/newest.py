@@ -28,7 +28,7 @@ ELSE json_array(
 ) END
 """
 # Reasons for a normal end, as the server writes them.
-_IN_ORDER = """VALUES ('GovernorRemoved', 'it has stopped'),
+_IN_ORDER = """VALUES ('GovernorRemoved', 'it has stopped'), ('GovernorRemoved', 'it has drained'),
     ('ClientRemoved', ''), ('ClientRemoved', 'the other side closed the connection')"""
 _NEWEST = """
 SELECT id, timestamp, event_type, session, {about},

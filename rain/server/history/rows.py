@@ -18,6 +18,7 @@ from rain.server.happenings import (
     ClientRemoved,
     ClientSubmit,
     ClientUnkeep,
+    GovernorDrains,
     GovernorNew,
     GovernorRemoved,
     GovernorRests,
@@ -108,6 +109,7 @@ def _session(happening: SessionNew | SessionClosed, time: str) -> Rows:
 
 def _peer(
     happening: GovernorNew
+    | GovernorDrains
     | GovernorRemoved
     | GovernorRests
     | ClientNew
@@ -117,13 +119,13 @@ def _peer(
     time: str,
 ) -> Rows:
     event_type = type(happening).__name__
-    if isinstance(happening, GovernorNew | GovernorRemoved | GovernorRests):
+    if isinstance(happening, GovernorNew | GovernorDrains | GovernorRemoved | GovernorRests):
         event = f'{{"type":"{event_type}","governor":{forms.quoted(happening.governor)}'
     elif isinstance(happening, SchedulerFailed):
         event = f'{{"type":"{event_type}","scheduler":{forms.quoted(happening.scheduler)}'
     else:
         event = f'{{"type":"{event_type}","client":"{happening.client}"'
-    if not isinstance(happening, GovernorNew | ClientNew):
+    if not isinstance(happening, GovernorNew | GovernorDrains | ClientNew):
         event += f',"error_msg":{forms.quoted(happening.error_msg)}'
     return Rows(time, event_type, None, [event + "}"])
 

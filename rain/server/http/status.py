@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 import rain
+from rain.base.governors import GovernorRow
 from rain.graph import Governor, Session
 from rain.server import feasibility
 from rain.server.state import SchedulerStatus, State
@@ -19,6 +20,7 @@ class GovernorStatus(TypedDict):
     queued: int  # ready tasks that wait for it
     objects: int
     heard: float  # seconds since its last message
+    state: str  # works, rests or drains
     rests: float  # seconds for which it gets no tasks
     rests_why: str
     away: float  # seconds for which it has had no connection, though it may come back
@@ -89,7 +91,7 @@ def _scheduler(status: SchedulerStatus, now: float) -> SchedulerReport:
 
 
 def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
-    rest = state.rests[governor] if governor.rests else None
+    rest = state.rests[governor] if governor.row is GovernorRow.RESTS else None
     away = governor.away
     return GovernorStatus(
         governor=governor.address,
@@ -98,6 +100,7 @@ def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
         queued=len(governor.queue),
         objects=len(governor.objects),
         heard=round(max(now - governor.heard, 0.0), 3),
+        state=governor.row.value,
         rests=0.0 if rest is None else round(max(rest.until - now, 0.0), 3),
         rests_why="" if rest is None else rest.why,
         away=0.0 if away is None else round(max(now - away.since, 0.0), 3),

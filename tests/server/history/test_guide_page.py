@@ -56,6 +56,7 @@ def test_the_page_names_every_event_type() -> None:
         "GovernorNew",
         "GovernorRemoved",
         "GovernorRests",
+        "GovernorDrains",
         "Monitoring",
         "ClientNew",
         "SchedulerFailed",

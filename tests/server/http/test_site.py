@@ -205,6 +205,7 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
                 "queued": 0,
                 "objects": 0,
                 "heard": 2000.0 - world.governors[0].node.heard,
+                "state": "works",
                 "rests": 0.0,
                 "rests_why": "",
                 "away": 0.0,

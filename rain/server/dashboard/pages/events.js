@@ -6,14 +6,14 @@ import { number } from "./format.js";
 import { link } from "./parts.js";
 
 const MOST = 200;
-const TYPES = ["GovernorNew", "GovernorRemoved", "GovernorRests", "Monitoring", "SchedulerFailed", "ClientNew", "ClientRemoved", "ClientInvalidRequest", "SessionNew", "SessionClosed",
+const TYPES = ["GovernorNew", "GovernorRemoved", "GovernorRests", "GovernorDrains", "Monitoring", "SchedulerFailed", "ClientNew", "ClientRemoved", "ClientInvalidRequest", "SessionNew", "SessionClosed",
   "ClientSubmit", "ClientUnkeep", "TaskStarted", "TaskFinished", "TaskRunFailed", "TaskSkipped", "TaskCancelled", "DataObjectFinished", "EventsLost"];
 const KINDS = [["", "all but monitoring"], ["*", "all"], ["sessions", "sessions and clients"], ["tasks", "tasks"], ["governors", "governors"], ...TYPES.map((type) => [type, type])];
 const SETS = {
   "": TYPES.filter((type) => type !== "Monitoring"),
   sessions: ["ClientNew", "ClientRemoved", "ClientInvalidRequest", "SessionNew", "SessionClosed", "ClientSubmit", "ClientUnkeep"],
   tasks: ["TaskStarted", "TaskFinished", "TaskRunFailed", "TaskSkipped", "TaskCancelled"],
-  governors: ["GovernorNew", "GovernorRemoved", "GovernorRests", "Monitoring", "SchedulerFailed", "EventsLost"],
+  governors: ["GovernorNew", "GovernorRemoved", "GovernorRests", "GovernorDrains", "Monitoring", "SchedulerFailed", "EventsLost"],
 };
 
 export function events(root, session) {

@@ -64,6 +64,9 @@ function trouble(governor) {
   if (governor.away_why) {
     return `away for ${duration(governor.away)}: ${governor.away_why}`;
   }
+  if (governor.state === "drains") {
+    return "drains: it leaves when its tasks have ended and its data is elsewhere";
+  }
   return governor.rests ? `rests for ${duration(governor.rests)}: ${governor.rests_why}` : "";
 }
 
