@@ -28,12 +28,14 @@ def snapshot(graph: Graph, without: Collection[str] = ()) -> dict[str, Any]:
 def _spread(value: Any, without: Collection[str]) -> Any:
     if isinstance(value, Mapping):
         entries: Mapping[Any, Any] = value
-        return [(key, _fields(node, without)) for key, node in entries.items()]
-    return value
+        return [(plain(key), _fields(node, without)) for key, node in entries.items()]
+    return plain(value)
 
 
-def _fields(node: Any, without: Collection[str]) -> dict[str, Any]:
+def _fields(node: Any, without: Collection[str]) -> Any:
     kind: type = type(node)
+    if not attrs.has(kind):
+        return plain(node)
     return {
         field.name: plain(getattr(node, field.name))
         for field in attrs.fields(kind)
