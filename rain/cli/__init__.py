@@ -20,7 +20,7 @@ from rain.cli.lab_command import lab
 from rain.cli.server_command import server
 from rain.cli.template_command import template
 from rain.cli.token_command import token
-from rain.start.commands import logs, start, status, stop
+from rain.start.commands import drain, logs, start, status, stop
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,7 +33,7 @@ def cli() -> None:
     """
 
 
-for _command in (server, governor, template, start, stop, status, token, logs, lab, cache):
+for _command in (server, governor, template, start, stop, drain, status, token, logs, lab, cache):
     cli.add_command(_command)
 
 

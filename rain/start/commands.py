@@ -231,6 +231,43 @@ def stop(which: str, grace: float) -> int:
     return 0
 
 
+@click.command()
+@click.argument("governor", metavar="GOVERNOR")
+@click.argument("which", metavar="[LOGDIR|ADDRESS]", default="")
+@click.option(
+    "--grace",
+    type=click.FloatRange(min=0.0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Kill it when it has not ended after so long; it drains for its --drain-seconds.",
+)
+def drain(governor: str, which: str, grace: float) -> int:
+    """Take a governor out of a cluster that 'rain start' has started.
+
+    GOVERNOR is its name, as governor-0, or its address. Its tasks finish, and its data is copied to
+    the other governors. The second argument says which cluster is meant, if there are several.
+    """
+    from rain.start.choice import find_cluster
+    from rain.start.clusters import user_index
+    from rain.start.drain import drain_governor, governor_of
+    from rain.start.ending import Ending
+
+    cluster = find_cluster(user_index(), which)
+    member = governor_of(cluster, governor)
+    match drain_governor(cluster, member, grace):
+        case Ending.GONE:
+            raise StartError(f"{member.name} at {member.address} had ended before")
+        case Ending.KILLED:
+            raise StartError(
+                f"{member.name} at {member.address} was killed: it has not ended within"
+                f" {grace:g} seconds"
+            )
+        case Ending.STOPPED:
+            click.echo(f"{member.name} at {member.address} has left the cluster")
+    return 0
+
+
 def _words(text: str, option: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))

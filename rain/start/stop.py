@@ -15,7 +15,7 @@ from rain.start.ending import Ending, end_processes
 from rain.start.processes import is_running, parse_mark
 from rain.start.remote import end_script
 
-_JOURNEY = 30.0  # additional seconds for ssh
+JOURNEY = 30.0  # additional seconds for ssh
 _ENDINGS: dict[str, Ending] = {str(ending): ending for ending in Ending}
 
 
@@ -42,11 +42,11 @@ def stop_cluster(cluster: Cluster, index: Index, grace: float) -> Stopped:
     """Ends all daemons of a cluster and removes it from the index if all hosts were reached."""
     here = cluster.here()
     _check_owner(cluster)
-    away = [_Away(cluster, host, members, grace) for host, members in cluster.elsewhere().items()]
+    away = [Away(cluster, host, members, grace) for host, members in cluster.elsewhere().items()]
     endings = list(zip(here, end_processes([member.mark for member in here], grace), strict=True))
     unreached: list[str] = []
     for host in away:
-        endings += host.endings(grace + _JOURNEY)
+        endings += host.endings(grace + JOURNEY)
         if host.trouble:
             unreached.append(host.trouble)
     if not unreached:
@@ -67,7 +67,7 @@ def _check_owner(cluster: Cluster) -> None:
                 ) from error
 
 
-class _Away:
+class Away:
     """The ssh session that ends the daemons of another host."""
 
     def __init__(

@@ -1,0 +1,33 @@
+"""Takes one governor out of a cluster: it drains, and ends when nothing is lost with it."""
+
+from __future__ import annotations
+
+from rain.base.errors import StartError
+from rain.start.choice import is_address_of
+from rain.start.clusters import Cluster, Member
+from rain.start.ending import Ending, end_processes
+from rain.start.stop import JOURNEY, Away
+
+
+def governor_of(cluster: Cluster, wanted: str) -> Member:
+    """The governor of a cluster that a user means: by its name or by its address."""
+    governors = cluster.members[1:]
+    found = [one for one in governors if wanted == one.name or is_address_of(one.address, wanted)]
+    if len(found) == 1:
+        return found[0]
+    known = "".join(f"\n  {one.name}  {one.address}  {one.host}".rstrip() for one in governors)
+    what = "several governors" if found else "no governor"
+    raise StartError(f"{what} of the cluster at {cluster.address} can be meant by {wanted}:{known}")
+
+
+def drain_governor(cluster: Cluster, governor: Member, grace: float) -> Ending:
+    """Tells a governor to end; it is killed when it has not ended in time. How it has ended."""
+    if not governor.host:
+        (ending,) = end_processes([governor.mark], grace)
+        return ending
+    away = Away(cluster, governor.host, [governor], grace)
+    endings = away.endings(grace + JOURNEY)
+    if away.trouble:
+        raise StartError(away.trouble)
+    ((_, ending),) = endings
+    return ending
