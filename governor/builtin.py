@@ -8,7 +8,7 @@ with the first one, because many governors never run any.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +86,10 @@ class Builtins:
     def look_at(self, run: int) -> Look | None:
         """Looks at what a program prints; None for any other run."""
         return None if self._programs is None else self._programs.look_at(run)
+
+    def printing(self) -> Iterable[int]:
+        """The files that programs print into."""
+        return () if self._programs is None else self._programs.printing()
 
     def _get_programs(self) -> Programs:
         if self._programs is None:

@@ -185,11 +185,17 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 
 def place_reached(number: int, places: Places) -> int:
     """The call of a unit that the dead process had reached; 0 for none or if it is not known."""
+    path = places.folder(number) / protocol.PLACE_FILE
     try:
-        with (places.folder(number) / protocol.PLACE_FILE).open("rb") as file:
-            return int.from_bytes(file.read(protocol.PLACE), "little")
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:  # it never had a unit, or a task has put something else there
         return 0
+    try:
+        return int.from_bytes(os.read(descriptor, protocol.PLACE), "little")
+    except OSError:  # as above
+        return 0
+    finally:
+        os.close(descriptor)
 
 
 def cause_of_death(number: int, status: int, places: Places, tail: int, fault: str = "") -> str:
@@ -220,7 +226,11 @@ def printed_so_far(number: int, places: Places) -> Streams:
 
 
 def _tail(path: Path, size: int) -> str:
-    with path.open("rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        file.seek(max(end - size, 0))
-        return file.read().decode(errors="replace")
+    """The end of a log; nothing if somebody has tidied up the log folder."""
+    try:
+        with path.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(end - size, 0))
+            return file.read(size).decode(errors="replace")
+    except FileNotFoundError:
+        return ""

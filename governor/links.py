@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 import trio
@@ -183,6 +184,12 @@ class Executors:
         if not isinstance(self._links.get(number), ExecutorLink):
             return None
         return look_at_files([self._places.log(number, stream) for stream in ("out", "err")])
+
+    def printing(self) -> Iterator[Path]:
+        """The files that executors print into."""
+        for number in self._links:
+            yield self._places.log(number, "out")
+            yield self._places.log(number, "err")
 
     def forget(self, sessions: Sequence[SessionId]) -> None:
         """These sessions have ended: kills the processes that their tasks have left behind."""

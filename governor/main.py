@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
+from itertools import chain
 from pathlib import Path
 
 import trio
@@ -22,6 +23,7 @@ from rain.daemon.folders import default_log_folder, default_work_folder, make_fo
 from rain.daemon.readiness import Readiness
 from rain.governor.arrivals import PYTHON
 from rain.governor.builtin import Builtins
+from rain.governor.cutting import Printed, keep_cutting
 from rain.governor.executor_config import Commands, read_executors
 from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
@@ -132,6 +134,7 @@ async def _govern(
                 service.open(executors, builtins, fetcher, uplink)
                 seconds = settings.monitoring_seconds
                 processes.start_soon(keep_sampling, seconds, service.tell, log)
+                processes.start_soon(keep_cutting, _printing(executors, builtins), log)
                 processes.start_soon(uplink.keep_up, service, settings.server_away)
                 return await _until_the_end(settings, service, uplink, log)
             finally:
@@ -142,6 +145,10 @@ async def _govern(
         except OSError as error:
             log.warning("work folder not removed", folder=str(folder.root), reason=str(error))
         warden.close()
+
+
+def _printing(executors: Executors, builtins: Builtins) -> Callable[[], Iterable[Printed]]:
+    return lambda: chain(executors.printing(), builtins.printing())
 
 
 async def wind_down(

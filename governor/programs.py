@@ -14,7 +14,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Final
@@ -173,6 +173,14 @@ class Programs:
             return None
         hides_stdout = STDOUT in run.program.out_paths
         return look_at_descriptors((None if hides_stdout else run.said.stdout, run.said.stderr))
+
+    def printing(self) -> Iterator[int]:
+        """The files that programs print into, but for a stdout that is an output."""
+        for run in self._runs.values():
+            if run.said is not None:
+                if STDOUT not in run.program.out_paths:
+                    yield run.said.stdout
+                yield run.said.stderr
 
     def _ended(self, run: Run, process: subprocess.Popen[bytes]) -> None:
         status = self._let_go(run, process)

@@ -6,6 +6,9 @@ HEAD = 32 * 1024
 TAIL = 32 * 1024
 """Bytes that are kept of the start and of the end of a file."""
 
+CUT_FROM = 1024 * 1024
+"""Bytes of a file from which on its middle may be cut out while it is written."""
+
 SHOWN = 4096
 """Characters of each stream that are shown in an error."""
 
