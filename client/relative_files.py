@@ -10,18 +10,21 @@ from pathlib import Path
 
 _NOT_FOUND = re.compile(r"FileNotFoundError: \[Errno 2\] [^\n]*: '([^'\n]+)'\s*$")
 
-_PATTERN = re.compile(r"'?([^'\s]*[*?~][^'\s]*)'?: No such file or directory")
+_MISSED = ": No such file or directory"
+
+_LONGEST = 4096
+"""Characters of a name; what a task says may be one word of any length."""
 
 
 def advice(message: str) -> str:
     """What to do when a task has failed with this message; "" when nothing is known."""
-    pattern = _PATTERN.search(message)
-    if pattern is not None:
+    pattern = _pattern_in(message)
+    if pattern:
         return (
-            f"{pattern[1]!r} is a pattern, and no shell has run this command: write shell=True; the"
+            f"{pattern!r} is a pattern, and no shell has run this command: write shell=True; the"
             " folder of the task has only its inputs"
         )
-    found = _NOT_FOUND.search(message)
+    found = _NOT_FOUND.search(message.rstrip()[-2 * _LONGEST :])
     if found is None:
         return ""
     name = found[1]
@@ -36,3 +39,15 @@ def advice(message: str) -> str:
         f" where its machine has that file, too; or pass the content to the task, with"
         f" blob(open({name!r}, 'rb').read())"
     )
+
+
+def _pattern_in(message: str) -> str:
+    """The first name that was missed and is a pattern; "" if there is none."""
+    end = message.find(_MISSED)
+    while end >= 0:
+        words = message[max(end - _LONGEST, 0) : end].split()
+        name = words[-1].removesuffix("'").rpartition("'")[2] if words else ""
+        if any(letter in name for letter in "*?~"):
+            return name
+        end = message.find(_MISSED, end + len(_MISSED))
+    return ""

@@ -18,6 +18,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause
 from rain.base.wire import TaskNote
+from rain.common.notes import NOTES_LIMIT
 from rain.common.printed import HEAD, TAIL, Streams, logs_of
 from rain.governor.messages import (
     NOT_RUN,
@@ -32,6 +33,9 @@ from rain.governor.messages import (
 from rain.governor.store import StoreError
 
 LARGEST_ANSWER = 1 << 30
+
+MOST_SECONDS = 1e12
+"""A server takes no other times than these."""
 
 Adopt = Callable[[Path], Stored]
 
@@ -121,7 +125,12 @@ class AnswerReader:
             for row in rows:
                 task, start, end, result, *words = row
                 seconds = end - start
-                if type(task) is not int or type(seconds) is not float or not seconds >= 0:
+                if (
+                    type(task) is not int
+                    or type(seconds) is not float
+                    or not 0 <= seconds <= MOST_SECONDS
+                    or not -MOST_SECONDS <= start <= MOST_SECONDS
+                ):
                     raise ProtocolError(f"the executor {self._executor} answers {row!r:.200}")
                 tasks.append(TaskId(task))
                 starts.append(start)
@@ -165,7 +174,8 @@ class AnswerReader:
             made = self._file(place, Path(content))
         else:
             raise ProtocolError(f"the executor {self._executor} answers {output!r:.200}")
-        return Made(made, str(content_type), str(user), _contents(*contents))
+        content_type, user = _text(content_type), _text(user)
+        return Made(made, content_type, user, _contents(*contents))
 
     def _file(self, place: int, path: Path) -> Stored:
         if path.parent != self._stage_folder:
@@ -185,9 +195,16 @@ def _contents(inside: Sequence[Any] = ()) -> tuple[ObjectId, ...]:
     return tuple(map(ObjectId, inside))
 
 
+def _text(text: Any) -> str:
+    """A content type, or notes of the user, which travel whole."""
+    if type(text) is not str or len(text) > NOTES_LIMIT:
+        raise ValueError(f"{text!r:.200} is no text of at most {NOTES_LIMIT} characters")
+    return text
+
+
 def _note(done: CallsDone, task: TaskId, result: Any, words: list[Any]) -> None:
     """Debug lines, the user's notes and what was printed; the first go with a failure itself."""
-    debug, user = map(str, words[:2])
+    debug, user = str(words[0]), _text(words[1])
     logs = ""
     if len(words) > 2 and words[2]:
         streams = _streams(words[2])
@@ -211,7 +228,7 @@ def _streams(row: Any) -> Streams:
 def _exception(words: list[Any]) -> bytes:
     """The pickled exception of a failure, if it was sent."""
     exception = words[3] if len(words) > 3 else b""
-    if type(exception) is not bytes:
+    if type(exception) is not bytes or len(exception) > NOTES_LIMIT:
         raise ValueError(f"{exception!r:.200} is no pickled exception")
     return exception
 

@@ -14,11 +14,10 @@ from attrs import frozen
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId, pack
+from rain.common.notes import NOTES_LIMIT
 
 TEXT_LIMIT = 256 * 1024
 """Texts for people are cut at this length, so that they fit into messages to the server."""
-
-NOTES_LIMIT = 1024 * 1024
 
 
 @frozen

@@ -91,7 +91,7 @@ class Endings:
         self._objects.made(target, content, size, content_type, made.user)
         if content_type or made.user or made.contents:
             note = ObjectNote(target.id, content_type, made.user, made.contents)
-            self._outbox.update.object_notes.append(note)
+            self._outbox.note_object(note)
         return content if held_before is None else held_before
 
     def fail(self, task: Task, failure: Failed) -> None:
@@ -101,7 +101,7 @@ class Endings:
         if task.row is TaskRow.READY:
             task.kind.group.leave()
         task.move(TaskMove.FAIL)
-        self._outbox.update.failed.append(
+        self._outbox.fail(
             TaskFailure(
                 task.id,
                 task.number,

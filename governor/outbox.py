@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from rain.base.ids import ObjectId, SessionId
-from rain.base.wire import Update
+from rain.base.wire import ObjectNote, TaskFailure, TaskNote, Update
 from rain.governor.messages import DeleteFiles, DropCached, Effect, SendUpdate
 from rain.governor.nodes import Task
 from rain.governor.numbers import Numbers
+
+HEAVY = 8 * 1024 * 1024
+"""Characters for people in an update; with more of them it is sent, and what follows in the same
+turn is told with another one. A message may be eight times as long, and one task says less."""
 
 
 class Outbox:
@@ -18,6 +22,7 @@ class Outbox:
     def __init__(self) -> None:
         self.effects: list[Effect] = []
         self.update = Update()
+        self.weight = 0  # characters for people in it: a message cannot have any number
         self.files: list[int] = []
         self.waits: dict[Task, bool] = {}  # whether these wait for other tasks; changed
         # By executor: functions and sessions that it may forget.
@@ -79,6 +84,22 @@ class Outbox:
         self.numbers.stamp(update, news=news)
         self.effects.append(SendUpdate(update))
         self.update = Update()
+        self.weight = 0
+
+    def note(self, note: TaskNote) -> None:
+        """What a task has said."""
+        self.update.task_notes.append(note)
+        self.weight += len(note.user) + len(note.debug) + len(note.logs)
+
+    def note_object(self, note: ObjectNote) -> None:
+        """What is said of an output."""
+        self.update.object_notes.append(note)
+        self.weight += len(note.content_type) + len(note.user)
+
+    def fail(self, failure: TaskFailure) -> None:
+        """A task has failed."""
+        self.update.failed.append(failure)
+        self.weight += len(failure.message) + len(failure.debug) + len(failure.exception)
 
     def take(self) -> list[Effect]:
         """Returns all effects so far, in the order in which they must be carried out."""

@@ -39,6 +39,7 @@ from rain.governor.messages import (
 )
 from rain.governor.nodes import DataObject, Task
 from rain.governor.numbers import Numbers
+from rain.governor.outbox import HEAVY
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.progress import look_around
 from rain.governor.state import State
@@ -170,6 +171,8 @@ class Reactor:
                 state.on_outputs_kept(number)
             case _:
                 self._apply_of_executor(event)
+        if state.outbox.weight > HEAVY:
+            state.outbox.send_update(state.now)
 
     def _apply_of_executor(self, event: ExecutorEvent) -> None:
         state, pool = self.state, self.state.pool

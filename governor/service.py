@@ -211,8 +211,10 @@ class Service(Parting):
         try:
             effects = self._reactor.turn(time.monotonic(), events, free)
         except ProtocolError as error:  # orders were applied in part: no turn may follow
+            reason = f"orders make no sense: {error}"
             self._turns.stop()
-            self._upstream.reject(f"orders make no sense: {error}")
+            self._upstream.reject(reason)
+            self.give_up(reason)  # there is nothing to resume
             return
         for effect in effects:
             # These two occur for every task.

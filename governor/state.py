@@ -35,7 +35,7 @@ from rain.governor.messages import (
 )
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.objects import Objects
-from rain.governor.outbox import Outbox
+from rain.governor.outbox import HEAVY, Outbox
 from rain.governor.pool import Pool
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.progress import settled
@@ -165,7 +165,9 @@ class State:
                 task.meter.add(duration)
             self._endings.end(task, starts[place], duration, result)
             if notes is not None and task_id in notes and task.row in _OVER:
-                self.outbox.update.task_notes.append(notes[task_id])
+                self.outbox.note(notes[task_id])
+            if self.outbox.weight > HEAVY:
+                self.outbox.send_update(self.now)
         pool.after_answers(executor)
 
     def on_objects_cached(self, event: ObjectsCached) -> None:
@@ -232,7 +234,7 @@ class State:
     def _note_logs(self, task: Task, logs: str) -> None:
         """Reports what a task has printed, unless the task was stopped."""
         if logs and task.row in _OVER:
-            self.outbox.update.task_notes.append(TaskNote(task.id, logs=logs))
+            self.outbox.note(TaskNote(task.id, logs=logs))
 
     def _blame_failed_start(self, runner: str, event: ExecutorDied) -> None:
         """An executor could not start. One task fails for it; else the tasks would wait forever.

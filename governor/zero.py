@@ -40,6 +40,7 @@ class ZeroService(Parting):
                 self.order(orders)
             except ProtocolError as error:
                 upstream.reject(str(error))
+                self.give_up(str(error))
                 return
         self._background.start(self._beat, upstream)
 

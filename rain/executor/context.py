@@ -122,9 +122,9 @@ class Context:
         """Debug lines and the user's notes for the answer; empty if there are none."""
         user = None if self._info is None else self._info.user
         if user:
-            import json  # noqa: PLC0415 # as above
+            from rain.common.notes import encode_notes  # noqa: PLC0415 # as above
 
-            return [self.debug_lines, json.dumps(user)]
+            return [self.debug_lines, encode_notes(user)]
         return [] if self._debug is None else [self.debug_lines, ""]
 
     @property

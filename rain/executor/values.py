@@ -6,7 +6,6 @@ a data instance, a value with an encoding for the output, or bytes or text.
 
 from __future__ import annotations
 
-import json
 import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from rain.common.content_type import (
     is_type_instance,
 )
 from rain.common.errors import RainException
+from rain.common.notes import encode_notes
 from rain.common.pickles import WITHOUT_BUFFERS
 from rain.common.references import finding_references, secure
 from rain.executor.staging import new_path, stage_parts
@@ -167,7 +167,7 @@ class Outputs:
     def _instance(self, value: DataInstance, kind: protocol.ObjectKindRow) -> Any:
         _agree(value.data_type.value, kind)
         content_type = _found(value.content_type or "", kind)
-        user = json.dumps(value.info.user) if value.info is not None and value.info.user else ""
+        user = encode_notes(value.info.user) if value.info is not None and value.info.user else ""
         if value.object_id is not None and self._is_input(value.object_id):
             return [protocol.INPUT, pack(*value.object_id), content_type, user]
         inside = secure(value.contents) if value.contents else []

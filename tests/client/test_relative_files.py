@@ -48,6 +48,9 @@ def test_a_pattern_that_no_shell_has_seen_is_named(stderr: str, pattern: str) ->
         MESSAGE.format("/data.csv"),
         MESSAGE.format("x" * 5000),
         "ValueError: data.csv",
+        "ValueError: " + "x" * 3_000_000,
+        "x" * 3_000_000 + ": No such file or directory",
+        "FileNotFoundError: [Errno 2] " * 100_000,
         "",
     ],
 )

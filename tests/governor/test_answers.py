@@ -1,7 +1,8 @@
 """What executors answer is not believed."""
 
-from math import nan
+from math import inf, nan
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgpack
@@ -10,10 +11,12 @@ import pytest
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.base.wire import TaskNote
+from rain.common.notes import NOTES_LIMIT
 from rain.governor.answers import AnswerReader, adopt_all
 from rain.governor.messages import Failed, Made, PassedOn, Stored
 from rain.governor.store import StoreError
 from tests.governor.words import object_id, task_id
+from tests.support.malformed import spoiled
 
 STAGE = Path("/there/stage")
 
@@ -114,8 +117,45 @@ NONSENSE: list[bytes] = [
     packed(task_id(1), 0.5, [], "", "", "printed"),
     packed(task_id(1), 0.5, [], "", "", [[b"out", 2], [b"", 0]]),
     packed(task_id(1), 0.5, [], "", "", [["out", 3], [b"", 0]]),
+    packed(task_id(1), inf, []),
+    packed(task_id(1), 1e13, []),
+    msgpack.packb([task_id(1), -1e300, -1e300, []]),
+    packed(task_id(1), 0.5, [], "", "x" * (NOTES_LIMIT + 1)),
+    packed(task_id(1), 0.5, [], "", 7),
+    packed(task_id(1), 0.5, [[protocol.BYTES, b"", "x" * (NOTES_LIMIT + 1), ""]]),
+    packed(task_id(1), 0.5, [[protocol.BYTES, b"", "", "x" * (NOTES_LIMIT + 1)]]),
+    packed(task_id(1), 0.5, "wrong", "", "", "", b"x" * (NOTES_LIMIT + 1)),
     msgpack.packb(7),
 ]
+
+
+LIES = 3000
+
+
+def test_whatever_an_executor_answers_is_understood_or_its_fault(tmp_path: Path) -> None:
+    row = [
+        task_id(1),
+        10.0,
+        10.5,
+        [
+            b"plain",
+            [protocol.BYTES, b"text", "text", "{}"],
+            [protocol.INPUT, object_id(10), "", ""],
+        ],
+        *("debug", "{}", [[b"out", 3], [b"err", 3]]),
+    ]
+    failed = [task_id(1), 10.0, 10.5, "wrong", "debug", "", "", b"pickled", True]
+    understood = 0
+    for seed in range(LIES):
+        random = Random(seed)
+        said = spoiled(random, msgpack.packb(random.choice((row, failed))))
+        try:
+            reading = AnswerReader(3, tmp_path, adopt, lambda path: True)
+            reading.alone(said) if seed % 2 else reading.feed(said)
+            understood += 1
+        except ProtocolError:
+            pass
+    assert 0 < understood < LIES
 
 
 @pytest.mark.parametrize("data", NONSENSE)

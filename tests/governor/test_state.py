@@ -16,6 +16,7 @@ from rain.governor.messages import (
     SendUpdate,
     StopBuiltin,
 )
+from rain.governor.outbox import HEAVY
 from rain.governor.reactor import HEARTBEAT
 from tests.governor.words import (
     PLAIN,
@@ -251,3 +252,18 @@ def test_news_of_executors_and_runs_that_never_were_are_our_own_mistake() -> Non
         world.turn(CallsDone(7, [], [], []))
     with pytest.raises(InvariantError, match="the run 7"):
         world.turn(BuiltinDone(7, 0.1, []))
+
+
+def test_what_many_tasks_say_in_one_turn_is_told_in_messages_that_are_not_too_long() -> None:
+    # given
+    count = 30
+    world = World(Resources(count))
+    for number in range(count):
+        world.assign(builtin_kind(), 100 + number, (), (300 + number,))
+    failed = Failed("x", exception=b"y" * 1_000_000)
+    # when
+    world.turn(*[BuiltinDone(run, 0.001, failed) for run in list(world.runs)])
+    # then
+    told = [len(update.failed) for update in world.updates if update.failed]
+    assert sum(told) == count
+    assert max(told) == HEAVY // 1_000_000 + 1
