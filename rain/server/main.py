@@ -76,8 +76,10 @@ async def _serve(
         reader = await stack.enter_async_context(open_history(at_once, state, clock.now, log))
         service = _make_service(stack, settings, make_scheduler, state, clock, log, journal)
         nursery = await stack.enter_async_context(trio.open_nursery())
-        if service.journal is not None:
+        if journal is not None and service.journal is not None:
+            compaction = service.journal.compaction = journal.compaction(log)
             nursery.start_soon(service.journal.run)
+            nursery.start_soon(compaction.run)
         if journal is not None and journal.goes_on:
             service.returns()
             nursery.start_soon(_give_up_clients, service, settings.client_grace)

@@ -2,6 +2,8 @@
 
     lock                     held by the server that uses the folder
     turns-00000001           the first file of turns, turns-00000002 the next one, and so on
+    turns-00000003.begun     the next file, as long as the one before is not synced to its end
+    snapshot-00000002        all that the server knew after the second file
     uploads/                 the large constants of clients
 
 Each start of a server begins a new file, so that what it writes has the header of its version and
@@ -22,8 +24,9 @@ from rain.daemon.private import ONLY_OWNER, objection
 
 UPLOADS = "uploads"
 _LOCK = "lock"
-_TURNS = "turns-{:08}"
-_NAME = re.compile(r"turns-(\d{8,})")
+_TURNS = "turns"
+_SNAPSHOT = "snapshot"
+_NAME = "{}-{:08}"
 
 
 @define(eq=False)
@@ -31,7 +34,7 @@ class JournalFolder:
     """A folder that this process has locked. The lock goes with the process, however it ends."""
 
     path: Path
-    _lock: int
+    _lock: int | None
 
     @staticmethod
     def open(path: Path) -> JournalFolder:
@@ -49,14 +52,46 @@ class JournalFolder:
             reason = f"cannot be used: {error.strerror}"
         raise StartError(f"the journal {path} {reason}; choose another folder (--journal)")
 
+    @staticmethod
+    def look_into(path: Path) -> JournalFolder:
+        """A folder that is only read. It may be the one of a running server."""
+        return JournalFolder(path, None)
+
     def files(self) -> dict[int, Path]:
         """The files of turns by their numbers, in order."""
-        found = [(_NAME.fullmatch(path.name), path) for path in self.path.iterdir()]
-        return dict(sorted((int(match[1]), path) for match, path in found if match is not None))
+        return self._numbered(_TURNS)
 
     def file(self, number: int) -> Path:
         """The file of turns with this number."""
-        return self.path / _TURNS.format(number)
+        return self.path / _NAME.format(_TURNS, number)
+
+    def begun(self, number: int) -> Path:
+        """The same file, as long as the one before it may lose its end with its machine."""
+        return self.path / f"{_NAME.format(_TURNS, number)}.begun"
+
+    def snapshots(self) -> dict[int, Path]:
+        """The snapshots by the numbers of the last files in them, in order."""
+        return self._numbered(_SNAPSHOT)
+
+    def snapshot(self, number: int) -> Path:
+        """The snapshot of what was known after the file with this number."""
+        return self.path / _NAME.format(_SNAPSHOT, number)
+
+    def superfluous(self) -> list[Path]:
+        """What is not needed any more. There stays another way to what the newest snapshot says, in
+        case that a disk loses it: the snapshot before and the turns since then."""
+        *older, former, _ = [0, 0, *self.snapshots()]
+        files = [path for number, path in self.files().items() if number <= former]
+        return files + [self.snapshot(number) for number in older if number]
+
+    def unfinished(self) -> list[Path]:
+        """What is left of snapshots whose making was interrupted."""
+        return list(self.path.glob(f".{_SNAPSHOT}-*"))
+
+    def _numbered(self, what: str) -> dict[int, Path]:
+        name = re.compile(rf"{what}-(\d{{8,}})")
+        found = [(name.fullmatch(path.name), path) for path in self.path.iterdir()]
+        return dict(sorted((int(match[1]), path) for match, path in found if match is not None))
 
     def uploads(self) -> Path:
         """The folder of large constants."""
@@ -66,7 +101,8 @@ class JournalFolder:
 
     def close(self) -> None:
         """Lets another server use the folder."""
-        os.close(self._lock)
+        if self._lock is not None:
+            os.close(self._lock)
 
 
 def _locked(path: Path) -> int:

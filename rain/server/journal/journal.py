@@ -11,6 +11,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
 from rain.base.ids import ObjectId, spell
+from rain.server.journal.compaction import Compaction
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header
 from rain.server.journal.recovery import Recovered, recover
@@ -41,6 +42,10 @@ class Journal:
         header = Header(self.recovered.turns + 1, settings, self.state.graph.last_session)
         return Writer.create(self.folder, self.recovered.file + 1, header)
 
+    def compaction(self, log: FilteringBoundLogger) -> Compaction:
+        """Keeps it short; all files of earlier servers are closed."""
+        return Compaction(self.folder, self.state, log, self.recovered.file)
+
 
 @contextmanager
 def open_journal(
@@ -54,6 +59,8 @@ def open_journal(
             log.warning(
                 "the journal had a torn end, which was cut off", journal=path, bytes=recovered.cut
             )
+        if recovered.damage:
+            log.error("the journal is damaged; the server goes on", cause=recovered.damage)
         uploads = Spool(folder.uploads(), lasts=True)
         missing = uploads.restore(_large_constants(recovered.state))
         if missing:

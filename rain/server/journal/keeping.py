@@ -14,6 +14,7 @@ from collections.abc import Callable
 import trio
 from attrs import Factory, define
 
+from rain.server.journal.compaction import Compaction
 from rain.server.journal.idle import decided_nothing, is_at_rest
 from rain.server.journal.records import encode_came, encode_turn
 from rain.server.journal.writer import Writer
@@ -42,6 +43,7 @@ class JournalKeeper:
 
     writer: Writer
     carry: Callable[[Effect], None]
+    compaction: Compaction | None = None
     _held: deque[tuple[int, Effect]] = Factory(deque)  # by the numbers of their turns
     _written: trio.Event = Factory(trio.Event)  # something is not synced
     _wanted: trio.Event = Factory(trio.Event)  # and somebody waits for that
@@ -73,8 +75,17 @@ class JournalKeeper:
             await self._written.wait()
             started = trio.current_time()
             await self.sync()
+            await self.close_long_file()
             with trio.move_on_at(started + INTERVAL):
                 await self._wanted.wait()
+
+    async def close_long_file(self) -> None:
+        """Goes on in a new file if the old one is to become a part of a snapshot."""
+        writer, compaction = self.writer, self.compaction
+        if compaction is not None and compaction.is_due(writer.size):
+            writer.begin_next(compaction.header(writer.turns + 1))
+            await self.sync()
+            compaction.closed(writer.number - 1)
 
     async def sync(self) -> None:
         """Makes all turns durable that are written by now, and keeps their promises."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from sys import maxsize
 from typing import BinaryIO
 
 from attrs import define, evolve
 
 from rain.base.errors import InvariantError, StartError
+from rain.daemon.folders import sync_folder
 from rain.scheduler.api import News
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.renewal import forget, without_plan
@@ -19,6 +22,8 @@ from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Decoder, Header, JournalError, TurnRecord, make_again
 from rain.server.journal.writer import MAGIC
 from rain.server.reactor import Reactor
+from rain.server.snapshot.reading import SnapshotError
+from rain.server.snapshot.saving import load
 from rain.server.state import ReactorSettings, State
 
 
@@ -30,6 +35,8 @@ class Recovered:
     turns: int = 0  # the number of its last turn
     file: int = 0  # and of its last file
     cut: int = 0  # bytes of a torn end that were cut off
+    snapshot: int = 0  # the number of the one that was used
+    damage: str = ""  # why a newer one could not be used
 
     @property
     def is_new(self) -> bool:
@@ -42,19 +49,59 @@ def recover(folder: JournalFolder, settings: ReactorSettings) -> Recovered:
 
     The state then has these settings, and whoever plans hears of everything anew.
     """
-    recovered = Recovered(State(settings))
+    recovered = _newest_snapshot(folder, maxsize, settings)
     reactor = Reactor(RainScheduler, recovered.state)
-    files = folder.files()
+    files = {number: path for number, path in folder.files().items() if number > recovered.file}
     for number, path in files.items():
-        last = number == max(files)
-        try:
-            _read(path, number, reactor, recovered, is_last=last)
-        except (JournalError, DamagedError, InvariantError, OSError) as error:
-            raise StartError(
-                f"the journal {path} cannot be used: {error}. Move the folder away to begin anew"
-            ) from error
+        with _named(path, recovered):
+            _read(path, number, reactor, recovered, is_last=number == max(files))
+    begun = folder.begun(recovered.file + 1)
+    if begun.exists():
+        with _named(begun, recovered):
+            _read_begun(begun, folder, reactor, recovered)
     _begin_anew(recovered.state, settings)
     return recovered
+
+
+def remake(folder: JournalFolder, last: int) -> Recovered:
+    """The state after the file of this number, which was closed. Changes nothing in the folder."""
+    recovered = _newest_snapshot(folder, last, ReactorSettings())
+    reactor = Reactor(RainScheduler, recovered.state)
+    for number, path in folder.files().items():
+        if recovered.file < number <= last:
+            with _named(path, recovered):
+                _read(path, number, reactor, recovered, is_last=False)
+    return recovered
+
+
+def _newest_snapshot(folder: JournalFolder, last: int, settings: ReactorSettings) -> Recovered:
+    """The newest snapshot that is whole, and not newer than this file; or an empty state."""
+    damage = ""
+    for number, path in reversed(folder.snapshots().items()):
+        if number > last:
+            continue
+        try:
+            with path.open("rb") as file:
+                saved = load(file)
+        except (SnapshotError, InvariantError, OSError) as error:
+            damage = damage or f"the snapshot {path} cannot be used: {error}"
+        else:
+            recovered = Recovered(saved.state, saved.turns, number, snapshot=number, damage=damage)
+            recovered.state.settings = evolve(saved.state.settings, debug=settings.debug)
+            return recovered
+    return Recovered(State(settings), damage=damage)
+
+
+@contextmanager
+def _named(path: Path, recovered: Recovered) -> Generator[None]:
+    """Says which file is wrong, and of a snapshot before it if that may be the reason."""
+    try:
+        yield
+    except (JournalError, DamagedError, InvariantError, OSError) as error:
+        also = f", and {recovered.damage}" if recovered.damage else ""
+        raise StartError(
+            f"the journal {path} cannot be used: {error}{also}. Move the folder away to begin anew"
+        ) from error
 
 
 def _read(
@@ -86,6 +133,24 @@ def _read(
         if not is_last:
             raise JournalError(f"it is damaged after turn {recovered.turns}")
         os.truncate(path, records.whole)
+
+
+def _read_begun(path: Path, folder: JournalFolder, reactor: Reactor, recovered: Recovered) -> None:
+    """The server was killed, or its machine has stopped, before the file before was synced.
+
+    If that one has lost its end, then what follows is of no use, and nobody was promised any of it.
+    """
+    with path.open("rb") as file:
+        follows = not _has_torn_header(file)
+        follows = follows and Records.of(file).header.first == recovered.turns + 1
+    if not follows:
+        recovered.cut += path.stat().st_size
+        path.unlink()
+        return
+    number = recovered.file + 1
+    path = path.rename(folder.file(number))
+    sync_folder(folder.path)
+    _read(path, number, reactor, recovered, is_last=True)
 
 
 def _has_torn_header(file: BinaryIO) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from io import FileIO
 from pathlib import Path
+from threading import Lock
 
-from attrs import define
+from attrs import Factory, define
 
 from rain.base.errors import RainError
 from rain.daemon.folders import sync_folder
@@ -29,16 +30,21 @@ class JournalEnded(RainError):
 class Writer:
     """The open file of a journal."""
 
+    folder: JournalFolder
+    number: int  # of the file
     path: Path
     turns: int  # the number of the last turn that was written
     _file: FileIO
+    size: int = 0  # of the file
+    _former: FileIO | None = None  # the file before, as long as it may not be synced to its end
+    _syncing: Lock = Factory(Lock)  # a server that ends syncs once more
 
     @staticmethod
     def create(folder: JournalFolder, number: int, header: Header) -> Writer:
         """Begins a new file, which is there for good when this returns."""
         path = folder.file(number)
         try:
-            writer = Writer(path, header.first - 1, path.open("xb", buffering=0))
+            writer = Writer(folder, number, path, header.first - 1, path.open("xb", buffering=0))
         except OSError as error:
             raise _cannot_begin(path, error) from error
         try:
@@ -50,6 +56,22 @@ class Writer:
             path.unlink()
             raise _cannot_begin(path, error) from error
         return writer
+
+    def begin_next(self, header: Header) -> None:
+        """Goes on in a new file. Call it when no `sync` is running, and `sync` soon after.
+
+        It has its name only when the file before is synced: so if a machine stops, no turn is left
+        whose predecessor is lost.
+        """
+        assert self._former is None, "the file before is not synced"
+        self.number += 1
+        self.path = self.folder.begun(self.number)
+        try:
+            self._former, self._file = self._file, self.path.open("xb", buffering=0)
+            self.size = 0
+            self._append(MAGIC + frame(encode_header(header)))
+        except OSError as error:
+            raise _cannot_begin(self.path, error) from error
 
     def write(self, record: bytes) -> None:
         """Writes the next turn; raises `JournalEnded` if that is not possible."""
@@ -63,6 +85,7 @@ class Writer:
         self.turns += 1
 
     def _append(self, data: bytes) -> None:
+        self.size += len(data)
         rest = memoryview(data)
         while rest:
             rest = rest[self._file.write(rest) :]
@@ -70,9 +93,20 @@ class Writer:
     def sync(self) -> None:
         """Makes everything durable that was written; may take long."""
         try:
-            os.fdatasync(self._file.fileno())
+            with self._syncing:
+                if self._former is not None:
+                    self._name_file(self._former)
+                os.fdatasync(self._file.fileno())
         except OSError as error:
             raise JournalEnded(f"cannot sync the journal {self.path}: {error.strerror}") from error
+
+    def _name_file(self, former: FileIO) -> None:
+        os.fdatasync(former.fileno())
+        path = self.folder.file(self.number)
+        self.path.rename(path)
+        sync_folder(self.folder.path)
+        self.path, self._former = path, None
+        former.close()
 
     def close(self) -> None:
         """Closes the file at the end of the server."""

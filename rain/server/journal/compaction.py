@@ -1,0 +1,118 @@
+"""Keeps a journal as short as what is alive: a snapshot takes the place of old files.
+
+A file of turns is closed when the turns since the last snapshot are longer than `least`, and twice
+as long as that snapshot. So all snapshots together cost less writing than the turns, and a server
+that returns reads about three times the bytes of what it knows.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import trio
+from attrs import Factory, define, field
+from structlog.typing import FilteringBoundLogger
+
+import rain
+from rain.server.journal.folder import JournalFolder
+from rain.server.journal.records import Header
+from rain.server.state import State
+
+LEAST = 16 * 1024 * 1024
+"""Bytes of turns for which it is not worth while to make a snapshot."""
+
+_PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
+
+
+@define(eq=False)
+class Compaction:
+    """Has a snapshot made whenever there are enough turns, one at a time."""
+
+    folder: JournalFolder
+    state: State
+    log: FilteringBoundLogger
+    last: int = 0  # the last file that was closed
+    least: int = LEAST
+    _limit: int = field(init=False)
+    _closed: int = field(init=False)  # bytes of closed files since the last snapshot
+    _wanted: trio.Event = Factory(trio.Event)
+
+    def __attrs_post_init__(self) -> None:
+        for unfinished in self.folder.unfinished():
+            unfinished.unlink()
+        self._look()
+        if self._closed > self._limit:
+            self.closed(self.last)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a snapshot is to be made, or is being made."""
+        return self._wanted.is_set()
+
+    def is_due(self, more: int) -> bool:
+        """Whether the open file, which has so many bytes, should be closed."""
+        return self._closed + more > self._limit and not self.is_wanted
+
+    def header(self, first: int) -> Header:
+        """That of the next file, whose first turn has this number."""
+        return Header(first, self.state.settings, self.state.graph.last_session)
+
+    def closed(self, number: int) -> None:
+        """The file of this number, and all before it, do not change any more."""
+        self.last = number
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Makes snapshots until it is cancelled."""
+        while True:
+            await self._wanted.wait()
+            await self.make_snapshot()
+
+    async def make_snapshot(self) -> None:
+        """Makes one of all closed files, and removes what is not needed then."""
+        await self._compact(self.last)
+        await trio.to_thread.run_sync(self._tidy)
+        self._look()
+        self._limit += self._closed  # what could not be done now is tried again later
+        self._wanted = trio.Event()
+
+    def _look(self) -> None:
+        snapshots = self.folder.snapshots()
+        newest = max(snapshots, default=0)
+        size = snapshots[newest].stat().st_size if newest else 0
+        self._limit = max(self.least, 2 * size)
+        files = self.folder.files().items()
+        closed = [path for number, path in files if newest < number <= self.last]
+        self._closed = sum(path.stat().st_size for path in closed)
+
+    async def _compact(self, last: int) -> None:
+        known = os.environ.get("PYTHONPATH")
+        packages = f"{_PACKAGES}{os.pathsep}{known}" if known else _PACKAGES
+        program = [sys.executable, "-m", "rain.server.journal.compacting"]
+        try:
+            done = await trio.run_process(
+                [*program, str(self.folder.path), str(last)],
+                stdin=subprocess.DEVNULL,
+                capture_stdout=True,
+                capture_stderr=True,
+                check=False,
+                start_new_session=True,  # Ctrl-C must not reach it
+                env={**os.environ, "PYTHONPATH": packages},
+            )
+        except OSError as error:
+            cause = f"its program cannot be started: {error.strerror}"
+        else:
+            if not done.returncode:
+                return
+            said = done.stderr.decode(errors="replace").strip()
+            cause = said.rpartition("\n")[2] or f"it has ended with status {done.returncode}"
+        self.log.warning(
+            "the journal stays as long as it is", journal=self.folder.path, cause=cause
+        )
+
+    def _tidy(self) -> None:
+        for path in self.folder.superfluous():
+            path.unlink()
