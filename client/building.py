@@ -95,7 +95,7 @@ class Building:
         return self._outgoing.refusals
 
     def note_refusal(self) -> None:
-        """A submission was refused whose answer nobody waited for: all is told anew."""
+        """A submission that nobody waited for was refused: everything is sent again."""
         self._outgoing.refusals += 1
 
     @property

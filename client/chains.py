@@ -103,7 +103,7 @@ def wrong_with(links: Links, chains: Sequence[Chain]) -> str:
 
 
 class _Rule:
-    """What may follow what, each time counted anew."""
+    """What may follow what, counted from the start each time."""
 
     def __init__(self, links: Links) -> None:
         self._links = links

@@ -50,7 +50,7 @@ class Here(Protocol):
         ...
 
     def ring(self) -> None:
-        """Who waits shall look again whether it is done."""
+        """Waiting threads are to check again whether it is done."""
         ...
 
 

@@ -27,7 +27,7 @@ _DIRECTORY = DataType.DIRECTORY.value
 
 
 class Seen(NamedTuple):
-    """What a delivered result tells of its object; an info is made of it for who wants one."""
+    """What a delivered result says about its object; an info is made of it on demand."""
 
     size: int
     content_type: str

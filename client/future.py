@@ -268,7 +268,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return self.handle.packed_id
 
     def forget(self) -> None:
-        """Keeps no result here any more; who asks for it again asks the cluster."""
+        """Keeps the result here no longer; if it is needed again, the cluster is asked."""
         self._value = _NOT_LOADED
 
     @property
@@ -281,7 +281,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         super().add_done_callback(then)
 
     def is_done(self) -> bool:
-        """The same as `done`, for who runs no calls to find out."""
+        """The same as `done`, but runs no calls to find out."""
         return super().done()
 
     def want(self) -> None:

@@ -34,7 +34,7 @@ async def wait_for(future: Awaited[T]) -> T:
         with waiting_for_tasks():
             await arrivals.get()
     except BaseException:
-        if not was_interrupted():  # else who has cancelled the task has said what becomes of these
+        if not was_interrupted():  # else the one that cancelled the task has decided about these
             future.cancel()
         raise
     try:

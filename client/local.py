@@ -122,7 +122,7 @@ class LocalCluster:
             )
 
     def why_lost(self) -> str:
-        """What has died, for who has lost the connection to the server; "" if nothing has."""
+        """What has died, to explain a lost connection to the server; "" if nothing has."""
         if self._keeper is not None and self._keeper.verdict:
             return self._keeper.verdict
         if self._server is None or self._closed:

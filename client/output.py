@@ -131,7 +131,7 @@ class OutputSpec:
         return len(self.outputs)
 
     def merged(self, given: Sequence[Any]) -> "OutputSpec":
-        """The outputs of one call, which may name each of them anew (None leaves it as it is)."""
+        """The outputs of one call, which may rename each of them (None leaves it as it is)."""
         if len(given) != len(self.outputs):
             raise ValueError(f"{len(self.outputs)} outputs are expected, not {len(given)}")
         return OutputSpec(

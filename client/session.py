@@ -192,7 +192,7 @@ class Session(Building):
         >>> mine = tasks.Concat((blob("ra"), blob("in"))).output
         >>> mine.keep()
         >>> session.submit()
-        >>> joined = client.join_session(session.session_id)  # mostly in another program
+        >>> joined = client.join_session(session.session_id)  # usually in another program
         >>> joined.data_object(mine.id).fetch().get_str()
         'rain'
         """
@@ -285,14 +285,14 @@ class Session(Building):
         """Cancels tasks, and those that make the objects, also when they run already.
 
         Tasks that need their results are cancelled with them, and so are tasks whose results
-        nobody else needs or keeps. Who waits for one of them gets a `TaskException`. What is done
+        nobody else needs or keeps. A wait for one of them raises `TaskException`. What is done
         stays as it is.
 
         In a Python function that runs, `KeyboardInterrupt` is raised, and a program gets SIGINT, so
         both may clean up for `grace` seconds; then they are killed. Their cpus are free when they
         have ended.
 
-        Only who has opened a session may cancel, and only in a session that goes on after failures.
+        Only the client that opened the session may cancel, and only if it goes on after failures.
 
         >>> slow = tasks.Sleep(blob("x"), 600)
         >>> session.submit()
@@ -404,7 +404,7 @@ class Session(Building):
         wanted: list[DataObject] = []
         ids: list[ObjectId] = []
         tasks: list[Task] = []
-        for item in items:  # one loop, since it is mostly for one
+        for item in items:  # one loop, since there is usually one item
             obj = to_dataobj(item)
             if obj.session is not self or (obj.submission and not obj.kept):
                 raise not_computable(self, obj)
@@ -532,7 +532,7 @@ class Session(Building):
         """A wait for this was interrupted: unless the session stops, nobody wants it.
 
         A task is interrupted when it is cancelled itself; then the server cancels what it has
-        submitted, unless that shall go on.
+        submitted, unless that is to go on.
         """
         if in_a_task():
             return

@@ -52,7 +52,7 @@ class Allowance:
 
 
 def prefix_of(lines: PrintedLines) -> str:
-    """Says who has printed a line: "[train 3/12 node7:7001]"."""
+    """Says which task has printed a line: "[train 3/12 node7:7001]"."""
     named = f"{lines.name} " if lines.name else ""
     return f"[{named}{spell(lines.task)} {lines.governor}]"
 
@@ -176,7 +176,7 @@ def _check(per_second: object) -> None:
 
 
 def _show(connection: Connection, shaping: Shaping, ending: threading.Event) -> None:
-    """The thread: until it shall end and has shown all that has come."""
+    """The thread: until it is told to end and has shown all that has come."""
     with suppress(RainError, OSError, ValueError):  # the server has gone, or who would read this
         while (told := connection.ask(TakePrinted(wait=True))) or not ending.is_set():
             write(shaping.shape(told, time.monotonic()))

@@ -1,4 +1,4 @@
-"""Tasks: what shall be done with data objects, and what comes out."""
+"""Tasks: what is to be done with data objects, and what comes out."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Remote functions as sessions are told them: once, and anew when what they capture has changed."""
+"""Remote functions as sessions know them: sent once, and again when a captured value changes."""
 
 from collections.abc import Callable
 from hashlib import blake2b

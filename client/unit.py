@@ -53,7 +53,7 @@ class Unit:
         """Why an object cannot be had that is inside."""
         return RainException(
             f"{what!r} has disappeared inside the unit {self.name!r} (task"
-            f" {unpack(self.task_id)}): what shall be read from outside must be kept, by keep()"
+            f" {unpack(self.task_id)}): what is to be read from outside must be kept, by keep()"
             " before submit()"
         )
 

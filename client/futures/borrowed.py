@@ -54,7 +54,7 @@ def waits_for(object_id: ObjectId) -> WaitFor:
 
 
 class Ends(Protocol):
-    """Who wants to know what becomes of the objects."""
+    """Is told what becomes of the objects."""
 
     def ended(self, object_id: ObjectId, answer: WaitAnswer | Exception) -> None:
         """The object is there, or the exception says why it cannot be had."""

@@ -23,7 +23,7 @@ class Callbacks:
         self._has_started = False
 
     def put(self, fn: Callback, future: object) -> None:
-        """The function shall be called with the future."""
+        """The function is to be called with the future."""
         self._due.put((fn, future))
         if not self._has_started:
             with self._starting:

@@ -317,7 +317,7 @@ class Futures:
         return report.state is States.RUNNING
 
     def give_up(self, futures: Collection[Future[Any]]) -> None:
-        """Nobody wants the results of these any more, which are done for who waits."""
+        """The results of these are not needed any more; for whatever waits they are done."""
         given_up = tuple(future.handle.packed_id for future in futures)
         self._open.difference_update(given_up)
         self.send()

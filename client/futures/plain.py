@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 
 FUNCTIONS_REMEMBERED = 256
-"""Functions that a client remembers; one more is told anew when it is called again."""
+"""Functions that a client remembers; one more is sent again when it is called again."""
 
 SHAPES_REMEMBERED = 1000
 
@@ -198,7 +198,7 @@ class PlainCalls:
         with finding_references() as found:
             data = encode_value(value, "pickle")
         digest = blake2b(data, digest_size=16).digest()
-        digest += self._session.refusals.to_bytes(8)  # what was refused is uploaded anew
+        digest += self._session.refusals.to_bytes(8)  # what was refused is uploaded again
         known = self._large.get(digest)
         if known is not None:
             self._hint_at_put(label, len(data))
@@ -208,7 +208,7 @@ class PlainCalls:
         return known
 
     def _hint_at_put(self, label: str, size: int) -> None:
-        """Once: to pickle something anew just to find that it is there takes longer and longer."""
+        """Once: to pickle it again, only to find that it is there, takes longer and longer."""
         before, self._repeated = self._repeated, self._repeated + size
         if before <= REPEATED_AT_MOST < self._repeated:
             warn_user(
@@ -274,7 +274,7 @@ class _Function:
                 raise TypeError(f"{self.name}(): {error}{advice}") from None
 
     def inputs(self, session: Session, fn: Function) -> tuple[DataObject]:
-        """The function as an input of its calls; told anew when it has changed."""
+        """The function as an input of its calls; sent again when it has changed."""
         told = self._told
         if told is None or not told.still_holds(session, fn):
             around = None if self._surrounding is None else self._surrounding.around

@@ -230,7 +230,7 @@ class Pool:
         self._futures.start(future)
 
     def _done(self, future: PoolFuture[Any]) -> None:
-        """In the thread of the connection, or of who cancels."""
+        """In the thread of the connection, or in the one that cancels."""
         error = None if future.cancelled() else future.failure
         with self._lock:
             self._leave(future)

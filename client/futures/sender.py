@@ -40,7 +40,7 @@ class Sender:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is sent any more, but by who asks for it."""
+        """Whether the thread has ended, so that callers send by themselves."""
         return self._is_over
 
     def sent(self) -> None:
@@ -48,7 +48,7 @@ class Sender:
         self._is_due = False
 
     def stop(self) -> None:
-        """Ends the thread, after it has sent what is left. Who asks for more sends it himself."""
+        """Ends the thread, after it has sent what is left. Callers then send by themselves."""
         self._is_over = True
         self._wake.put(None)
 

@@ -172,7 +172,7 @@ def test_no_step_is_left_half_made(guarding: TimeGuard, monkeypatch: pytest.Monk
             pass
         plan_slowly(task, governor, priority)
 
-    monkeypatch.setattr(planning, "plan", slow)
+    monkeypatch.setattr(Plan, "_plan", staticmethod(slow))
 
     # when
     def work() -> None:

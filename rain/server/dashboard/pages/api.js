@@ -21,7 +21,7 @@ export async function ask(path, body = undefined) {
   return response.json();
 }
 
-/** A path below /api with its query string; what is empty is left out. */
+/** A path below /api with its query string; empty values are left out. */
 export function api(name, query = {}) {
   const parts = Object.entries(query).filter(([, value]) => value !== "" && value != null);
   const text = new URLSearchParams(parts).toString();

@@ -26,7 +26,7 @@ function build(element, attributes, children) {
   return element;
 }
 
-/** Makes the children of an element like these; what is the same stays, and with it the focus. */
+/** Makes the children of an element equal to these; equal ones stay, and keep the focus. */
 export function show(parent, ...children) {
   patchChildren(parent, h("div", {}, ...children));
 }

@@ -1,4 +1,4 @@
-// Which page is shown, and the beat at which it is drawn anew.
+// Which page is shown, and how often it is redrawn.
 
 import { h, show } from "./dom.js";
 import { events } from "./events.js";

@@ -75,7 +75,7 @@ function others(resources) {
     .map(([name, amount]) => `${name} ${name === "memory" ? bytes(amount) : amount}`).join(", ");
 }
 
-/** Governors by the host in their address: each of them measures all of its machine. */
+/** Governors by the host in their address: each one measures its whole machine. */
 function byMachine(governors) {
   const machines = new Map();
   for (const governor of governors) {

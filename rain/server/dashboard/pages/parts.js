@@ -9,13 +9,13 @@ const SIGNS = {
   unfinished: "○", removed: "–", skipped: "⊘", cancelled: "⊘",
 };
 
-/** A state as a word with a sign, so that its colour is never all that tells it. */
+/** A state as a word with a sign: colour is never the only hint. */
 export function badge(state) {
   const kind = state.replace(" ", "-").replace("not_assigned", "waiting");
   return h("span", { class: `badge ${kind}` }, h("i", { "aria-hidden": "true" }, SIGNS[state] ?? "○"), " ", state.replace("_", " "));
 }
 
-/** How many of all are done, run, have failed, will never run and were cancelled. */
+/** How many tasks are done, running, failed, never to run, and cancelled. */
 export function progress(done, running, failed, total, skipped = 0, cancelled = 0) {
   const text = `${number(done)} of ${number(total)}`;
   return h("span", { class: "progress" },

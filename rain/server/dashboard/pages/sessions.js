@@ -22,7 +22,7 @@ export function sessions(root) {
   return { title: "Sessions", refresh };
 }
 
-/** The last line of a traceback says what it was. */
+/** The last line of a traceback: the exception itself. */
 function lastLine(text) {
   return text.trim().split("\n").pop().slice(0, 200);
 }

@@ -1,4 +1,4 @@
-// One task: what it is, where it stands and why, and what has happened to it.
+// One task: what it is, its state and the reason for it, and what has happened to it.
 
 import { api } from "./api.js";
 import { facts, h, show, table } from "./dom.js";
@@ -48,7 +48,7 @@ function about({ session, task, spec, story, now }) {
   ];
 }
 
-/** Where a task stands whose story ends so. */
+/** The state of a task whose last event is this one. */
 function stateAfter(entry) {
   switch (entry?.event) {
     case "TaskStarted":

@@ -61,7 +61,7 @@ function task([lane, start, end, number_, group, mark], x, seen, session) {
       s("title", {}, `${seen.groups[group]} ${session}/${number_}: ${clock(start)}, ${duration(end - start)}${mark === 3 ? ", running" : mark === 5 ? ", failed" : ""}`)));
 }
 
-/** The times below the bars: where it begins, and how long after that. */
+/** The times below the bars: the beginning, and the seconds since then. */
 function axis({ since, until }) {
   return h("div", { class: "axis", "aria-hidden": "true" }, [0, 0.25, 0.5, 0.75, 1].map((part) =>
     h("span", {}, part ? `+${duration((until - since) * part)}` : clock(since))));
@@ -74,7 +74,7 @@ function area(busy) {
   return s("path", { class: "area", d: `M0 ${TALL}${points.join("")}L${WIDTH} ${TALL}Z` });
 }
 
-/** A time is selected by drawing over it. */
+/** A span of time is selected by dragging over it. */
 function brush(box, onSelect) {
   let from = null;
   const part = (event) => {
