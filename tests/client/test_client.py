@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rain.base.address import spell_address
-from rain.client import Client, RainException, blob, remote
+from rain.client import Client, RainException, blob, remote, reports
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.common import ID
 from tests.client.fake import FakeConnection, World
@@ -137,6 +137,21 @@ def test_update_refreshes_states_and_infos_of_tasks_and_objects(here: World) -> 
         assert task.output.content_type == "pickle"
         assert const.state is DataObjectState.unfinished
         assert const.info is None
+
+
+def test_update_asks_for_many_items_in_several_messages(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "ASKED_AT_ONCE", 2)
+    with here.session:
+        items = [work(number) for number in range(5)]
+        here.session.submit()
+
+        here.client.update([*items, *(item.output for item in items[:3])])
+
+        assert here.server.calls.count("update") == 3
+        assert all(item.info is not None for item in items)
+        assert all(item.output.state is DataObjectState.finished for item in items[:3])
 
 
 def test_update_shows_states_on_the_way(here: World) -> None:

@@ -3,10 +3,12 @@
 import gc
 import threading
 
+import pytest
+
 from rain.base.errors import RefusedError
-from rain.base.ids import ObjectId, TaskId
+from rain.base.ids import ObjectId, TaskId, pack
 from rain.base.wire import Delivery
-from rain.client import Session, blob, tasks
+from rain.client import Session, blob, housekeeper, tasks
 from rain.client.results import ResultStore
 from rain.client.session import Session as PlainSession
 from tests.client.fake import World
@@ -40,6 +42,22 @@ def test_collected_handles_of_kept_objects_are_unkept_together(here: World) -> N
         assert told.wait(10)
         here.client.housekeeper.flush()
         assert sorted(all_unkept(here)) == ids
+
+
+def test_many_handles_are_told_in_several_messages(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(housekeeper, "TOLD_AT_ONCE", 2)
+    keeper, session = here.client.housekeeper, here.session.session_id
+    for number in range(10, 15):
+        keeper.drop(ObjectId(pack(session, number)), holds_data=False)
+    keeper.drop_task(TaskId(pack(session, 20)))
+
+    keeper.flush()
+
+    assert [len(ids) for ids in here.server.unkept] == [2, 2, 1]
+    assert all_unkept(here) == [pack(session, number) for number in range(10, 15)]
+    assert here.server.gone_tasks == [pack(session, 20)]
 
 
 def test_a_call_that_could_see_the_difference_flushes_first(here: World) -> None:
