@@ -196,6 +196,9 @@ struct TaskFailure {
   exitCode @6 :Int32 = -1;      # of a program or an executor that has ended; negative for none
   signal @7 :UInt32;            # by which that has ended; 0 for none
   retryable @8 :Bool = true;    # the kind of the task says that this is worth another try
+  handedOn @9 :List(Int64);
+  # If there are any, the task has not failed: these objects are what it was to make, one for each
+  # output, and other tasks make them.
 }
 
 # What a task has said about itself.

@@ -20,7 +20,7 @@ from rain.client.future import Future
 from rain.client.futures.methods import task
 from rain.client.futures.waiting import as_completed
 from rain.client.input import Input, InputBase, InputDir
-from rain.client.nested import get_client
+from rain.client.nested import get_client, then
 from rain.client.output import Output, OutputBase, OutputDir
 from rain.client.program import Program
 from rain.client.remote import Remote, remote
@@ -70,6 +70,7 @@ __all__ = [
     "task",
     "task_session",
     "tasks",
+    "then",
 ]
 
 register_with_joblib()

@@ -3,15 +3,21 @@
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from rain.base.ids import TaskId
 from rain.client.client import Client
+from rain.client.future import Future
 from rain.client.futures.futures import Futures
 from rain.client.reaching import DEFAULT_PORT
 from rain.client.references import note_tasks
+from rain.client.remote import Remote
 from rain.common.errors import RainException
+from rain.common.handing_on import Then
 from rain.common.running import running_call
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 SERVER = "RAIN_SERVER"
 """Where governors tell their executors that the server is: HOST:PORT."""
@@ -108,6 +114,45 @@ def get_client() -> Client:
     if running_call() is None:
         raise RainException("get_client is for functions that run as tasks; elsewhere use Client()")
     return process_client()
+
+
+@overload
+def then(fn: Future[R], /) -> R: ...
+@overload
+def then(fn: Remote, /, *args: Any, **kwargs: Any) -> Any: ...
+@overload
+def then(fn: Callable[..., R], a: Future[Any], /, *args: Any, **kwargs: Any) -> R: ...
+@overload
+def then(fn: Callable[..., R], a: Any, b: Future[Any], /, *args: Any, **kwargs: Any) -> R: ...
+@overload
+def then(fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+
+def then(fn: Callable[..., Any] | Future[Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Hands the rest of the running task on to another call: `return then(fn, ...)`.
+
+    The result of the task will be that of the call. The task does not wait for it: its process and
+    its cpus are free at once. So a loop of any length can be written as calls of which each hands
+    on to the next one. Instead of a function it may be a future of a call that was made before.
+
+    >>> from rain.client import Client, then
+    >>> def halve(n, steps=0):
+    ...     if n == 1:
+    ...         return steps
+    ...     return then(halve, n // 2, steps + 1)
+    >>> with Client(cpus=1) as client:
+    ...     client.submit(halve, 1000).result()
+    9
+    """
+    if running_call() is None:
+        raise RainException("then is for functions that run as tasks, which return it")
+    if isinstance(fn, Future):
+        if args or kwargs:
+            raise RainException("then: the call of a future has its arguments already")
+        future: Future[Any] = fn
+    else:
+        future = process_client().submit(fn, *args, **kwargs)
+    return Then(future)
 
 
 def process_client() -> Client:

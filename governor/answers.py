@@ -156,6 +156,9 @@ class AnswerReader:
             debug = str(words[0]) if words else ""
             retryable = len(words) < 5 or words[4] is not True
             return Failed(result, debug, exception=_exception(words), retryable=retryable)
+        if isinstance(result, dict):
+            answer: dict[str, Any] = result
+            return Failed("", handed_on=_contents(answer[protocol.HANDED_ON]))
         try:
             return [self._output(place, output) for place, output in enumerate(result)]
         except StoreError as error:

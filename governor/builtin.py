@@ -128,6 +128,8 @@ class Builtins:
             seconds, source = rest
             await trio.sleep(seconds)
             return [Made(PassedOn(source.id))]
+        if method == "same":
+            return same(effect)
         if method not in IN_A_THREAD:
             return Failed(f"there is no task type {effect.kind.task_type!r}")
         return await attempt_in_a_thread(effect, in_a_folder, IN_A_THREAD[method], job)
@@ -143,6 +145,16 @@ def rest_of(job: Job) -> tuple[float, BuiltinInput]:
         raise BuiltinError(f"sleep needs a number of seconds, not {seconds!r}")
     (source,) = inputs_of(job, 1)
     return seconds, source
+
+
+def same(effect: RunBuiltin) -> Outputs:
+    """Passes the inputs on, one for each output; names their types where others are declared."""
+    made: Outputs = []
+    for source, output in zip(effect.inputs, effect.outputs, strict=True):
+        content_type = source.content_type or source.kind.content_type
+        told = "" if content_type == output.content_type else content_type
+        made.append(Made(PassedOn(source.id), told))
+    return made
 
 
 def in_a_folder(work: Callable[[Job], Outputs], job: Job) -> Outputs:

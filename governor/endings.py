@@ -111,6 +111,7 @@ class Endings:
                 failure.exception,
                 failure.status,
                 _is_retryable(task, failure),
+                failure.handed_on,
             )
         )
         for target in task.outputs:

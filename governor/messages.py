@@ -56,6 +56,7 @@ class Failed:
     exception: bytes = b""  # its pickle, for clients that use Python
     status: int | None = None  # exit code of what has ended; of a signal the negative number
     retryable: bool = True  # the executor thinks that this is worth another try
+    handed_on: tuple[ObjectId, ...] = ()  # it has ended well, and others make these for it
 
 
 @frozen

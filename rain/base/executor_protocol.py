@@ -39,7 +39,7 @@ of outputs and does not run the call.
 
 from typing import Final, NamedTuple
 
-PROTOCOL: Final = "rain-py-8"
+PROTOCOL: Final = "rain-py-9"
 
 SOCKET_FD: Final = "RAIN_EXECUTOR_SOCKET_FD"
 TOKENS_FD: Final = "RAIN_EXECUTOR_TOKENS_FD"
@@ -160,10 +160,14 @@ class Call(NamedTuple):
 # processes of a machine share. What was printed is "" or, for stdout and for stderr, [bytes that
 # are kept, size of all].
 # An output is its bytes, or [what, content, content type, user JSON] and, if there are futures
-# inside of its data, the list of the objects that these stand for. `what` is one of these:
+# inside of its data, the list of the objects that these stand for. Instead of the outputs there may
+# be a map, {"handed on": objects}: other tasks make the outputs, and these are what they make.
+# `what` is one of these:
 BYTES: Final = 0  # content: the bytes
 FILE: Final = 1  # content: a path in the executor's folder, whose file is moved away
 INPUT: Final = 2  # content: the id of an input that is passed on unchanged
+
+HANDED_ON: Final = "handed on"
 
 
 def lacks_frame(text: str) -> bytes:

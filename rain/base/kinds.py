@@ -14,6 +14,9 @@ from rain.base.constraints import Constraints
 from rain.base.ids import NO_SESSION, KindId, SessionId
 from rain.base.resources import ONE_CPU, Resources
 
+SAME = "buildin/same"
+"""The task type of those that only pass on what others make; the server alone makes such kinds."""
+
 MOST_PRIORITY = 1000
 """The largest priority of a task; the smallest is -1000."""
 

@@ -85,7 +85,7 @@ RUN_TABLE: tuple[RunFacts, ...] = (
         (),
         (),
         "those before it count no more",
-        "it has made the outputs of the task",
+        "it has made the outputs of the task, or has handed that on to another task",
     ),
     RunFacts(
         RunState.FAILED,
@@ -133,6 +133,7 @@ RUN_STEPS: tuple[Step[RunState, TaskMove], ...] = (
         Step(state, move, end)
         for move, end in (
             (TaskMove.FINISH, RunState.FINISHED),
+            (TaskMove.HAND_ON, RunState.FINISHED),
             (TaskMove.RUN_FAILED, RunState.FAILED),
             (TaskMove.HAND_BACK, RunState.HANDED_BACK),
             (TaskMove.TAKE_BACK, RunState.WITHDRAWN),

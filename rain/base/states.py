@@ -219,6 +219,7 @@ class TaskMove(Word):
     RESUME = "resume"  # it has what it waited for, and takes its cpus again
     FINISH = "finish"
     ADOPT = "adopt"  # its result was made before, by an equal task of an earlier run of its parent
+    HAND_ON = "hand on"  # its function has ended, and another task makes its result
     HAND_BACK = "hand back"  # its governor could not start it
     RUN_FAILED = "run failed"  # whether there is another try is decided next
     PAUSE = "pause"  # there is another try, but not at once
@@ -273,17 +274,20 @@ TASK_STEPS: tuple[Step[TaskRow, TaskMove], ...] = (
     Step(TaskRow.ASSIGNED, TaskMove.START, TaskRow.RUNNING),
     Step(TaskRow.ASSIGNED, TaskMove.FINISH, TaskRow.FINISHED),
     Step(TaskRow.ASSIGNED, TaskMove.RUN_FAILED, TaskRow.READY),
+    Step(TaskRow.ASSIGNED, TaskMove.HAND_ON, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.HAND_BACK, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.FINISH, TaskRow.FINISHED),
     Step(TaskRow.RUNNING, TaskMove.RUN_FAILED, TaskRow.READY),
+    Step(TaskRow.RUNNING, TaskMove.HAND_ON, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.HAND_BACK, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.RUNNING, TaskMove.BLOCK, TaskRow.BLOCKED),
     Step(TaskRow.BLOCKED, TaskMove.RESUME, TaskRow.RUNNING),
     Step(TaskRow.BLOCKED, TaskMove.RUN_FAILED, TaskRow.READY),
+    Step(TaskRow.BLOCKED, TaskMove.HAND_ON, TaskRow.READY),
     Step(TaskRow.BLOCKED, TaskMove.HAND_BACK, TaskRow.READY),
     Step(TaskRow.BLOCKED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.BLOCKED, TaskMove.GOVERNOR_LOST, TaskRow.READY),

@@ -20,7 +20,7 @@ from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
 CLIENT_VERSION = 17
-GOVERNOR_VERSION = 19
+GOVERNOR_VERSION = 20
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""
@@ -266,7 +266,10 @@ class FinishedTasks:
 
 @frozen
 class TaskFailure:
-    """Why a task failed: the text for people, and the lines that the task left for debugging."""
+    """Why a task failed: the text for people, and the lines that the task left for debugging.
+
+    Or that it has not failed, and others make its outputs.
+    """
 
     task: TaskId
     run: int  # its number
@@ -276,6 +279,7 @@ class TaskFailure:
     exception: bytes = b""  # its pickle, for clients that use Python
     status: int | None = None  # exit code of what has ended; of a signal the negative number
     retryable: bool = True  # the kind of the task says that this is worth another try
+    handed_on: tuple[ObjectId, ...] = ()  # it has ended well, and these are what it was to make
 
 
 @frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rain.base import executor_protocol as protocol
@@ -10,6 +11,8 @@ from rain.common.content_type import decode_value
 from rain.executor.values import blob
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rain.common.attributes import TaskInfo, TaskSpec
     from rain.common.data_instance import DataInstance
     from rain.executor.memory import Memory
@@ -106,6 +109,13 @@ class Context:
         if self.staged is None:
             self.staged = []
         self.staged.append(instance)
+
+    # Other tasks.
+
+    def then(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Hands the rest of the task on: `return ctx.then(fn, ...)`; see `rain.client.then`."""
+        # A client is above executors, and only what submits tasks needs one.
+        return import_module("rain.client").then(fn, *args, **kwargs)
 
     # Debug lines and notes.
 

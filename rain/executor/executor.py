@@ -20,6 +20,7 @@ from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
 from rain.base.shortage import ShortageError, lacks_thread_of_ours
 from rain.common import running
+from rain.common.handing_on import Then
 from rain.executor.blocking import Blocking
 from rain.executor.context import Context
 from rain.executor.desk import Desk
@@ -33,7 +34,7 @@ from rain.executor.printed import take_printed, with_printed
 from rain.executor.staging import throw_away
 from rain.executor.task_folder import TaskFolder
 from rain.executor.threads import Threads
-from rain.executor.values import Outputs, small_pickle, split
+from rain.executor.values import Outputs, handed_on, small_pickle, split
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
@@ -166,7 +167,9 @@ class Work:
         kind = call.kind if self._unit is None else self._unit.kind
         return self.memory.task_kinds[kind].retry_on
 
-    def _call_function(self, memory: Memory, context: Context, call: protocol.Call) -> list[Any]:
+    def _call_function(
+        self, memory: Memory, context: Context, call: protocol.Call
+    ) -> list[Any] | dict[str, list[int]]:
         config: dict[str, Any] = _unpack(call.config)
         function = context.function = memory.function(call.inputs[0])
         args = [*map(_loads, config["args"])]
@@ -178,10 +181,14 @@ class Work:
             result = function(*args, **keywords)
         else:
             result = function(context, *args, **keywords)
+        unit = self._unit
+        if unit is not None and unit.hands_over and type(result) is Then:
+            result = result.future.result()  # the next call of the unit is in this process
         interrupts.open = False
         kinds, one_pickle = memory.outputs_of[call.kind]
         encodings = config["encode_outputs"]
-        unit = self._unit
+        if type(result) is Then:
+            return handed_on(result, len(kinds))
         if unit is not None and unit.hands_over:
             unit.hand_over(context, result, encodings[0], kinds[0])
             return []
@@ -270,7 +277,7 @@ class Executor(Work):
             row = [call.task, started, ended, result]
             desk.answer(row + words if words else row, ended)
             # The rest runs after the answer was sent.
-            if type(result) is not str:
+            if not isinstance(result, str | dict):
                 made.keep(call.outputs, result)
             folder.clean()
             folder.enter()

@@ -163,7 +163,7 @@ class Unit:
         if words:
             self._note(*words[:2])
             self._exception = words[3:]
-        if not self._failed:
+        if not isinstance(result, str | dict):
             self._name_origins(result)
         made, self._made = self._made, None
         before, self._before = self._before, made
@@ -282,7 +282,7 @@ def _stays_value(result: object, encode: str | None, kind: protocol.ObjectKindRo
 
 def _files(result: Any) -> set[str]:
     """The files in an answer."""
-    if isinstance(result, str):
+    if isinstance(result, str | dict):
         return set()
     return {told[1] for told in result if not isinstance(told, bytes) and told[0] == protocol.FILE}
 

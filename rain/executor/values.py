@@ -28,6 +28,7 @@ from rain.executor.staging import new_path, stage_parts
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
+    from rain.common.handing_on import Then
 
 _DATA_INSTANCE = "rain.common.data_instance"
 _BLOB = "blob"
@@ -122,6 +123,13 @@ def small_pickle(result: object, encoding: str | None) -> bytes | None:
         return None
     data = pickle.dumps(result, PICKLE_PROTOCOL)
     return data if len(data) <= protocol.INLINE_RESULT else None
+
+
+def handed_on(then: Then, outputs: int) -> dict[str, list[int]]:
+    """The answer of a call whose output another one makes."""
+    if outputs != 1:
+        raise RainException(f"then: only a task with one output can hand on; this has {outputs}")
+    return {protocol.HANDED_ON: secure({then.future.object_id: then.future})}
 
 
 class Outputs:

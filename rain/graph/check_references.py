@@ -41,6 +41,12 @@ def count(graph: Graph, found: list[str]) -> Contained:
                 expect(shared, "contains {}, whose session does not know", one)
             by_lineage = isinstance(holder, Task) and holder.is_done
             (contained.remade if by_lineage else contained.needed).update(inside)
+    for one in graph.held:
+        expect = Expect(one, found)
+        expect(one.is_known, "is held for a next run, and has gone")
+        expect(one in one.session.shared, "is held, and its session does not know")
+        expect(one.session.is_left, "is held, and its session has a client")
+    contained.needed.update([*graph.held])
     return contained
 
 

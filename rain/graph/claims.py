@@ -7,6 +7,7 @@
   data as far as the server has it, since the rest can be made again, too.
 * A **container**, an object or arguments with futures inside, claims what these stand for. It
   counts as a reader, or as lineage (`references`).
+* A task that will be tried again **holds** what it has had made, and counts as a container of it.
 
 Readers and lineage are counters, and change only here and in `references`. A claim that ends says
 which objects nobody claims any more; `release` lets them go.
@@ -29,6 +30,8 @@ from rain.graph.handles import NOBODY, Handles, Member
 from rain.graph.leaving import OVER
 from rain.graph.session import Session
 from rain.graph.task import DONE, Task
+
+_NOT_HELD = object()
 
 
 class Why(enum.Enum):
@@ -151,6 +154,28 @@ def _change(
     if handles is NOBODY and node.state in OVER:
         graph.leaving.append(node)
     return node if before.wants_data and not handles.wants_data else None
+
+
+# For the next run of a parent.
+
+
+def hold(graph: Graph, objects: Iterable[DataObject]) -> None:
+    """The next run of the task that had these made may ask for them. Each is held once."""
+    for data_object in objects:
+        graph.held[data_object] = None
+        data_object.needed_by += 1
+        data_object.session.shared[data_object] = None
+
+
+def end_hold(graph: Graph, objects: Iterable[DataObject]) -> list[DataObject]:
+    """They were asked for, or will not be; returns those of them that nobody needs now."""
+    free: list[DataObject] = []
+    for data_object in objects:
+        if graph.held.pop(data_object, _NOT_HELD) is None:
+            data_object.needed_by -= 1
+            if not (data_object.needed_by or data_object.handles.wants_data):
+                free.append(data_object)
+    return free
 
 
 # Readers and lineage.

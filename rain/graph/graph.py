@@ -43,6 +43,7 @@ class Graph:
     unwanted: list[DataObject] = Factory(list)  # unfinished, in sessions that were left
     leaving: deque[Task | DataObject] = Factory(deque)  # candidates to leave the graph
     former_readers: dict[DataObject, int] = Factory(dict)  # how many of its consumers have gone
+    held: dict[DataObject, None] = Factory(dict)  # for the next run of the task that had it made
     departed: deque[tuple[Session, Member]] = Factory(
         deque
     )  # members that have left; their handles are removed in parts

@@ -32,6 +32,7 @@ class Losses:
     now: float
     stopped: list[planning.Stopped] = Factory(list)  # assignments that were taken back
     unplanned: dict[Task, None] = Factory(dict)  # tasks that need a plan again
+    cancelled: list[Task] = Factory(list)  # tasks that were cancelled, which have ended with it
     unmakeable: dict[DataObject, SessionFailure] = Factory(dict)  # since their tasks have failed
     dropped: list[tuple[DataObject, Governor]] = Factory(list)  # copies that are not needed
 
@@ -49,7 +50,9 @@ def lose_governor(
     for task in list(governor.scheduled):
         ending = guilty if task in blamed else innocent
         planning.withdraw(task, ending, TaskMove.GOVERNOR_LOST)
-        if task.row is not TaskRow.CANCELLED:
+        if task.row is TaskRow.CANCELLED:
+            losses.cancelled.append(task)
+        else:
             losses.unplanned[task] = None
     touched = list(governor.objects)
     for data_object in touched:

@@ -142,6 +142,21 @@ def cancel(task: Task) -> None:
         governor.active_cpus += task.cpus
 
 
+def hand_on(task: Task, now: float) -> None:
+    """The run of a task has ended, and others make what it was to make.
+
+    Its followers must be recalled before.
+    """
+    governor = task.assigned or _nowhere(task)
+    row, run = task.row, task.last_run()
+    task.move(TaskMove.HAND_ON)
+    run.move(TaskMove.HAND_ON)
+    run.started = run.started or now  # it was so short that its start was never told
+    run.duration = max(now - run.started, 0.0)
+    vacate(task, governor, row)
+    _detach(task, governor)
+
+
 def recall_followers(task: Task, now: float) -> list[Stopped]:
     """Takes back all tasks that were sent ahead of the outputs of this one, and their followers.
 

@@ -243,3 +243,4 @@ def _forget_kinds(graph: Graph, session: Session, concerned: dict[Governor, floa
         concerned.setdefault(governor, 0)
         told.difference_update(session.task_kinds, session.object_kinds)
     session.task_kinds, session.object_kinds, session.learned = {}, {}, {}
+    session.same_kinds = {}

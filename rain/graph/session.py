@@ -70,7 +70,10 @@ class Session:
     objects: dict[ObjectId, DataObject] = Factory(dict)
     task_kinds: dict[KindId, TaskKind] = Factory(dict)
     object_kinds: dict[KindId, ObjectKind] = Factory(dict)
-    parent: Task | None = None  # the task that has opened it, and with whose run it ends
+    parent: Task | None = None  # the task that has opened it; not known any more once it is left
+    same_kinds: dict[KindId, TaskKind] = Factory(
+        dict
+    )  # of tasks that stand in, by their kinds before
     learned: dict[KindId, Learned] = Factory(dict)
     has_priorities: bool = False  # whether tasks of it have other priorities than 0
     unfinished: int = 0  # tasks that are not done
@@ -99,12 +102,17 @@ class Session:
     logs_let_go: bool = False  # there were more
     cached: dict[TaskId, str] = Factory(dict)  # what the cache has said of tasks
     owner: Member = field(init=False)  # has opened it
+    root: SessionId = field(
+        init=False
+    )  # that of the outermost task that it is inside of, or its own
     sched: object = None  # the scheduler's own
 
     def __attrs_post_init__(self) -> None:
         self.owner = Member(self.client.id, is_owner=True)
+        self.root = self.id
         if self.parent is not None:
             self.owner.depth = self.parent.kind.depth + 1
+            self.root = self.parent.session.root
         self.members[self.client.id] = self.owner
 
     def __repr__(self) -> str:
@@ -114,14 +122,6 @@ class Session:
     def goes_on(self) -> bool:
         """Whether it survives the failures of its tasks."""
         return self.on_failure is OnFailure.CONTINUE
-
-    @property
-    def root(self) -> SessionId:
-        """The session of the outermost task that it is inside of; its own if there is none."""
-        session = self
-        while session.parent is not None:
-            session = session.parent.session
-        return session.id
 
     def join(self, client: ClientId) -> Member:
         """A client takes part, perhaps for the second time."""

@@ -15,7 +15,7 @@ import trio
 from attrs import evolve
 
 from rain.base.ids import SessionId
-from rain.governor.builtin import in_a_folder, method_of, rest_of
+from rain.governor.builtin import in_a_folder, method_of, rest_of, same
 from rain.governor.builtin_files import IN_A_THREAD, Job
 from rain.governor.messages import (
     BuiltinDone,
@@ -90,6 +90,8 @@ class Builtins:
             seconds, source = rest
             self._sleeps.wait(seconds)
             return [Made(PassedOn(source.id))]
+        if method == "same":
+            return same(effect)
         if method not in IN_A_THREAD:
             return Failed(f"there is no task type {effect.kind.task_type!r}")
         return attempt(effect, in_a_folder, IN_A_THREAD[method], job)

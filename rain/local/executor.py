@@ -142,7 +142,7 @@ class Executor(Work):
         said = self._said()
         if said[0][1] or said[1][1]:
             result, words = with_printed(result, words, said)
-        if type(result) is not str:
+        if not isinstance(result, str | dict):
             memory.made.keep(call.outputs, result)
         self.task_folder.clean()
         return self._answered([call.task, *self._times(), result, *(words or ())])

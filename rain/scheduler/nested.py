@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rain.graph import Graph, Task
+from rain.graph.standing_in import stands_in
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.loads import Loads
 from rain.scheduler.toolbox.waiting_list import needs_plan
 
 
 def is_nested(task: Task) -> bool:
-    """Whether another task has submitted it."""
-    return task.kind.depth > 0
+    """Whether another task has submitted it, or makes its result."""
+    return task.kind.depth > 0 or stands_in(task)
 
 
 class NestedTasks:

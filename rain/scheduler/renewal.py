@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from rain.graph import Graph, Task
 from rain.scheduler.api import News
+from rain.scheduler.nested import is_nested
 from rain.scheduler.toolbox.waiting_list import needs_plan
 
 
@@ -19,7 +20,7 @@ def forget(graph: Graph) -> None:
 
 def first_news(graph: Graph) -> News:
     """The news for a scheduler that knows nothing of the past."""
-    tasks = (task for task in graph.tasks.values() if not task.kind.depth)  # see `nested`
+    tasks = (task for task in graph.tasks.values() if not is_nested(task))
     return News(submitted=without_plan(tasks), joined=list(graph.governors.values()))
 
 

@@ -1,119 +1,158 @@
-"""What a task that is tried again finds of its former run: results of the tasks that it submitted.
+"""What a task that is tried again finds of its former runs: the tasks that these have submitted.
 
-When a run ends and its task will be tried again, the small results of what it had submitted are
-kept. What the next run submits is compared with them, and has its result at once if the very same
-was made before: the same function, arguments and inputs, down to the last byte. So a task that does
-something else the next time gets nothing that it has not asked for. Of equal tasks each has a
-result of its own, in the order of their submission.
+When a run is lost with its process or its governor, or is withdrawn, its sessions are **held** for
+the next run of the task: what runs in them goes on, and what was made stays. What the next run
+submits is compared with that, and stands in for what is the very same: the same function, arguments
+and inputs, down to the last byte. So a task that does something else the next time gets nothing
+that it has not asked for. Of equal tasks each stands in for one of its own, in the order of their
+submission. What nobody has asked for ends with the task.
 
-A task that has failed by its own doing finds nothing: one of the results may be the reason.
+A task that has failed by its own doing finds nothing: one of the results may be the reason. One
+that has taken too long finds what was made, and not what still ran: it may hang.
 
-Results that the server does not have itself are not kept, and nothing that reads large constants.
+What reads large constants cannot be compared, nor what has futures inside of its arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
-from rain.base.runs import RunCause
-from rain.base.states import ObjectState, TaskRow
+from rain.base.failures import OnFailure
+from rain.base.runs import RunCause, RunState
+from rain.base.states import TaskRow
 from rain.common.imports import code_of
-from rain.graph import DataObject, Session, Task, claims, progress
+from rain.graph import DataObject, Session, Task, claims, progress, references
+from rain.graph.standing_in import origins, stand_in
 from rain.server import following
-from rain.server.results import Key, Result, Results
+from rain.server.held import Held, Key, is_there
 from rain.server.state import State
 
 FUNCTION = "cloudpickle"
 """The content type of functions. Behind the pickle they say from which process they come."""
 
 
-def keep(state: State, session: Session) -> None:
+def hold(state: State, session: Session) -> None:
     """A session of a task is about to end with its run, and the task may be tried again."""
     parent = session.parent
-    if parent is None or not parent.is_known or parent.is_done or has_failed_itself(parent):
+    if parent is None or not _finds_something(parent):
         return
-    results = state.results.get(parent)
-    if results is None:
-        results = state.results[parent] = Results()
+    held = state.held.get(parent)
+    if held is None:
+        held = state.held[parent] = Held()
+    session.on_failure = OnFailure.CONTINUE  # nobody is there to be told
     for task in session.tasks.values():
-        key = _key(task, results)
-        if key is not None and task.row is TaskRow.FINISHED and task.run is not None:
-            (made,) = task.outputs
-            is_whole = made not in session.contents  # what is inside would end with the session
-            if made.state is ObjectState.FINISHED and made.data is not None and is_whole:
-                results.add(key, Result(made.data, made.content_type, made.user, task.run))
-    results.keys.clear()
-
-
-def has_failed_itself(parent: Task) -> bool:
-    """Whether its last run has failed by its own doing, perhaps because of one of these results."""
-    return parent.run is not None and parent.run.cause is RunCause.TASK
+        key = held.own.pop(task, None) or _key(task, held)
+        if key is not None and task.outputs and _may_be_held(parent, task):
+            held.by_key.setdefault(key, deque()).append(task)
+            claims.hold(state.graph, task.outputs)
+            held.objects += task.outputs
+    held.made.clear()
 
 
 def forget(state: State) -> None:
-    """Results of tasks that will not be tried again, or not with these."""
-    for parent in list(state.results):
+    """What is held for tasks that are over, or that have failed by their own doing."""
+    for parent in list(state.held):
         if not parent.is_known or parent.is_done or has_failed_itself(parent):
-            del state.results[parent]
+            _end_hold(state, state.held.pop(parent).objects)
 
 
 def adopt(state: State, session: Session, tasks: list[Task]) -> list[Task]:
-    """Finishes those of the new tasks whose results were kept; returns the others."""
+    """Lets new tasks stand in for those that are held; returns those that have not finished."""
     assert session.parent is not None
-    results = state.results[session.parent]
-    adopted: list[Task] = []
+    held = state.held[session.parent]
+    adopted: dict[Task, Task] = {}
     for task in tasks:  # inputs before consumers
-        key = _key(task, results)
-        result = None
-        if key is not None and task.row is TaskRow.READY:
-            result = results.take(key)
-        if result is not None:
-            _finish(state, task, result)
-            adopted.append(task)
-    if adopted:
-        following.done(state, adopted)
-        state.release_soon(claims.finished_reading(adopted))
+        key = _key(task, held)
+        former = None if key is None else held.take(key)
+        if key is not None and former is not None:
+            adopted[task] = former
+            held.own[task] = key
+            state.release_soon(stand_in(state.graph, task, origins(former.outputs)))
+            _end_hold(state, former.outputs)
+    finished = [task for task, former in adopted.items() if _finish(state, task, former)]
+    if finished:
+        following.done(state, finished)
+        state.release_soon(claims.finished_reading(finished))
     return [task for task in tasks if task.row is not TaskRow.FINISHED]
 
 
-def _finish(state: State, task: Task, result: Result) -> None:
-    progress.adopt(task, result.run)
-    (made,) = task.outputs
-    made.content_type, made.user = result.content_type, result.user
-    progress.adopt_object(made, result.data)
-    if made.handles.wants_data and not made.user:
-        task.session.undelivered[made] = None
+def has_failed_itself(parent: Task) -> bool:
+    """Whether its last run has failed by its own doing, perhaps because of what is held."""
+    return parent.run is not None and parent.run.cause is RunCause.TASK
+
+
+def _finds_something(parent: Task) -> bool:
+    """Whether there will be another run, which may ask for what this one has submitted."""
+    if not parent.is_known or parent.is_done or has_failed_itself(parent):
+        return False
+    return parent.run is None or parent.run.state is not RunState.FINISHED  # else it is handed on
+
+
+def _may_be_held(parent: Task, task: Task) -> bool:
+    if parent.run is not None and parent.run.cause is RunCause.TIMEOUT:
+        return task.row is TaskRow.FINISHED and is_there(task)
+    return not task.has_failed and is_there(task)
+
+
+def _end_hold(state: State, objects: Sequence[DataObject]) -> None:
+    state.release_soon(claims.end_hold(state.graph, objects))
+
+
+def _finish(state: State, task: Task, former: Task) -> bool:
+    """Finishes a task at once if the server has all that it passes on."""
+    run = former.run
+    if run is None or task.row is not TaskRow.READY:
+        return False
+    if any(one.data is None for one in task.inputs):
+        return False
+    progress.adopt(task, run)
+    for made, one in zip(task.outputs, task.inputs, strict=True):
+        assert one.data is not None
+        made.content_type, made.user = one.content_type, one.user
+        inside = one.session.contents.get(one)
+        if inside:
+            references.contain(made, inside)
+        progress.adopt_object(made, one.data)
+        if made.handles.wants_data and not made.user:
+            task.session.undelivered[made] = None
     if state.happenings is not None:
-        address = result.run.governor
-        state.happenings.task_finished(state.now, address, task, result.run, sudden=True)
+        state.happenings.task_finished(state.now, run.governor, task, run, sudden=True)
+    return True
 
 
-def _key(task: Task, results: Results) -> Key | None:
+# What is the same.
+
+
+def _key(task: Task, held: Held) -> Key | None:
     """What a task is: what it runs, with what. None if that cannot be compared."""
-    if len(task.outputs) != 1:
-        return None
-    kind, (made,) = task.kind, task.outputs
+    kind = task.kind
     parts: list[object] = [kind.task_type, kind.name, kind.user, kind.input_labels, task.config]
-    parts += [made.kind.label, made.kind.content_type, made.kind.data_type, made.kind.user]
+    for made in task.outputs:
+        parts += [made.kind.label, made.kind.content_type, made.kind.data_type, made.kind.user]
     for data_object in task.inputs:
-        found = _input_key(data_object, results)
+        found = _input_key(task, data_object, held)
         if found is None:
             return None
         parts.append(found)
-    key = results.keys[made] = _digest(parts)
+    key = _digest(parts)
+    for place, made in enumerate(task.outputs):
+        held.made[made.id] = _digest([key, place])
     return key
 
 
-def _input_key(data_object: DataObject, results: Results) -> Key | None:
-    known = results.keys.get(data_object)
+def _input_key(task: Task, data_object: DataObject, held: Held) -> Key | None:
+    known = held.made.get(data_object.id)
+    if known is None and data_object.session is not task.session:
+        known = _digest(["object", data_object.id])  # the very same is there for every run
     if known is None and data_object.producer is None and data_object.data is not None:
         kind = data_object.kind
         data = data_object.data
         content = code_of(data) if kind.content_type == FUNCTION else data
         if content is not None:
             parts = [kind.label, kind.content_type, kind.data_type, content]
-            known = results.keys[data_object] = _digest(parts)
+            known = held.made[data_object.id] = _digest(parts)
     return known
 
 

@@ -98,7 +98,7 @@ def _left(state: State, client_id: ClientId, cause: str) -> None:
         if session in state.set_free:
             waiting.fail_all(state, session, SessionFailure("the client has gone"))
         else:
-            adopting.keep(state, session)
+            adopting.hold(state, session)
             close_session(state, session, f"the client has gone: {cause}")
     handles.leave(state, client_id)
     nesting.client_left(state, client)

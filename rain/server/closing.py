@@ -58,6 +58,7 @@ def _leave(state: State, session: Session, message: str) -> None:
     """Its client goes, with its waits and its handles."""
     state.left[session] = message
     session.is_left = True
+    session.parent = None  # which may have a parent that was left, and so on
     for wait in list(session.waits):
         if wait.by_owner or wait.mode in (WaitMode.SESSION, WaitMode.NEWS):
             waiting.end(state, wait, _CLOSED)

@@ -190,3 +190,13 @@ def pass_on(state: State, fallout: failing.Fallout, grace: float = OWN_GRACE) ->
     for session in dict.fromkeys(task.session for task in fallout.tasks):
         if not session.unfinished:
             waiting.idle(state, session)
+    if not failure.cancelled:
+        _end_those_that_stop(state, fallout.tasks, failure)
+
+
+def _end_those_that_stop(state: State, tasks: Iterable[Task], failure: SessionFailure) -> None:
+    """What a task stands in for has failed, in a session that goes on, and its own one does not."""
+    for task in tasks:
+        session = task.session
+        if task in session.reads_outside and not task.goes_on:
+            fail_session(state, session, failure)

@@ -21,6 +21,7 @@ from rain.graph.governor import Governor
 from rain.graph.handles import NOBODY
 from rain.graph.run import Run
 from rain.graph.session import Session
+from rain.graph.standing_in import stands_in
 from rain.graph.task import Task
 from rain.server import blaming, failing, following, waiting
 from rain.server.began import difference
@@ -161,6 +162,7 @@ def _finish_batch(
     if notes is not None:
         _take_notes(outputs, notes)
     free = _take_contents(state, outputs, notes)
+    free += _pass_on(tasks) if state.nests else ()
     _finish_outputs(state, governor, outputs, sizes, data)
     free += claims.finished_reading(readers)
     if free:
@@ -212,6 +214,20 @@ def _take_contents(
         inside = [] if note is None else _known(state, note.contents, output.session)
         if inside or output in output.session.contents:
             free += references.contain(output, inside)
+    return free
+
+
+def _pass_on(tasks: Iterable[Task]) -> list[DataObject]:
+    """What those that stand in pass on is all of it; returns what was inside of theirs before."""
+    free: list[DataObject] = []
+    for task in tasks:
+        if stands_in(task):
+            for output, one in zip(task.outputs, task.inputs, strict=True):
+                inside = one.session.contents.get(one)
+                if output.state is not ObjectState.FINISHED:
+                    output.user = one.user
+                    if inside:
+                        free += references.contain(output, inside)
     return free
 
 

@@ -23,6 +23,7 @@ from rain.server import (
     feasibility,
     finishing,
     handing_back,
+    handing_on,
     happenings,
     logs,
     losses,
@@ -202,6 +203,9 @@ def _failed(state: State, governor: Governor, failure: TaskFailure, printed: str
         raise ProtocolError(f"{spell(task.id)} failed by what only the server can find out")
     if task.row is TaskRow.CANCELLING:
         failing.end_cancelled(state, governor, task)
+        return
+    if failure.handed_on:
+        handing_on.handed_on(state, governor, task, failure, printed)
         return
     if failure.cause is RunCause.NOT_STARTED:
         handing_back.handed_back(state, governor, task, failure)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rain.graph import loss
+from rain.graph.handles import NOBODY
 from rain.server import failing
 from rain.server.state import State
 
@@ -13,6 +14,7 @@ def pass_on(state: State, lost: loss.Losses) -> None:
         if governor.id in state.graph.governors:
             state.stop(governor, task, run)
     state.news.unplanned.update(lost.unplanned)
+    state.graph.leaving += [task for task in lost.cancelled if task.handles is NOBODY]
     for data_object, governor in lost.dropped:
         state.drop(data_object, governor)
     failing.unmakeable(state, lost.unmakeable.items())

@@ -56,12 +56,12 @@ def end_what_is_over(state: State) -> None:
     """
     if state.set_free:
         _end_what_is_free(state)
-    if state.results:
+    if state.held:
         adopting.forget(state)
     while over := [session for session, run in state.nested.items() if not _runs(session, run)]:
         for session in over:
             if session in state.nested:
-                adopting.keep(state, session)
+                adopting.hold(state, session)
                 close_session(state, session, "the task that has opened it has ended")
 
 

@@ -115,7 +115,7 @@ class Reactor:
             self._dismiss(known_silent)
         elif now >= state.silence_due:
             silent = self._dismiss_silent()
-        if state.nested or state.set_free or state.results:
+        if state.nested or state.set_free or state.held:
             nesting.end_what_is_over(state)
         rare = state.infeasible or state.hopeless or state.forced or state.postponed
         if rare or state.resting or state.drains or state.graph.pauses:

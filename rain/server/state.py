@@ -30,9 +30,9 @@ from rain.server.collector import Happenings
 from rain.server.drain import Drain
 from rain.server.growing import Growing
 from rain.server.happenings import Happening
+from rain.server.held import Held
 from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
 from rain.server.resting import Rest
-from rain.server.results import Results
 
 LOG_COST = 200
 """Bytes of what one task has printed beside its letters."""
@@ -120,7 +120,7 @@ class State:
     hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up
     nested: dict[Session, int] = Factory(dict)  # sessions of running tasks: the number of the run
     nests: bool = False  # a running task has opened or joined a session at least once
-    results: dict[Task, Results] = Factory(dict)  # for tasks that are tried again
+    held: dict[Task, Held] = Factory(dict)  # for tasks that are tried again
     set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone
     left: dict[Session, str] = Factory(dict)  # that others still have something of: how it ended
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends

@@ -96,7 +96,7 @@ def _granted(state: State, submission: Submission, session: Session, tasks: list
             task.fails_alone = True
     if state.happenings is not None:
         state.happenings.submitted(state.now, session, submission)
-    if state.results and session.parent in state.results:
+    if state.held and session.parent in state.held:
         tasks = adopting.adopt(state, session, tasks)
     state.news.submitted += tasks
     if submission.task_kinds or state.infeasible:

@@ -360,7 +360,7 @@ def test_who_speaks_something_else_is_refused_by_name(tmp_path: Path, message: b
     async def scenario(desk: Desk) -> None:
         desk.say(message)
         assert await desk.told() == []
-        assert "which is not 'rain-py-8'" in desk.faults[0]
+        assert "which is not 'rain-py-9'" in desk.faults[0]
 
     with_desk(tmp_path, scenario)
 

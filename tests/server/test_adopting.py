@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from rain.base.failures import OnFailure
+from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow
-from rain.server import results
-from rain.server.messages import AnswerWait
+from rain.graph.standing_in import stands_in
+from rain.server.messages import AnswerWait, Refuse
 from tests.support.fake_client import FakeClient
+from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import scene
 from tests.support.submissions import Draft
 
@@ -148,23 +149,196 @@ def test_of_equal_tasks_each_has_a_result_of_its_own_in_their_order() -> None:
     assert [family.data(made) for _, made in drawn] == [b"1", b"2", None]
 
 
-def test_what_reads_a_result_that_was_not_kept_is_made() -> None:
-    """The first one is too large for the server, so the second may not have read the same."""
-    family = Family()
-    first, a = family.submit(family.draft, b"first")
-    second, _ = family.submit(family.draft, b"second", a)
-    family.client.submit(family.draft)
-    family.s.world.turn()
-    (at,) = [one for one in family.s.governors if first in one.tasks]
-    at.finish(first, size=1_000_000)
-    family.finish(second, b"2")
+def next_run(family: Family) -> tuple[FakeClient, Draft]:
+    """The executor of the parent has died, and its next run begins."""
     executor_died(family)
     family.s.world.turn()
-    client, draft = family.begin(1)
-    first, a = family.submit(draft, b"first")
-    second, _ = family.submit(draft, b"second", a)
+    return family.begin(1)
+
+
+def at_work(family: Family, task: TaskId) -> FakeGovernor:
+    """The governor that runs a task."""
+    family.s.world.turn()
+    (at,) = [one for one in family.s.governors if task in one.tasks]
+    return at
+
+
+def test_a_result_that_only_a_governor_has_need_not_be_made_again() -> None:
+    family = Family()
+    first, _ = family.submit(family.draft, b"first")
+    family.client.submit(family.draft)
+    at_work(family, first).finish(first, size=1_000_000)
+    client, draft = next_run(family)
+    again, made = family.submit(draft, b"first")
     client.submit(draft)
-    assert family.row(second) is TaskRow.WAITING or family.row(second) is TaskRow.AHEAD
+    task = family.s.world.task(again)
+    assert stands_in(task)
+    at_work(family, again).finish(again, size=1_000_000)
+    assert (family.row(again), family.s.world.object(made).size) == (TaskRow.FINISHED, 1_000_000)
+
+
+def test_what_still_runs_goes_on_and_is_what_the_next_run_gets() -> None:
+    # given
+    family = Family()
+    open_one, _ = family.submit(family.draft, b"open")
+    family.client.submit(family.draft)
+    at = at_work(family, open_one)
+    at.start(open_one)
+
+    # when
+    client, draft = next_run(family)
+    assert family.row(open_one) is TaskRow.RUNNING
+    again, made = family.submit(draft, b"open")
+    reader, _ = family.submit(draft, b"reads", made)
+    client.submit(draft)
+    at.finish(open_one, data=b"of the first run")
+    at_work(family, again).finish(again, data=b"of the first run")
+
+    # then
+    assert [family.row(again), family.data(made)] == [TaskRow.FINISHED, b"of the first run"]
+    assert family.row(reader) is TaskRow.ASSIGNED
+    assert open_one not in family.s.world.state.graph.tasks, "its session has ended with it"
+
+
+def test_a_task_with_several_outputs_is_found_with_all_of_them() -> None:
+    family = Family()
+    family.draft.task(outputs=2, keep=True, config=b"both")
+    family.client.submit(family.draft)
+    client, draft = next_run(family)
+    task, _ = draft.task(outputs=2, keep=True, config=b"both")
+    client.submit(draft)
+    assert stands_in(family.s.world.task(task))
+
+
+def test_what_reads_an_object_of_another_session_is_the_same_for_the_same_object() -> None:
+    family = Family()
+    source, (given,) = family.s.draft.task(keep=True, config=b"source")
+    other, (stranger,) = family.s.draft.task(keep=True, config=b"source")
+    family.s.submit()
+    family.submit(family.draft, b"f", given)
+    family.client.submit(family.draft)
+    client, draft = next_run(family)
+    first, _ = family.submit(draft, b"f", stranger)
+    second, _ = family.submit(draft, b"f", given)
+    client.submit(draft)
+    assert not stands_in(family.s.world.task(first))
+    assert stands_in(family.s.world.task(second))
+    assert family.row(source) is family.row(other) is TaskRow.READY
+
+
+def test_what_the_next_run_does_not_ask_for_ends_with_the_task() -> None:
+    family = Family()
+    open_one, _ = family.submit(family.draft, b"open")
+    family.client.submit(family.draft)
+    at = at_work(family, open_one)
+    at.start(open_one)
+    next_run(family)
+    assert family.row(open_one) is TaskRow.RUNNING
+    family.s.governors[1].finish(family.parent)
+    family.s.world.turn()
+    assert family.row(open_one) is TaskRow.CANCELLING
+    at.end(open_one)
+    family.s.world.turn()
+    assert list(family.s.world.state.graph.sessions) == [family.s.draft.session]
+
+
+def test_to_cancel_what_was_found_cancels_what_still_runs() -> None:
+    family = Family()
+    open_one, _ = family.submit(family.draft, b"open")
+    family.client.submit(family.draft)
+    at_work(family, open_one).start(open_one)
+    client, draft = next_run(family)
+    again, _ = family.submit(draft, b"open")
+    client.submit(draft)
+    client.cancel(draft.session, again, always=True)
+    family.s.world.turn()
+    assert family.row(open_one) is TaskRow.CANCELLING
+
+
+def test_what_has_failed_meanwhile_is_made_again() -> None:
+    family = Family()
+    open_one, _ = family.submit(family.draft, b"open")
+    family.client.submit(family.draft)
+    at = at_work(family, open_one)
+    at.start(open_one)
+    executor_died(family)
+    at.fail(open_one)
+    family.s.world.turn()
+    client, draft = family.begin(1)
+    again, _ = family.submit(draft, b"open")
+    client.submit(draft)
+    assert not stands_in(family.s.world.task(again))
+    family.s.governors[1].finish(family.parent)
+    family.s.world.turn()
+    assert list(family.s.world.state.graph.sessions) == [family.s.draft.session]
+
+
+@pytest.mark.parametrize("on_failure", OnFailure)
+def test_what_was_found_fails_as_what_it_stands_for_and_with_the_same_words(
+    on_failure: OnFailure,
+) -> None:
+    # given
+    family = Family()
+    open_one, _ = family.submit(family.draft, b"open")
+    family.client.submit(family.draft)
+    at = at_work(family, open_one)
+    at.start(open_one)
+    executor_died(family)
+    family.s.world.turn()
+    family.s.assign(family.parent, to=1)
+    family.s.governors[1].start(family.parent)
+    client = family.s.world.client()
+    draft = client.session(on_failure=on_failure, parent=family.parent)
+    again, _ = family.submit(draft, b"open")
+    client.submit(draft)
+    request = client.wait(draft.session, again)
+
+    # when
+    at.fail(open_one, "it broke in the first run")
+
+    # then
+    refused = family.s.world.answers[request]
+    assert isinstance(refused, Refuse)
+    assert isinstance(refused.reason, SessionFailure)
+    assert refused.reason.message == "it broke in the first run"
+    session = family.s.world.state.graph.sessions[draft.session]
+    assert (session.failure is not None) == (on_failure is OnFailure.STOP)
+
+
+def test_a_task_whose_time_was_over_finds_what_was_made_and_not_what_still_ran() -> None:
+    family = Family()
+    first, _ = family.submit(family.draft, b"first")
+    open_one, _ = family.submit(family.draft, b"open")
+    family.client.submit(family.draft)
+    family.finish(first, b"1")
+    at_work(family, open_one).start(open_one)
+    family.s.governors[0].fail(family.parent, cause=RunCause.TIMEOUT)
+    family.s.world.turn()
+    client, draft = family.begin(1)
+    first, made = family.submit(draft, b"first")
+    again, _ = family.submit(draft, b"open")
+    client.submit(draft)
+    assert family.data(made) == b"1"
+    assert not stands_in(family.s.world.task(again))
+
+
+def test_a_third_run_finds_what_still_runs_since_the_first() -> None:
+    family = Family(tries=3)
+    open_one, _ = family.submit(family.draft, b"open")
+    family.client.submit(family.draft)
+    at = at_work(family, open_one)
+    at.start(open_one)
+    client, draft = next_run(family)
+    second, _ = family.submit(draft, b"open")
+    client.submit(draft)
+    family.s.take_back(family.parent)
+    client, draft = family.begin(1)
+    third, _ = family.submit(draft, b"open")
+    client.submit(draft)
+    inputs = family.s.world.task(third).inputs
+    assert [one.producer for one in inputs] == [family.s.world.task(open_one)]
+    family.s.world.turn()
+    assert family.s.world.task(second).has_failed, "nobody needs what it would pass on"
 
 
 def test_a_task_that_has_failed_by_itself_finds_nothing() -> None:
@@ -175,7 +349,7 @@ def test_a_task_that_has_failed_by_itself_finds_nothing() -> None:
     family.client.leave()
     family.s.governors[0].fail(family.parent)
     family.s.world.turn()
-    assert not family.s.world.state.results
+    assert not family.s.world.state.held
     client, draft = family.begin(1)
     task, _ = family.submit(draft, b"first")
     client.submit(draft)
@@ -201,22 +375,13 @@ def test_a_third_run_finds_what_both_before_it_have_made() -> None:
 def test_nothing_is_kept_when_the_task_has_ended(end: str) -> None:
     family = Family()
     lost_after(family, (b"first", b"1"))
-    assert family.s.world.state.results
+    assert family.s.world.state.held
     if end == "finished":
         family.s.governors[1].finish(family.parent)
     else:
         family.s.client.cancel(family.s.draft.session, family.parent, always=True)
     family.s.world.turn()
-    assert not family.s.world.state.results
-
-
-def test_so_much_is_kept_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "MOST_BYTES", 7)
-    family = Family()
-    client, draft = lost_after(family, (b"a", b"1234"), (b"b", b"1234"), (b"c", b"123"))
-    made = [family.submit(draft, config)[1] for config in (b"a", b"b", b"c")]
-    client.submit(draft)
-    assert [family.data(one) for one in made] == [b"1234", None, b"123"]
+    assert not family.s.world.state.held
 
 
 def test_a_task_whose_result_was_kept_may_have_readers_at_once_and_later() -> None:

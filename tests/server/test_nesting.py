@@ -138,7 +138,7 @@ def test_a_governor_that_tells_that_an_unstarted_task_waits_is_dismissed() -> No
     assert list(s.world.dismissed) == [governor.id]
 
 
-@pytest.mark.parametrize("ending", ["finished", "failed", "lost", "cancelled"])
+@pytest.mark.parametrize("ending", ["finished", "failed", "cancelled"])
 def test_what_a_task_has_submitted_ends_with_its_run(ending: str) -> None:
     # given: parent -> child -> grandchild, all at work
     s = scene(4, 4, on_failure=OnFailure.CONTINUE)
@@ -157,8 +157,6 @@ def test_what_a_task_has_submitted_ends_with_its_run(ending: str) -> None:
             s.governors[0].finish(parent)
         case "failed":
             s.governors[0].fail(parent)
-        case "lost":
-            s.governors[0].leave()
         case _:
             s.client.cancel(s.draft.session, parent)
     s.world.turn()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from rain.base.address import Source
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId, session_of
@@ -265,6 +265,15 @@ class FakeGovernor:
             ],
             task_notes=[TaskNote(task, logs=logs)] if logs else [],
         )
+
+    def handed_on(self, task: TaskId, *objects: ObjectId) -> Update:
+        """The update that others make these for a task, whose function has ended."""
+        update = self.failed(task, "")
+        update.failed = [evolve(update.failed[0], handed_on=objects)]
+        return update
+
+    def hand_on(self, task: TaskId, *objects: ObjectId) -> list[Effect]:
+        return self.send(self.handed_on(task, *objects))
 
     def located(self, *objects: ObjectId) -> Update:
         """The update that these objects were fetched."""

@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 import trio
 
-from rain.client import AsyncClient, Client, RainException, as_completed, get_client, remote
+from rain.client import (
+    AsyncClient,
+    Client,
+    RainException,
+    as_completed,
+    get_client,
+    remote,
+    then,
+)
 from tests.support.modes import MODES, client_in, in_processes
 from tests.whole.daemons import governor, server
 
@@ -288,3 +296,103 @@ def test_sessions_and_executors_work_in_tasks(client: Client) -> None:
             return sum(pool.map(plain, numbers))
 
     assert client.submit(total, [-1, -2]).result() == 3
+
+
+def countdown(n: int, seen: int = 0) -> int:
+    return seen if not n else then(countdown, n - 1, seen + 1)
+
+
+def test_a_loop_of_calls_that_hand_on_ends_on_a_single_cpu(client: Client) -> None:
+    assert client.submit(countdown, 40).result() == 40
+
+
+def raise_key_error(key: str) -> int:
+    raise KeyError(key)
+
+
+def hand_on_to_a_failure(key: str) -> int:
+    return then(raise_key_error, key)
+
+
+def test_who_hands_on_raises_what_the_other_raises(client: Client) -> None:
+    future = client.submit(hand_on_to_a_failure, "lost")
+    with pytest.raises(KeyError, match="lost"):
+        future.result()
+    assert future.status == "error"
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def fib_without_waiting(n: int) -> int:
+    if n < 2:
+        return n
+    return then(add, *get_client().map(fib_without_waiting, [n - 1, n - 2]))
+
+
+def test_a_tree_of_calls_of_which_none_waits(client: Client) -> None:
+    result = client.submit(fib_without_waiting, 6)
+    assert client.submit(add, result, 1).result() == 9, "others may read what is handed on"
+
+
+def zeros(size: int) -> bytes:
+    return bytes(size)
+
+
+def hand_on_to_a_future(size: int) -> bytes:
+    return then(get_client().submit(zeros, size))
+
+
+def test_a_task_may_hand_on_to_a_future_of_any_size(client: Client) -> None:
+    assert client.submit(hand_on_to_a_future, 1_000_000).result() == bytes(1_000_000)
+
+
+@remote(auto_encode="pickle")
+def climb(ctx: Any, n: int) -> Any:
+    return ctx.then(climb, n - 1) if n else "up"
+
+
+def test_a_function_with_a_context_hands_on_by_it(client: Client) -> None:
+    with client.new_session() as session:
+        task = climb(3)
+        assert session.compute(task).load() == "up"
+
+
+def hand_on_inside(n: int) -> list[int]:
+    return [then(plain, n)]
+
+
+def test_what_hands_on_is_returned_alone_and_by_a_task(client: Client) -> None:
+    with pytest.raises(RainException, match="return it alone"):
+        client.submit(hand_on_inside, 1).result()
+    with pytest.raises(RainException, match="functions that run as tasks"):
+        then(plain, 1)
+
+
+def note_and_wait(folder: str) -> int:
+    (Path(folder) / str(os.getpid())).touch()
+    with Path(folder, "pipe").open() as words:
+        words.readline()
+    return 7
+
+
+def submit_and_die_once(folder: str) -> int:
+    future = get_client().submit(note_and_wait, folder)
+    marker = Path(folder) / "died"
+    if marker.exists():
+        with Path(folder, "pipe").open("w") as words:
+            words.write("go on")
+        return future.result()
+    while len(list(Path(folder).iterdir())) < 2:  # the pipe, and the note of the child
+        time.sleep(0.01)
+    marker.touch()
+    os._exit(1)
+
+
+def test_a_task_that_has_lost_its_process_finds_the_call_that_still_runs(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with Client(cpus=2) as client:
+        assert client.submit(submit_and_die_once, str(tmp_path)).result() == 7
+    notes = {path.name for path in tmp_path.iterdir()} - {"pipe", "died"}
+    assert len(notes) == 1, "it was run once"

@@ -120,6 +120,7 @@ def _write_failure(failure: TaskFailure) -> Fields:
         "exception": failure.exception,
         **write_status(failure.status),
         "retryable": failure.retryable,
+        "handedOn": failure.handed_on,
     }
 
 
@@ -133,6 +134,7 @@ def _read_failure(row: Fields) -> TaskFailure:
         row["exception"],
         read_status(row),
         row["retryable"],
+        tuple(row["handedOn"]),
     )
 
 

@@ -27,7 +27,7 @@ def is_at_rest(state: State) -> bool:
         or state.left
         or state.nested
         or state.set_free
-        or state.results
+        or state.held
         or state.infeasible
         or state.hopeless
         or state.forced

@@ -1,0 +1,109 @@
+"""Tasks that stand in for others: all that they do from now on is to pass on what these make.
+
+A task stands in when its result comes from elsewhere: its function has handed the rest on to
+another task (rain/server/handing_on.py), or a former run of its parent had submitted the same task
+before (rain/server/adopting.py). It keeps its id, its outputs and who waits for it. Its inputs are
+what the others make, and it is of another kind: a built-in task that takes no cpus.
+
+If one stands in for another that stands in itself, it passes on what that one would. So a chain of
+any length has one that waits, and those between can go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rain.base.ids import LAST_SHARED, NUMBER_BITS, KindId
+from rain.base.kinds import SAME, TaskKind
+from rain.base.resources import Resources
+from rain.base.states import TaskMove, TaskRow
+from rain.graph import claims, references
+from rain.graph.data_object import DataObject
+from rain.graph.graph import Graph
+from rain.graph.task import Task
+
+
+def stands_in(task: Task) -> bool:
+    """Whether it only passes on what others make."""
+    return task.kind.task_type == SAME
+
+
+def origins(objects: Iterable[DataObject]) -> tuple[DataObject, ...]:
+    """What will be passed on as these: of an unfinished task that stands in what it reads."""
+    return tuple([_origin(one) for one in objects])
+
+
+def _origin(data_object: DataObject) -> DataObject:
+    producer = data_object.producer
+    if producer is None or producer.is_done or not stands_in(producer):
+        return data_object
+    return producer.inputs[producer.outputs.index(data_object)]
+
+
+def stand_in(graph: Graph, task: Task, objects: Sequence[DataObject]) -> list[DataObject]:
+    """A task without a plan stands in for the tasks that make these, one for each of its outputs.
+
+    All of them must be claimed, and not be gone. Returns what nobody needs now.
+    """
+    session = task.session
+    task.kind = _kind(graph, task)
+    task.config = b""
+    new = tuple(dict.fromkeys(objects))
+    for one in new:
+        one.needed_by += 1  # until it is read, a few lines below
+    former = task.unique_inputs()
+    for one in former:
+        one.needed_by -= 1
+        one.consumers = tuple([reader for reader in one.consumers if reader is not task])
+    free = [one for one in former if not (one.needed_by or one.handles.wants_data)]
+    if session.contents:
+        free += references.let_go(task)
+    session.reads_outside.pop(task, None)
+    task.inputs = tuple(objects)
+    task.missing = 0
+    for one in new:
+        one.needed_by -= 1
+        task.missing += claims.start_reading(one, (task,))
+        references.share(one, session)
+        if one.session is not session:
+            session.reads_outside[task] = None
+    if task.missing and task.row is TaskRow.READY:
+        task.move(TaskMove.INPUT_LOST)
+    elif not task.missing and task.row is TaskRow.WAITING:
+        task.move(TaskMove.INPUTS_FINISHED)
+    return free
+
+
+def followers(task: Task) -> list[Task]:
+    """The unfinished tasks that stand in for this one."""
+    readers = [reader for output in task.outputs for reader in output.consumers]
+    return [one for one in dict.fromkeys(readers) if stands_in(one) and not one.is_done]
+
+
+def depends_on(objects: Iterable[DataObject], task: Task) -> bool:
+    """Whether any of these needs what this unfinished task makes, by whatever way."""
+    return task in references.leading_to(objects)
+
+
+def _kind(graph: Graph, task: Task) -> TaskKind:
+    """The kind of those that stand in for tasks of this kind; one for each of a session."""
+    kind, session = task.kind, task.session
+    if kind.task_type == SAME:
+        return kind
+    known = session.same_kinds.get(kind.id)
+    if known is None:
+        number = LAST_SHARED + len(session.same_kinds)  # its owner counts down to these
+        known = session.same_kinds[kind.id] = TaskKind(
+            KindId(session.id << NUMBER_BITS | number),
+            SAME,
+            kind.name,
+            Resources(0),
+            outputs=kind.outputs,
+            user=kind.user,
+            priority=kind.priority,
+            depth=kind.depth,
+            root=kind.root,
+        )
+        session.task_kinds[known.id] = known
+        session.learned[known.id] = graph.learned_of(known)
+    return known
