@@ -37,6 +37,7 @@ from rain.client.reaching import (
     check_address,
     chosen_secret,
     host_and_port,
+    limiting,
     refuse_in_local_mode,
     started_here,
 )
@@ -78,6 +79,8 @@ class Client(FutureMethods):
         port: the port of that server; 7210, if neither says one.
         cpus: the cpus of each governor that is started; by default they share all of the machine.
         governors: how many governors are started.
+        cache_limit: the most bytes in a cache of results, as "50GiB"; by default a tenth of its
+            disk.
         secret: the secret of the cluster.
         secret_file: a file with the secret. Without both, the file that `RAIN_SECRET_FILE` names
             is read. A server of the same user that listens on this machine only needs none.
@@ -100,6 +103,7 @@ class Client(FutureMethods):
         *,
         cpus: int | None = None,
         governors: int = 1,
+        cache_limit: int | str | None = None,
         secret: str | bytes | None = None,
         secret_file: str | PathLike[str] | None = None,
         server_timeout: float = SILENCE_LIMIT,
@@ -111,6 +115,7 @@ class Client(FutureMethods):
                 address=bool(address),
                 port=port is not None,
                 governors=governors != 1,
+                cache_limit=cache_limit is not None,
                 secret=secret is not None,
                 secret_file=secret_file is not None,
                 server_timeout=server_timeout != SILENCE_LIMIT,
@@ -120,10 +125,10 @@ class Client(FutureMethods):
             return
         check_address(address, port)
         if address:
-            if cpus is not None or governors != 1:
+            if cpus is not None or governors != 1 or cache_limit is not None:
                 raise RainException(
-                    "cpus and governors describe the embedded cluster; a server that runs already"
-                    " has its own"
+                    "cpus, governors and cache_limit describe the embedded cluster; a server that"
+                    " runs already has its own"
                 )
             host, number = host_and_port(address, port)
             key = chosen_secret(host, secret, secret_file, insecure=insecure)
@@ -132,7 +137,7 @@ class Client(FutureMethods):
             return
         if secret is not None or secret_file is not None:
             raise RainException("the embedded cluster makes a secret of its own")
-        cluster = LocalCluster(cpus, governors)
+        cluster = LocalCluster(cpus, governors, governor_options=limiting(cache_limit))
         try:
             connection = connect(
                 cluster.host, cluster.port, cluster.secret, server_timeout, cluster.why_lost

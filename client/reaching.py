@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rain.base.admission import Secret
 from rain.base.errors import StartError
+from rain.base.resources import checked_amount
 from rain.client.connection import Connection
 from rain.client.housekeeper import Closable
 from rain.common.errors import RainException
@@ -23,6 +24,16 @@ def refuse_in_local_mode(**given: bool) -> None:
             f"local=True runs everything in this process: leave {' and '.join(names)} out, or"
             " leave local out"
         )
+
+
+def limiting(cache_limit: int | str | None) -> tuple[str, ...]:
+    """The options of governors that may keep so many bytes in a cache."""
+    if cache_limit is None:
+        return ()
+    try:
+        return "--cache-limit", str(checked_amount("memory", cache_limit))
+    except ValueError as error:
+        raise RainException(f"cache_limit: {error}") from None
 
 
 def started_here(cpus: int | None) -> tuple[Connection, Closable, str]:

@@ -46,6 +46,11 @@ class ClusterExecutor(concurrent.futures.Executor):
             raise ValueError("max_workers must be greater than 0")
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
+        if initializer is not None and options.cache:
+            raise ValueError(
+                "executor: results may depend on what the initializer prepares, so they cannot be"
+                " kept: leave cache or initializer out"
+            )
         key = secrets.token_hex(8)
         one_by_one = Surroundings(key, initializer, initargs)
         if initializer is not None:

@@ -4,6 +4,7 @@ With the pickle the client can raise the same exception.
 """
 
 import pickle
+import sys
 from typing import TYPE_CHECKING, Any
 
 from rain.common.content_type import encode_value
@@ -16,6 +17,14 @@ LARGEST = 64 * 1024
 """A larger exception is told as text only."""
 
 
+FILES_NAMED = 3
+"""Of more files that a task has left only the number is told."""
+
+BY_VALUE = (
+    "What a script defines is known by value here: processes that a task starts cannot import it."
+    " Put it into a module beside the script, or submit these calls from the task"
+)
+
 FUTURES_INSIDE = (
     "Futures inside of a list or another object stay futures: read them with result(), or pass them"
     " as arguments of their own"
@@ -26,8 +35,20 @@ def with_hint(error: BaseException) -> None:
     """Notes what to do on an error that newcomers often meet."""
     if isinstance(error, TypeError | AttributeError) and "'Future'" in str(error):
         error.add_note(FUTURES_INSIDE)
+    elif isinstance(error, pickle.PicklingError) and "__main__" in str(error):
+        error.add_note(BY_VALUE)
     elif isinstance(error, TypeError) and "pickle 'generator'" in str(error):
         error.add_note("A generator stays where it was made: return a list of what it gives")
+
+
+def tell_of_files(names: list[str]) -> None:
+    """Notes for the reader of a plain function's output that what it has written is gone."""
+    named = ", ".join(map(repr, names[:FILES_NAMED]))
+    more = f" and {len(names) - FILES_NAMED} more" if len(names) > FILES_NAMED else ""
+    sys.stderr.write(
+        f"rain: the task has left {named}{more} in its folder, which is emptied after each task:"
+        " give absolute paths to files that are to stay\n"
+    )
 
 
 class _InParts:

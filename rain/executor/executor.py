@@ -24,7 +24,7 @@ from rain.common.handing_on import Then
 from rain.executor.blocking import Blocking
 from rain.executor.context import Context
 from rain.executor.desk import Desk
-from rain.executor.errors import pickled_error, text_of, why_final, with_hint
+from rain.executor.errors import pickled_error, tell_of_files, text_of, why_final, with_hint
 from rain.executor.gpus import visible_gpus
 from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
@@ -179,6 +179,8 @@ class Work:
         interrupts.enter()
         if protocol.PLAIN in config:
             result = function(*args, **keywords)
+            if left := self.task_folder.left():
+                tell_of_files(left)
         else:
             result = function(context, *args, **keywords)
         unit = self._unit

@@ -67,6 +67,7 @@ class HereCluster:
         self._closed = ""  # why
         self._idle = 0.0  # seconds on the clock since the last call
         self._running: list[Executor | None] = []  # each waits for the next; None: a built-in task
+        self._is_left_to_runner = False  # to clean up, since a call still ran when it was closed
         self._runner = 0  # the thread in which these run
         self._answers: deque[Callable[[], object]] = deque()
         self._telling = threading.Lock()
@@ -244,7 +245,7 @@ class HereCluster:
         finally:
             with self._shield, self._lock:
                 self._ended(runner if isinstance(runner, Executor) else None)
-                is_over = bool(self._closed) and not self._running
+                is_over = self._is_left_to_runner and not self._running
             if is_over:
                 self._clean_up()
         return True
@@ -314,6 +315,7 @@ class HereCluster:
             if self._runner != threading.get_ident():
                 self._changed.wait_for(lambda: not self._running, CLOSING_SECONDS)
             is_over = not self._running
+            self._is_left_to_runner = not is_over
         if is_over:
             self._clean_up()
         self.tell_answers()

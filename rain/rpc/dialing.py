@@ -33,7 +33,8 @@ def reaching(where: str, who: str) -> Generator[None]:
         yield
     except NotLetInError as error:
         raise StartError(
-            f"the server at {where} and this {who} do not trust each other: {error}"
+            f"the server at {where} and this {who} do not trust each other: {error}; a cluster"
+            " that Client() has started admits nobody else: 'rain start' makes one for several"
         ) from None
     except UnreachableError as error:
         raise StartError(f"cannot reach the server at {error}") from None

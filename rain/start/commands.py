@@ -69,6 +69,11 @@ GRACE = click.option(
     help="Configuration of every governor.",
 )
 @click.option(
+    "--cache-limit",
+    metavar="SIZE",
+    help="The most bytes in a cache of results, as 50GiB (that of every governor).",
+)
+@click.option(
     "--secret-file",
     type=click.Path(path_type=Path, resolve_path=True),
     metavar="FILE",
@@ -121,6 +126,7 @@ def start(
     http_listen: str,
     http_hosts: tuple[str, ...],
     governor_config: Path | None,
+    cache_limit: str | None,
     secret_file: Path | None,
     insecure: bool,
     runprefix: str,
@@ -137,6 +143,7 @@ def start(
     """
     import rain
     from rain.base.admission import http_url
+    from rain.base.sizes import parse_size
     from rain.common.secret_file import read_secret
     from rain.daemon.addresses import parse_address
     from rain.daemon.folders import default_log_folder
@@ -149,6 +156,11 @@ def start(
 
     if governor_config is not None and not governor_config.is_file():
         raise StartError(f"--governor-config {governor_config} is not a file")
+    if cache_limit is not None:
+        try:
+            parse_size(cache_limit)
+        except ValueError as error:
+            raise StartError(f"--cache-limit: {error}") from None
     here = Path.cwd()
     host, port = parse_address(listen, "", DEFAULT_PORT)
     command = run_rain(sys.executable, Path(rain.__file__).resolve().parent.parent, here)
@@ -168,6 +180,7 @@ def start(
         http_listen=http_listen,
         http_hosts=http_hosts,
         governor_config=governor_config,
+        cache_limit=cache_limit,
         work_folder=workdir,
         run_prefix=_words(runprefix, "--runprefix"),
         reserve_cpu=reserve_cpu,

@@ -31,6 +31,7 @@ class Settings:
     http_listen: str = ""
     http_hosts: tuple[str, ...] = ()  # more names of this machine
     governor_config: Path | None = None
+    cache_limit: str | None = None
     work_folder: Path | None = None
     run_prefix: tuple[str, ...] = ()
     reserve_cpu: bool = False
@@ -147,6 +148,8 @@ def _governor(
     name = f"governor-{number}"
     if settings.governor_config is not None:
         arguments += ["--config", str(settings.governor_config)]
+    if settings.cache_limit is not None:
+        arguments += ["--cache-limit", settings.cache_limit]
     if settings.work_folder is not None:
         arguments += ["--workdir", str(settings.work_folder / name)]
     return _daemon(settings, name, arguments, host, settings.work_folder, beside_server)

@@ -1,11 +1,13 @@
 """What a user sees of a failure: the lines of their program, and then the error."""
 
 import asyncio
+import pickle
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -211,3 +213,29 @@ def test_an_exception_that_cannot_be_sent_says_why(client: Client) -> None:
     assert "WithALock: broken" in str(caught.value)
     with pytest.raises(TaskException, match=r"its pickle has 100,\d+ bytes, .*65,536"):
         client.submit(fails_at_length).result()
+
+
+def test_files_that_are_emptied_with_the_folder_of_the_task_are_named_in_its_output(
+    client: Client,
+) -> None:
+    def save(count: int) -> None:
+        for number in range(count):
+            Path(f"figure-{number}.png").touch()
+
+    future = client.submit(save, 5)
+    future.result()
+    assert future.task is not None
+    told = future.task.logs()
+    assert "has left 'figure-0.png', 'figure-1.png', 'figure-2.png' and 2 more" in told
+    assert "absolute paths" in told
+
+
+def test_a_function_of_the_script_that_another_process_cannot_import_says_so(
+    client: Client,
+) -> None:
+    def fails() -> None:
+        raise pickle.PicklingError("Can't pickle f: attribute lookup f on __main__ failed")
+
+    error = client.submit(fails).exception()
+    assert isinstance(error, pickle.PicklingError)
+    assert "Put it into a module beside the script" in str(error.__cause__)

@@ -48,7 +48,7 @@ def test_the_examples_of_a_page_run(
     page: Path, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
 
-    def shared(cpus: int | None, governors: int) -> SharedCluster:
+    def shared(cpus: int | None, governors: int, **_: object) -> SharedCluster:
         return SharedCluster(cluster)
 
     monkeypatch.setattr(client, "LocalCluster", shared)

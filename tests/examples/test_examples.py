@@ -52,7 +52,7 @@ def test_an_example_is_short_and_says_what_it_found(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def shared(cpus: int | None, governors: int) -> SharedCluster:
+    def shared(cpus: int | None, governors: int, **_: object) -> SharedCluster:
         return SharedCluster(cluster)
 
     argument, said = SAID[name]

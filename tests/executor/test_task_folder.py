@@ -155,3 +155,17 @@ def test_a_file_is_found_where_the_times_of_files_are_coarse(
         for _ in range(2):
             clock.now += 2 * STEP
             folder.clean()
+
+
+def test_what_a_task_has_left_is_named_without_a_look_into_a_folder_that_nobody_touched(
+    tmp_path: Path, clock: Clock, looks: list[str]
+) -> None:
+    with task_folder(tmp_path) as folder:
+        settle(folder, clock)
+        looks.clear()
+        assert folder.left() == []
+        assert looks == []
+        Path(folder.path, "figure.png").touch()
+        assert folder.left() == ["figure.png"]
+        folder.clean()
+        assert folder.left() == []

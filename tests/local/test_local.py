@@ -28,6 +28,7 @@ from rain.client import (
     remote,
     tasks,
 )
+from rain.local.governor import Governor
 
 
 @pytest.fixture
@@ -347,3 +348,49 @@ def test_what_means_nothing_in_local_mode_is_refused_by_name(
 ) -> None:
     with pytest.raises(RainException, match=named):
         Client(local=True, **options)
+
+
+started = threading.Event()
+
+
+def stays() -> None:
+    started.set()
+    while True:
+        time.sleep(0.001)  # an interruption comes between two lines
+
+
+def test_a_cluster_that_is_closed_while_a_call_runs_is_cleaned_up_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cleaned: list[str] = []
+    end = Governor.end
+
+    def counted(governor: Governor) -> None:
+        cleaned.append(threading.current_thread().name)
+        end(governor)
+
+    monkeypatch.setattr(Governor, "end", counted)
+    started.clear()
+    client = Client(local=True)
+    future = client.submit(stays)
+    future.add_done_callback(id)  # so that a thread of the cluster runs it
+    assert started.wait(60)
+    client.close()
+    assert cleaned == [threading.current_thread().name]
+
+
+@pytest.mark.parametrize("tries", [2, 3])
+def test_a_call_is_tried_again_as_in_processes(client: Client, tries: int) -> None:
+    flaky = client.options(tries=tries, retry_on=OSError, backoff=5)
+    with pytest.raises(OSError, match="busy"):
+        flaky.submit(fails_with, OSError("busy")).result()
+    assert len(ran) == tries
+    with pytest.raises(ValueError, match="wrong") as caught:
+        flaky.submit(fails_with, ValueError("wrong")).result()
+    assert len(ran) == tries + 1
+    assert "ValueError is not in retry_on (OSError)" in str(caught.value.__cause__)
+
+
+def fails_with(error: Exception) -> None:
+    ran.append(error)
+    raise error

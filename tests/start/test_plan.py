@@ -80,15 +80,18 @@ def test_addresses_and_configuration_are_handed_on() -> None:
         http_listen="8080",
         http_hosts=("login.example", "rain"),
         governor_config=Path("/etc/rain.toml"),
+        cache_limit="50GiB",
     )
 
     assert " ".join(plan_server(settings).command) == (
         "python -m rain server --listen node:0 --http-listen 8080 --http-host login.example"
         " --http-host rain --logdir /logs/server"
     )
-    assert commands(settings) == [
-        "python -m rain governor 127.0.0.1:7210 --config /etc/rain.toml --logdir /logs/governor-0"
-    ]
+    (command,) = commands(settings)
+    assert command == (
+        "python -m rain governor 127.0.0.1:7210 --config /etc/rain.toml --cache-limit 50GiB"
+        " --logdir /logs/governor-0"
+    )
 
 
 def test_the_run_prefix_comes_before_every_daemon() -> None:

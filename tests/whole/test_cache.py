@@ -21,6 +21,7 @@ from rain.client import (
     InputDir,
     OutputDir,
     Program,
+    RainException,
     Session,
     Task,
     blob,
@@ -224,3 +225,33 @@ def _family(root: int) -> list[int]:
     for process in family:  # grows while it is walked
         family += [child for child, parent in parents.items() if parent == process]
     return family
+
+
+def test_the_calls_of_an_executor_keep_their_results_also_in_chunks(tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+
+    def double(x: int) -> int:
+        (marks / f"{x}-{os.urandom(4).hex()}").touch()
+        return 2 * x
+
+    for _ in range(2):
+        with Client(cpus=1, cache_limit="1GiB") as client:
+            with client.executor(cache=tmp_path / "cache") as pool:
+                assert list(pool.map(double, range(3), chunksize=2)) == [0, 2, 4]
+                assert pool.submit(double, 7).result() == 14
+            with pytest.raises(ValueError, match="leave cache or initializer out"):
+                client.executor(cache=True, initializer=print)
+    assert len(list(marks.iterdir())) == 4
+
+
+def test_a_limit_of_the_cache_is_that_of_the_governors_of_the_client(tmp_path: Path) -> None:
+    with Client(cpus=1, cache_limit=100) as client:
+        future = client.options(cache=tmp_path / "cache").submit(bytes, 1000)
+        future.result()
+    place = open_place(str(tmp_path / "cache"))
+    assert list(entries_of(place)) == []
+    with pytest.raises(RainException, match="cache_limit: "):
+        Client(cache_limit="much")
+    with pytest.raises(RainException, match="cache_limit describe the embedded cluster"):
+        Client("127.0.0.1", 1, cache_limit=1)
