@@ -92,6 +92,12 @@ interface ClientService {
   dashboard @18 () -> (http :Text, refusal :Common.Refusal);
   # Where the server serves its dashboard, "host:port". The server of an embedded cluster begins to do
   # so with the first of these calls.
+
+  settled @19 (calls :List(UInt32)) -> ();
+  # To a server that comes back: the answers to these calls have come, or are not wanted any more.
+  # The numbers are those of Cap'n Proto's questions. A client that has lost its connection registers
+  # with its token, and makes all calls again that have no answer, with the numbers that they had. So
+  # it must not use a number for two calls.
 }
 
 # A part of a submission. The parts of one submission name the same session.

@@ -10,10 +10,12 @@ interface ServerBootstrap {
   # server's is refused, and the text of the exception says both. Nothing else is compared: two
   # releases with the same version understand each other.
 
-  registerClient @0 (version :Int32)
-      -> (service :Client.ClientService, key :Data, cluster :Data);
+  registerClient @0 (version :Int32, token :Data)
+      -> (service :Client.ClientService, key :Data, cluster :Data, token :Data, fenced :Text);
   # The key (16 bytes) goes with what the client uploads over streams. The cluster (16 bytes) is
   # drawn when the server starts: ids mean something only where it is the same.
+  # With the token (16 bytes) that it was given a client that has lost its connection goes on over the
+  # next one; a server that does not come back gives none. If it cannot, `fenced` says why.
 
   registerGovernor @1 (
       version :Int32,

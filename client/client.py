@@ -21,7 +21,7 @@ from rain.base.requests import (
     ServerInfo,
     Terminate,
 )
-from rain.base.silence import SILENCE_LIMIT
+from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
 from rain.client.failure import noting_failure
@@ -88,6 +88,8 @@ class Client(FutureMethods):
             for debuggers, tests and notebooks. `cpus` is then only a number.
         server_timeout: seconds without a heartbeat of the server after which calls that wait
             raise `ConnectionException`; 0 means never.
+        server_away: seconds for which the client looks for a server with a journal that has died.
+            Calls wait meanwhile, and go on when it is back. 0 means that they do not wait.
         insecure: connect to a server that was started with `--insecure`.
     """
 
@@ -107,6 +109,7 @@ class Client(FutureMethods):
         secret: str | bytes | None = None,
         secret_file: str | PathLike[str] | None = None,
         server_timeout: float = SILENCE_LIMIT,
+        server_away: float = AWAY_LIMIT,
         insecure: bool = False,
         local: bool = False,
     ) -> None:
@@ -119,6 +122,7 @@ class Client(FutureMethods):
                 secret=secret is not None,
                 secret_file=secret_file is not None,
                 server_timeout=server_timeout != SILENCE_LIMIT,
+                server_away=server_away != AWAY_LIMIT,
                 insecure=insecure,
             )
             self._take_over(*started_here(cpus))
@@ -132,7 +136,7 @@ class Client(FutureMethods):
                 )
             host, number = host_and_port(address, port)
             key = chosen_secret(host, secret, secret_file, insecure=insecure)
-            connection = connect(host, number, key, server_timeout)
+            connection = connect(host, number, key, server_timeout, away_limit=server_away)
             self._take_over(connection, None, spell_address(host, number), key)
             return
         if secret is not None or secret_file is not None:
@@ -140,7 +144,12 @@ class Client(FutureMethods):
         cluster = LocalCluster(cpus, governors, governor_options=limiting(cache_limit))
         try:
             connection = connect(
-                cluster.host, cluster.port, cluster.secret, server_timeout, cluster.why_lost
+                cluster.host,
+                cluster.port,
+                cluster.secret,
+                server_timeout,
+                cluster.why_lost,
+                server_away,
             )
             cluster.watch(connection.give_up)
         except BaseException:

@@ -19,7 +19,7 @@ from rain.base.errors import (
 )
 from rain.base.failures import SessionFailure
 from rain.base.requests import CloseSession, Request, Statement, Submit, WatchPrinted
-from rain.base.silence import SILENCE_LIMIT, check_limit
+from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT, check_limit
 from rain.base.wire import Fetched, Submission, WaitAnswer
 from rain.common.errors import ConnectionException, RainException
 
@@ -151,6 +151,7 @@ def connect(
     secret: Secret | None = None,
     server_timeout: float = SILENCE_LIMIT,
     why_lost: Callable[[], str] | None = None,
+    away_limit: float = AWAY_LIMIT,
 ) -> Connection:
     """A connection to the server at an address; `why_lost` may know what has become of that."""
     # Cap'n Proto takes a while to load; programs that only build graphs do without.
@@ -161,6 +162,13 @@ def connect(
     except ValueError as error:
         raise RainException(str(error)) from None
     try:
-        return ClientConnection(host, port, secret=secret, silence_limit=limit, why_lost=why_lost)
+        return ClientConnection(
+            host,
+            port,
+            secret=secret,
+            silence_limit=limit,
+            why_lost=why_lost,
+            away_limit=away_limit,
+        )
     except (ConnectionLostError, StartError, RefusedError) as error:
         raise ConnectionException(str(error)) from None

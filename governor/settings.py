@@ -8,12 +8,10 @@ from attrs import Factory, frozen
 
 from rain.base.admission import Secret
 from rain.base.resources import Resources
-from rain.base.silence import SILENCE_LIMIT
+from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.daemon.readiness import Readiness
 from rain.governor.cancelling import GRACE
 from rain.governor.reaping import IDLE_SECONDS
-
-AWAY_LIMIT = 600.0
 
 DRAIN_SECONDS = 25.0
 """Less than the 30 seconds after which Kubernetes and Slurm kill what they have told to end."""

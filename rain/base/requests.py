@@ -239,5 +239,13 @@ AnyRequest: TypeAlias = (
 )
 """What the reactor of the server grants or refuses; other parts of the server answer the rest."""
 
+
+@frozen
+class Settled:
+    """The client needs no answers to these calls any more: it has them, or has given them up."""
+
+    calls: tuple[int, ...]  # their numbers in Cap'n Proto
+
+
 Statement: TypeAlias = Cancel | HandlesGone
 """What the reactor hears."""

@@ -22,6 +22,9 @@ The server counts a governor as lost earlier: if only the link is cut, the tasks
 again elsewhere, and then the governor stops them.
 """
 
+AWAY_LIMIT = 600.0
+"""Default seconds for which clients and governors look for a server that comes back."""
+
 SHORTEST_LIMIT = 3 * BEAT
 
 

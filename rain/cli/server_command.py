@@ -168,7 +168,6 @@ def server(
         work_folder=workdir,
         record=record,
         journal=journal,
-        client_grace=client_grace,
         event_log=event_log,
         event_log_objects=event_log_objects,
         event_log_keep=Keep(
@@ -185,6 +184,7 @@ def server(
             scheduler_limit=scheduler_limit,
             crash_limit=crash_limit,
             returns=journal is not None,
+            client_grace=client_grace,
             test_mode=os.environ.get("RAIN_TEST_MODE") == "1",
             debug=os.environ.get("RAIN_DEBUG_MODE") == "1",
         ),

@@ -64,7 +64,7 @@ class Server:
         client = ClientId(next(self._clients))
         self.links.clients[client] = link
         self._inbox.from_client(ClientJoined(client))
-        return ConnectedClient(self.links, client)
+        return ConnectedClient(self.links, client, link)
 
     def update(self, update: Update) -> None:
         """The governor's news; that it lives is none."""

@@ -9,6 +9,9 @@ and gives signs of life.
   thread that sends. So what it does to the stream are single steps: one call into C sends of a
   piece and notes how much. A signal handler may take the lock of its thread again, and then only
   says what is to be sent.
+* A server with a journal comes back when it has died. Then the thread of the connection looks for
+  it and goes on over another socket: all calls that have not returned are made again, with the
+  numbers that they had, and the server does none of them twice. Nobody who waits notices.
 * A forked child has no such thread: connections of its parent are closed there.
 * At exit the connections are closed and their threads joined. A thread that still waits for an
   answer then is a daemon thread, and waits until it ends with the process.
@@ -17,6 +20,7 @@ and gives signs of life.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import select
 import socket
@@ -27,12 +31,18 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from rain.base.errors import ProtocolError
+from rain.base.errors import ConnectionLostError, ProtocolError
 from rain.base.silence import BEAT, Silence
 from rain.rpc.peer import Peer
 from rain.rpc.sizes import MESSAGE_LIMIT
+from rain.stream.errors import UnreachableError
+
+_log = logging.getLogger("rain.client")
 
 READ_SIZE = 256 * 1024
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+"""Seconds between two tries to reach a server that is away; doubled each time."""
 
 STOP_LIMIT = 5.0
 """Seconds that the program's exit waits for the threads of its connections."""
@@ -66,6 +76,13 @@ class _Piece:
             self._taken.append(len(self._content) - taken)
 
 
+Redial = Callable[[], "socket.socket | None"]
+"""Tries once to reach a server that is away: a socket on which the client is registered again.
+
+None if there is none yet; `ConnectionLostError` if there will be none.
+"""
+
+
 class Caller:
     """One connection, for any thread. It ends with `close`, or when the other side ends it."""
 
@@ -77,6 +94,11 @@ class Caller:
         self.silence = 0.0  # seconds of it that were the cause of the end
         self.is_silent = False  # the program ends: nobody is told
         self.say_alive: Callable[[], object] | None = None  # once in each beat
+        self.redial: Redial | None = None  # how the server is found again if it comes back,
+        self.away_limit = 0.0  # and for how many seconds it is looked for
+        self.verdict = ""  # why there will be no other connection
+        self._cut = ""  # why the connection was lost, until there is another one
+        self._back = threading.Event()  # there is one, or there will be none
         self._silence_limit = silence_limit
         self._socket = connected
         self._lock = threading.RLock()  # around sending
@@ -107,6 +129,11 @@ class Caller:
         """Ends the connection; the cause that was given first stays. Any thread."""
         self._end(cause)
         self._wake()
+
+    def wait_until_back(self) -> bool:
+        """Waits while the server is away; whether there is a connection to it."""
+        self._back.wait()
+        return self.is_usable
 
     def join(self, limit: float) -> None:
         if self._thread is not threading.current_thread():
@@ -159,6 +186,8 @@ class Caller:
             self._busy = False
 
     def _send_all(self) -> bool:
+        if self._cut:
+            return True  # until there is another connection
         while self._piece is not None or self._said:
             if self._piece is None:
                 # Kept until the piece is there: nothing is lost between the two.
@@ -186,9 +215,15 @@ class Caller:
 
     def _live(self) -> None:
         try:
-            self._drive()
+            while True:
+                self._drive()
+                if self._has_ended() or not self._come_back():
+                    break
         finally:
             self._end("the connection failed")
+            self._back.set()
+            if not self._cut:
+                self._say_farewell()
             if not self.is_silent:
                 self.peer.end(self.cause or "")
             with suppress(OSError):
@@ -197,13 +232,20 @@ class Caller:
                 used.close()
             _open.discard(self)
 
+    def _say_farewell(self) -> None:
+        """A server that comes back waits for clients that have not said that they leave."""
+        if self.redial is not None:
+            self.peer.abort("the client has left")
+            self._send()
+
     def _drive(self) -> None:
+        """Until the connection is lost, or is to end."""
         silence = Silence(self._silence_limit)
         poll = select.poll()
         poll.register(self._wake_reading, select.POLLIN)
         poll.register(self._socket, select.POLLIN)
         since, heard, is_full = time.monotonic(), True, False
-        while not self._has_ended():
+        while not (self._has_ended() or self._cut):
             found = dict(poll.poll(1000 * max(since + BEAT - time.monotonic(), 0.0)))
             if self._wake_reading.fileno() in found:
                 self._wake_reading.recv(4096)
@@ -221,8 +263,9 @@ class Caller:
                 if self.say_alive is not None:
                     self.say_alive()
                 if silence.is_too_long(now - since, heard=heard):
-                    self.silence = silence.seconds
-                    self._end("the other side is silent")
+                    self._lose("the other side is silent")
+                    if self._has_ended():
+                        self.silence = silence.seconds
                 since, heard = now, False
 
     def _receive(self) -> None:
@@ -231,10 +274,10 @@ class Caller:
         except BlockingIOError:
             return
         except OSError as error:
-            self._end(error.strerror or "the connection broke")
+            self._lose(error.strerror or "the connection broke")
             return
         if not chunk:
-            self._end("the other side closed the connection")
+            self._lose("the other side closed the connection")
             return
         try:
             self.peer.receive(chunk)
@@ -243,6 +286,79 @@ class Caller:
             self._end(self.fault)
         if self.peer.farewell is not None:
             self._end(self.peer.farewell)
+
+    # Going on over another connection.
+
+    def _lose(self, cause: str) -> None:
+        """The connection is lost: there may be another one, if the server comes back."""
+        if self.redial is None or not self.away_limit:
+            self._end(cause)
+        else:
+            self._back.clear()
+            self._cut = cause
+
+    def _come_back(self) -> bool:
+        """Whether there is another connection; else this one has ended, and knows why."""
+        _log.warning("%s; looking for the server for %g seconds", self._cut, self.away_limit)
+        due = time.monotonic() + self.away_limit
+        pause = FIRST_PAUSE
+        while not self._has_ended():
+            try:
+                connected = None if self.redial is None else self.redial()
+            except ConnectionLostError as error:
+                self._give_up(str(error))
+                return False
+            if connected is not None and self._has_sent_ahead(connected):
+                self._go_on(connected)
+                return True
+            if time.monotonic() + pause > due:
+                why = f"it has not come back within {self.away_limit:g} seconds"
+                self._give_up(f"the connection to the server was lost ({self._cut}), and {why}")
+                return False
+            self._pause(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        return False
+
+    def _has_sent_ahead(self, connected: socket.socket) -> bool:
+        """Sends what goes ahead of the calls that are open, over connections of its own."""
+        try:
+            self.peer.send_ahead()
+        except UnreachableError:  # it has gone again
+            connected.close()
+            return False
+        return True
+
+    def _give_up(self, verdict: str) -> None:
+        self.verdict = verdict
+        self._end(verdict)
+
+    def _pause(self, seconds: float) -> None:
+        """Waits before the next try, unless the connection is to end."""
+        due = time.monotonic() + seconds
+        while not self._has_ended() and (left := due - time.monotonic()) > 0:
+            if select.select([self._wake_reading], [], [], left)[0]:
+                self._wake_reading.recv(4096)
+
+    def _go_on(self, connected: socket.socket) -> None:
+        """Makes all open calls again, in their order, and then what was made meanwhile.
+
+        Other threads go on to hand over calls. Each of these is in `again` or stays in `_said`.
+        """
+        with self._lock:
+            self._socket.close()
+            self._socket, self._piece = connected, None
+            again = [question.content for question in self.peer.begin_anew()]
+            made = {id(content) for content in again}
+            unsent: list[bytes] = []
+            while self._said:
+                unsent.append(self._said.popleft())
+            open_now = {id(content) for content in self.peer.open_contents()}
+            again += [one for one in unsent if id(one) in open_now and id(one) not in made]
+            self._said.extendleft(reversed(again))
+            self._cut = ""
+        _log.warning("the server is back")
+        self._back.set()
+        self._wake()  # to send all this
 
 
 _open: weakref.WeakSet[Caller] = weakref.WeakSet()

@@ -42,6 +42,12 @@ class Question:
     is_given_up: bool = False
     handed: list[object] = Factory(list)
     """Has one entry from the step on that hands the message over to what sends it."""
+    content: bytes = b""
+    """The message, of a call that can be made again over another connection,"""
+    others: tuple[Question, ...] = ()
+    """and the questions of calls that are in the same message, before it."""
+    ahead: Callable[[], object] | None = None
+    """What goes ahead of it over another connection."""
 
 
 @frozen
@@ -79,6 +85,7 @@ class Calling:
         self._numbers = count()
         self._questions: dict[int, Question] = {}
         self._ended: CallError | None = None
+        self._settled: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self._questions)
@@ -96,10 +103,11 @@ class Calling:
         """The messages of calls. What cannot be written leaves nothing behind."""
         return [self._written(request) for request in requests]
 
-    def say(self, calls: Sequence[Written]) -> None:
+    def say(self, calls: Sequence[Written], *, again: bool = True) -> None:
         """Makes calls that were written; no other call comes between them.
 
-        When the connection has ended, everybody who waits is told so here and now.
+        When the connection has ended, everybody who waits is told so here and now. Unless they are
+        to be made `again` over another connection, they end with this one.
         """
         handed = calls[-1].question.handed
         try:
@@ -111,6 +119,10 @@ class Calling:
                         call.question.on_return(self._ended)
                 return
             content = calls[0].message if len(calls) == 1 else b"".join(c.message for c in calls)
+            if again and self._settled is not None:
+                last = calls[-1].question
+                last.content = content
+                last.others = tuple([call.question for call in calls[:-1]])
             # No signal is handled inside, if that is a function of C: either nothing was handed
             # over, or it is noted.
             handed.extend(map(self._hand, (content,)))
@@ -150,9 +162,53 @@ class Calling:
             return
         outcome = _outcome(question.method, returned)  # if that fails, the end tells who has asked
         del self._questions[number]
+        if question.content and self._settled is not None:
+            self._settled.append(number)
         if not returned["noFinishNeeded"] and not question.is_given_up:
             self._finish(number, release=False)
         question.on_return(outcome)
+
+    # Going on over another connection.
+
+    def keep(self) -> None:
+        """From now on calls can be made again, until they have returned."""
+        self._settled = []
+
+    def take_settled(self) -> list[int]:
+        """The numbers of the calls that have returned since the last time."""
+        settled, self._settled = self._settled or [], []
+        return settled
+
+    def put_back_settled(self, numbers: Iterable[int]) -> None:
+        """These were not told after all."""
+        if self._settled is not None:
+            self._settled.extend(numbers)
+
+    def send_ahead(self) -> None:
+        """Does what goes ahead of the calls that are to be made again."""
+        for question in list(self._questions.values()):
+            if question.ahead is not None and not question.is_given_up:
+                question.ahead()
+
+    def to_make_again(self) -> list[Question]:
+        """The calls that were made and are to be made again, in their order; others have ended."""
+        again: list[Question] = []
+        for question in [one for one in list(self._questions.values()) if one.handed]:
+            if question.content and not question.is_given_up:
+                self._questions.update((other.id, other) for other in question.others)
+                again.append(question)
+                continue
+            self._questions.pop(question.id, None)
+            if question.content:
+                self.put_back_settled([question.id])
+                question.on_return(CallError("cancelled", "it was given up"))
+            else:
+                question.on_return(CallError("disconnected", "the connection was lost"))
+        return again
+
+    def open_contents(self) -> list[bytes]:
+        """The messages of all calls that have not returned."""
+        return [question.content for question in list(self._questions.values())]
 
     def end(self, reason: str) -> None:
         """The connection has ended: nothing returns any more."""

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Generic, TypeVar
 
 from rain.base.errors import (
@@ -135,6 +136,7 @@ class ClientCalls:
         # A signal handler may submit, or ask, while its own thread uploads.
         self._one_uploads = threading.RLock()
         self._upload: _Upload | None = None
+        self.key = b""  # goes with uploads
         caller.say_alive = self._say_alive
 
     @property
@@ -223,6 +225,8 @@ class ClientCalls:
             return ConnectionLostError(NOT_HERE)
         if self._closed_here:
             return ConnectionLostError(f"the connection to the server at {where} was closed")
+        if caller.verdict:
+            return ConnectionLostError(caller.verdict)
         if caller.silence:
             return ConnectionLostError(
                 f"the server at {where} has been silent for {caller.silence:.0f}"
@@ -281,8 +285,24 @@ class ClientCalls:
             self._reason = error.reason
         return self.lost()
 
+    def take_key(self, key: bytes) -> None:
+        """The key for uploads after the server was away."""
+        self.key = key
+
+    def comes_back(self) -> bool:
+        """Waits while the server is away; whether it has come back."""
+        return self._caller.redial is not None and self._caller.wait_until_back()
+
     def _say_alive(self) -> None:
         self._caller.peer.call(self._service, _METHODS["alive"], {}, _ignore)
+        numbers = self._caller.peer.take_settled()
+        if numbers:
+            then = partial(self._told_settled, numbers)
+            self._caller.peer.call(self._service, _METHODS["settled"], {"calls": numbers}, then)
+
+    def _told_settled(self, numbers: list[int], outcome: Fields | CallError) -> None:
+        if isinstance(outcome, CallError):
+            self._caller.peer.put_back_settled(numbers)
 
 
 def _ignore(_: Fields | CallError) -> None:

@@ -37,11 +37,11 @@ from rain.base.requests import (
     WaitFor,
     WatchPrinted,
 )
-from rain.base.silence import SILENCE_LIMIT
+from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.base.wire import CLIENT_VERSION, Fetched, Submission, WaitAnswer
 from rain.rpc.client_calls import Asked, ClientCalls
 from rain.rpc.client_fetch import Downloads
-from rain.rpc.client_registration import connect_client
+from rain.rpc.client_registration import Way, connect_client
 from rain.rpc.client_submit import Sending
 from rain.rpc.codec.client_methods import A, method_of
 
@@ -66,6 +66,9 @@ def _close(calls: ClientCalls, downloads: Downloads) -> None:
 class ClientConnection:
     """A registered client. It closes with its last reference.
 
+    A server that comes back when it has died is looked for during `away_limit` seconds. Who waits
+    goes on waiting, and nothing is done twice.
+
     `StartError`: the server cannot be reached. `RefusedError`: a request is not granted.
     `SessionFailedError`: the session of a request has failed. `ConnectionLostError`: the server has
     gone or was silent for longer than the limit, or the connection was closed.
@@ -82,14 +85,14 @@ class ClientConnection:
         secret: Secret | None = None,
         silence_limit: float | None = SILENCE_LIMIT,
         why_lost: Callable[[], str] | None = None,
+        away_limit: float = AWAY_LIMIT,
     ) -> None:
         self.address = spell_address(host, port)
-        self._calls, registered = connect_client(
-            host, port, version, connect_timeout, secret, silence_limit, why_lost
-        )
-        self.cluster = registered.cluster  # which start of which server this is
+        way = Way(host, port, secret, version, connect_timeout, away_limit)
+        # The cluster: which start of which server this is.
+        self._calls, self.cluster = connect_client(way, silence_limit, why_lost)
         self._downloads = Downloads(self.address, secret)
-        self._sending = Sending(self._calls, self._downloads.reader, registered.key)
+        self._sending = Sending(self._calls, self._downloads.reader)
         self._latest: dict[SessionId, tuple[Submission, Asked[Any]]] = {}  # see `has_left`
         # At exit all callers are closed by themselves.
         weakref.finalize(self, _close, self._calls, self._downloads).atexit = False

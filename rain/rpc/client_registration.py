@@ -1,23 +1,49 @@
-"""How a client gets to the calls of a server, or is told in one line why it does not."""
+"""How a client gets to the calls of a server, or is told in one line why it does not.
+
+It comes here again when a server that comes back was away.
+"""
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from attrs import frozen
 
 from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
-from rain.base.errors import StartError
+from rain.base.errors import ConnectionLostError, ProtocolError, StartError
 from rain.rpc import schema
-from rain.rpc.caller import Caller
+from rain.rpc.caller import READ_SIZE, Caller
 from rain.rpc.client_calls import ClientCalls
-from rain.rpc.dialing import dial_in_thread, reaching
+from rain.rpc.dialing import NotLetInError, dial_in_thread, reaching
 from rain.rpc.interface import Fields, Interface
-from rain.rpc.peer import CallError, Remote
+from rain.rpc.peer import CallError, Peer, Remote
+from rain.stream.errors import UnreachableError
 
 _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerClient"]
+
+
+@frozen
+class Way:
+    """How to reach a server, and how long to try."""
+
+    host: str
+    port: int
+    secret: Secret | None
+    version: int  # of the protocol
+    timeout: float  # seconds for one try
+    away_limit: float  # seconds for a server that comes back
+
+    @property
+    def where(self) -> str:
+        return spell_address(self.host, self.port)
+
+    def dial(self) -> socket.socket:
+        """A socket that is let in; it does not block."""
+        return dial_in_thread(self.host, self.port, self.timeout, Role.CLIENT, self.secret)
 
 
 @frozen
@@ -27,34 +53,34 @@ class Registered:
     service: Remote
     key: bytes  # for uploads
     cluster: bytes  # which start of which server this is
+    token: bytes  # with this the client may come back; empty if the server does not
 
 
 def connect_client(
-    host: str,
-    port: int,
-    version: int,
-    timeout: float,
-    secret: Secret | None = None,
-    silence_limit: float | None = None,
-    why_lost: Callable[[], str] | None = None,
-) -> tuple[ClientCalls, Registered]:
-    """The calls of a client that has registered, and what it was told.
+    way: Way, silence_limit: float | None, why_lost: Callable[[], str] | None
+) -> tuple[ClientCalls, bytes]:
+    """The calls of a client that has registered, and the name of the cluster.
 
     `StartError` says why it cannot.
     """
-    where = spell_address(host, port)
-    with reaching(where, "client"):
-        connected = dial_in_thread(host, port, timeout, Role.CLIENT, secret)
+    with reaching(way.where, "client"):
+        connected = way.dial()
     caller = Caller(connected, silence_limit)
     try:
-        registered = _register(caller, version, timeout, where)
+        registered = _register(caller, way)
     except BaseException:
         caller.close("the client was not registered")
         raise
-    return ClientCalls(caller, registered.service, where, why_lost), registered
+    calls = ClientCalls(caller, registered.service, way.where, why_lost)
+    calls.key = registered.key
+    if registered.token:
+        caller.peer.keep_calls()
+        caller.away_limit = way.away_limit
+        caller.redial = partial(_redial, way, registered, calls.take_key)
+    return calls, registered.cluster
 
 
-def _register(caller: Caller, version: int, timeout: float, where: str) -> Registered:
+def _register(caller: Caller, way: Way) -> Registered:
     returned: list[Fields | CallError] = []
     has_returned = threading.Event()
 
@@ -62,9 +88,10 @@ def _register(caller: Caller, version: int, timeout: float, where: str) -> Regis
         returned.append(outcome)
         has_returned.set()
 
-    caller.peer.call(caller.peer.bootstrap(), _REGISTER, {"version": version}, take)
-    if not has_returned.wait(timeout):
-        reason = f"it does not answer within {timeout:g} seconds"
+    caller.peer.call(caller.peer.bootstrap(), _REGISTER, {"version": way.version}, take)
+    where = way.where
+    if not has_returned.wait(way.timeout):
+        reason = f"it does not answer within {way.timeout:g} seconds"
         raise StartError(f"cannot reach the server at {where}: {reason}")
     (outcome,) = returned
     if isinstance(outcome, CallError):
@@ -74,4 +101,69 @@ def _register(caller: Caller, version: int, timeout: float, where: str) -> Regis
         raise StartError(f"what listens at {where} is not a Rain server: {reason}")
     if outcome["service"] is None:
         raise StartError(f"what listens at {where} is not a Rain server: it offers nothing")
-    return Registered(outcome["service"], outcome["key"], outcome["cluster"])
+    return _read(outcome)
+
+
+def _read(outcome: Fields) -> Registered:
+    return Registered(outcome["service"], outcome["key"], outcome["cluster"], outcome["token"])
+
+
+def _redial(
+    way: Way, before: Registered, take_key: Callable[[bytes], object]
+) -> socket.socket | None:
+    """Tries once to go on with a server that was away (`rain.rpc.caller.Redial`)."""
+    try:
+        connected = way.dial()
+    except NotLetInError as error:
+        raise ConnectionLostError(f"the server at {way.where} is back, but {error}") from None
+    except (UnreachableError, ProtocolError):
+        return None
+    try:
+        outcome = _register_again(connected, way, before.token)
+    except (OSError, ProtocolError):  # it is not ready yet, or has gone again
+        connected.close()
+        return None
+    except BaseException:
+        connected.close()
+        raise
+    why_not = _why_not(outcome, before)
+    if why_not:
+        connected.close()
+        raise ConnectionLostError(f"the server at {way.where} is back: {why_not}")
+    assert not isinstance(outcome, CallError)
+    take_key(outcome["key"])
+    return connected
+
+
+def _why_not(outcome: Fields | CallError, before: Registered) -> str:
+    """Why the client cannot go on, or nothing."""
+    if isinstance(outcome, CallError):
+        return outcome.reason
+    if outcome["fenced"]:
+        fenced: str = outcome["fenced"]
+        return fenced
+    if outcome["service"] is None or outcome["cluster"] != before.cluster:
+        return "it is another one"
+    if outcome["service"].target != before.service.target:
+        return "it offers its calls in another way"
+    return ""
+
+
+def _register_again(connected: socket.socket, way: Way, token: bytes) -> Fields | CallError:
+    """Registers over a new socket, before the calls that were open are made again over it."""
+    said: list[bytes] = []
+    returned: list[Fields | CallError] = []
+    peer = Peer(said.append)
+    params = {"version": way.version, "token": token}
+    peer.call(peer.bootstrap(), _REGISTER, params, returned.append)
+    connected.settimeout(way.timeout)
+    while not returned:
+        connected.sendall(b"".join(said))
+        said.clear()
+        chunk = connected.recv(READ_SIZE)
+        if not chunk:
+            raise ConnectionResetError("it has gone again")
+        peer.receive(chunk)
+    connected.sendall(b"".join(said))
+    connected.setblocking(False)
+    return returned[0]

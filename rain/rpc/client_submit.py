@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from contextlib import suppress
 from functools import partial
 
 from rain.base.errors import ProtocolError, RefusedError
@@ -27,10 +28,9 @@ class Sending:
     behind on the server.
     """
 
-    def __init__(self, calls: ClientCalls, reader: StreamReader, key: bytes) -> None:
+    def __init__(self, calls: ClientCalls, reader: StreamReader) -> None:
         self._calls = calls
         self._reader = reader
-        self._key = key  # goes with uploads
 
     def prepare(self, submit: Submit) -> Asked[WaitAnswer | None]:
         """The call of a submission, with what is to be uploaded before it.
@@ -53,6 +53,7 @@ class Sending:
             raise RefusedError(f"the submission holds text that is not UTF-8: {error}") from None
         if uploads:
             asked.upload = partial(self._upload, uploads)
+            asked.calls[-1].question.ahead = partial(self._upload_again, uploads)
         return asked
 
     def _upload(self, uploads: Sequence[Upload]) -> bool:
@@ -60,14 +61,26 @@ class Sending:
 
         It then refuses the last part of the submission, too, with the reason.
         """
-        try:
-            for object_id, data in uploads:
-                self._reader.upload(self._key, object_id, data)
-        except RefusedError:
-            return False
-        except UnreachableError as error:
-            raise RefusedError(f"the constants cannot be uploaded: {error}") from None
-        return True
+        while True:
+            key = self._calls.key
+            try:
+                for object_id, data in uploads:
+                    self._reader.upload(key, object_id, data)
+            except RefusedError:
+                if key == self._calls.key:
+                    return False
+            except UnreachableError as error:
+                if not self._calls.comes_back():
+                    raise RefusedError(f"the constants cannot be uploaded: {error}") from None
+            else:
+                if key == self._calls.key:  # else they went over a connection that was lost
+                    return True
+
+    def _upload_again(self, uploads: Sequence[Upload]) -> None:
+        """Sends constants ahead of a submission that is made again. `UnreachableError`: not yet."""
+        for object_id, data in uploads:
+            with suppress(RefusedError):  # it is there; whatever else is wrong the submission says
+                self._reader.upload(self._calls.key, object_id, data)
 
 
 def _nothing(_: Fields) -> None:

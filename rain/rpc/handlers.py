@@ -14,7 +14,7 @@ from attrs import frozen
 from rain.base.errors import RainError
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
-from rain.base.requests import Request, Statement, WatchPrinted
+from rain.base.requests import Request, Settled, Statement, WatchPrinted
 from rain.base.resources import Resources
 from rain.base.wire import GovernorReport, Orders, PrintedLines, Update, Watch
 from rain.stream.holder import Held, UnfinishedUpload
@@ -62,11 +62,27 @@ class GovernorHello:
 class ClientHandler(Protocol):
     """The server's side of one registered client."""
 
-    def ask(self, request: Request[T], reply: Reply[T]) -> None:
-        """A submission is whole: parts joined, uploaded bytes put in, columns checked."""
+    token: bytes  # with this it may come back; empty if the server does not
+
+    def ask(self, request: Request[T], reply: Reply[T], number: int = 0) -> None:
+        """A submission is whole: parts joined, uploaded bytes put in, columns checked.
+
+        A call that comes again after a cut has the same number.
+        """
         ...
 
-    def say(self, statement: Statement | WatchPrinted) -> None: ...
+    def has_heard(self, number: int) -> bool:
+        """Whether a call with this number has come over an earlier connection."""
+        ...
+
+    def say(
+        self,
+        statement: Statement | WatchPrinted | Settled,
+        reply: Reply[None] | None = None,
+        number: int = 0,
+    ) -> None:
+        """The reply only tells that it was heard."""
+        ...
 
     def abandoned(self, reply: Reply[Any]) -> None:
         """The caller has given up a request, for instance a wait after its timeout.
@@ -75,8 +91,8 @@ class ClientHandler(Protocol):
         """
         ...
 
-    def left(self, cause: str) -> None:
-        """The connection ended; nothing more comes from this client."""
+    def left(self, cause: str, *, on_purpose: bool = False) -> None:
+        """The connection ended. Nothing more comes from this client, unless it comes back."""
         ...
 
 
@@ -184,9 +200,16 @@ class ServerHandler(StreamSource, Protocol):
     """The server as a new connection meets it."""
 
     @property
+    def cluster(self) -> bytes:
+        """Which start of which server this is; one that comes back is the same."""
+        ...
+
+    @property
     def uploads(self) -> UploadRoom: ...
 
-    def join_client(self, link: ClientLink) -> ClientHandler: ...
+    def join_client(self, link: ClientLink, token: bytes = b"") -> ClientHandler:
+        """With a token a client that comes back; `FencedError` if it cannot."""
+        ...
 
     def join_governor(self, hello: GovernorHello, link: GovernorLink) -> GovernorHandler:
         """`FencedError` if it cannot resume; else it is told again what it has not heard."""

@@ -87,6 +87,11 @@ class Link:
         return self.cause is None
 
     @property
+    def is_over_for_good(self) -> bool:
+        """Whether the other side has said that it leaves, or has broken the protocol."""
+        return self.peer.farewell is not None or bool(self.fault)
+
+    @property
     def unsent(self) -> int:
         """How many bytes were said and not taken by the socket yet."""
         return self._unsent_bytes

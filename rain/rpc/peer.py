@@ -122,10 +122,12 @@ class Peer:
     def call(self, target: Remote, method: Method, params: Fields, on_return: OnReturn) -> Question:
         """Calls a method; `on_return` gets its results, or why there are none, in `receive`.
 
+        It is not made again over another connection.
+
         When the connection has ended, `on_return` is told so here and now.
         """
         (call,) = self._calling.write([Request(target, method, params, on_return)])
-        self._calling.say([call])
+        self._calling.say([call], again=False)
         return call.question
 
     def write(self, requests: Iterable[Request]) -> list[Written]:
@@ -147,6 +149,34 @@ class Peer:
         cancelled.
         """
         self._calling.give_up(question)
+
+    # Going on over another connection. In the thread that receives.
+
+    def keep_calls(self) -> None:
+        """From now on calls can be made again over another connection, until they have returned."""
+        self._calling.keep()
+
+    def send_ahead(self) -> None:
+        """Does what goes ahead of the calls that are to be made again over another connection."""
+        self._calling.send_ahead()
+
+    def begin_anew(self) -> list[Question]:
+        """Another connection takes the place of one that was lost; what has come of a message there
+        is void. Returns the calls that have to be made again over it, in their order."""
+        self._framer.forget()
+        return self._calling.to_make_again()
+
+    def open_contents(self) -> list[bytes]:
+        """The messages of all calls that have not returned."""
+        return self._calling.open_contents()
+
+    def take_settled(self) -> list[int]:
+        """The numbers of the calls that have returned since the last time."""
+        return self._calling.take_settled()
+
+    def put_back_settled(self, numbers: Iterable[int]) -> None:
+        """The other side was not told of these after all."""
+        self._calling.put_back_settled(numbers)
 
     # Receiving. In one thread.
 

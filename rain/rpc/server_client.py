@@ -8,7 +8,7 @@ from typing import Any
 from rain.base.errors import ProtocolError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId
-from rain.base.requests import Request, Statement, Submit, WatchPrinted
+from rain.base.requests import Request, Settled, Statement, Submit, WatchPrinted
 from rain.base.wire import Submission, WaitAnswer
 from rain.rpc import schema
 from rain.rpc.codec.client_methods import ALIVE, REQUESTS, STATEMENTS, A, ClientMethod
@@ -21,6 +21,10 @@ from rain.rpc.offer import Served, offer
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.pending import PENDING_LIMIT, PendingSubmission
 from rain.rpc.replies import CallReply
+
+LOST_UPLOAD = (
+    "the connection was lost before the large constants of this submission were there: submit again"
+)
 
 
 class ClientEnd:
@@ -37,17 +41,29 @@ class ServedClient:
     """One registered client."""
 
     def __init__(
-        self, link: Link, server: ServerHandler, pending_limit: int = PENDING_LIMIT
+        self,
+        link: Link,
+        server: ServerHandler,
+        pending_limit: int = PENDING_LIMIT,
+        token: bytes = b"",
     ) -> None:
-        self._handler: ClientHandler = server.join_client(ClientEnd(link))
+        self._handler: ClientHandler = server.join_client(ClientEnd(link), token)
+        self._link = link
         self._uploads = server.uploads.join()
-        self._pending = PendingSubmission(self._uploads.size, pending_limit)
+        size = self._size_once_more if token else self._uploads.size
+        self._pending = PendingSubmission(size, pending_limit)
+        self._is_missing = False  # a constant that was uploaded before the connection was lost
         link.on_end = self._left
 
     @property
     def key(self) -> bytes:
         """What the client shows with its uploads."""
         return self._uploads.key
+
+    @property
+    def token(self) -> bytes:
+        """What the client shows when it comes back; empty if it cannot."""
+        return self._handler.token
 
     def offered(self) -> Offered:
         methods: dict[str, Served[Any]] = {
@@ -62,16 +78,15 @@ class ServedClient:
         """A request: the handler answers it, now or later."""
 
         def serve(request: Request[A], call: IncomingCall) -> None:
-            self._handler.ask(request, self._patient(call, method.results.write))
+            self._handler.ask(request, self._patient(call, method.results.write), call.id)
 
         return method.name, Served(method.params.read, serve)
 
     def _said(self, method: ClientMethod[Any, None]) -> tuple[str, Served[Any]]:
         """A statement: it is heard, and that is all."""
 
-        def serve(statement: Statement | WatchPrinted, call: IncomingCall) -> None:
-            self._handler.say(statement)
-            call.answer()
+        def serve(statement: Statement | WatchPrinted | Settled, call: IncomingCall) -> None:
+            self._handler.say(statement, CallReply(call, method.results.write), call.id)
 
         return method.name, Served(method.params.read, serve)
 
@@ -97,6 +112,12 @@ class ServedClient:
             call.answer()
             return
         whole, uploaded = self._pending.take()
+        missing, self._is_missing = self._is_missing, False
+        if missing and isinstance(whole, Submission):
+            if not self._handler.has_heard(call.id):
+                CallReply(call, _write_submitted).refuse(LOST_UPLOAD)
+                return
+            whole, uploaded = Submission(whole.session), []  # it is not submitted again
         if request.wanted and uploaded:
             raise ProtocolError("a submission with uploads is answered when it is accepted")
         reply = (
@@ -105,14 +126,22 @@ class ServedClient:
             else SubmissionReply(call, self._uploads, uploaded)
         )
         if isinstance(whole, Submission):
-            self._handler.ask(Submit(whole, tuple(request.wanted)), reply)
+            self._handler.ask(Submit(whole, tuple(request.wanted)), reply, call.id)
         else:
             reply.refuse(whole)
+
+    def _size_once_more(self, object_id: ObjectId) -> int:
+        """The length of an upload, which may have been accepted, or lost, with the connection."""
+        try:
+            return self._uploads.size(object_id)
+        except ProtocolError:
+            self._is_missing = True
+            return 0
 
     def _left(self, cause: str) -> None:
         self._uploads.close()
         self._pending.clear()
-        self._handler.left(cause)
+        self._handler.left(cause, on_purpose=self._link.is_over_for_good)
 
 
 class SubmissionReply(CallReply[WaitAnswer | None]):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import socket
-from secrets import token_bytes
 
 import trio
 from attrs import evolve
@@ -42,9 +41,6 @@ HANDSHAKE_LIMIT = 10.0
 FIRST_WORDS = 64 * 1024
 """Bytes that it may need for that. Until then nobody knows what it is good for."""
 
-CLUSTER_BYTES = 16
-"""How long the name of a start of a server is."""
-
 log = logging.getLogger(__name__)
 
 
@@ -67,12 +63,8 @@ def listen(
     for longer than `client_silence` is closed.
     """
 
-    cluster = token_bytes(CLUSTER_BYTES)
-
     def greet(connected: socket.socket, peer_host: str, role: Role, nursery: trio.Nursery) -> Link:
-        guest = Guest(
-            peer_host, role, handler, cluster, pending_limit, client_silence, patience, nursery
-        )
+        guest = Guest(peer_host, role, handler, pending_limit, client_silence, patience, nursery)
         return guest.greet(connected, handshake_limit)
 
     streams = server_streams(nursery, handler, machine, secret)
@@ -87,7 +79,6 @@ class Guest:
         peer_host: str,
         admitted: Role,
         handler: ServerHandler,
-        cluster: bytes,
         pending_limit: int,
         client_silence: float | None,
         patience: Patience,
@@ -96,7 +87,6 @@ class Guest:
         self._peer_host = peer_host
         self._admitted = admitted
         self._handler = handler
-        self._cluster = cluster
         self._pending_limit = pending_limit
         self._client_silence = client_silence
         self._patience = patience
@@ -125,14 +115,28 @@ class Guest:
         if not self._role:
             self._link.end_with_reason(f"nobody has registered within {limit:g} seconds")
 
-    def _read_client(self, params: Fields) -> None:
+    def _read_client(self, params: Fields) -> bytes:
         self._check_role("client", Role.CLIENT, params["version"], CLIENT_VERSION)
+        token: bytes = params["token"]
+        return token
 
-    def _register_client(self, _: None, call: IncomingCall) -> None:
+    def _register_client(self, token: bytes, call: IncomingCall) -> None:
         self._take("client", evolve(self._patience, makes_wait=True))
-        client = ServedClient(self._link, self._handler, self._pending_limit)
+        try:
+            client = ServedClient(self._link, self._handler, self._pending_limit, token)
+        except FencedError as error:
+            call.answer({"fenced": str(error)})
+            self._link.end_with_reason(str(error))
+            return
         self._nursery.start_soon(self._link.expect, self._client_silence)
-        call.answer({"service": client.offered(), "key": client.key, "cluster": self._cluster})
+        call.answer(
+            {
+                "service": client.offered(),
+                "key": client.key,
+                "cluster": self._handler.cluster,
+                "token": client.token,
+            }
+        )
 
     def _read_governor(self, params: Fields) -> tuple[GovernorHello, Remote]:
         version: int = params["version"]  # first: what another version says next is not known

@@ -17,9 +17,10 @@ def gone_away(state: State, governor_id: GovernorId, cause: str) -> None:
 
 
 def server_returned(state: State) -> None:
-    """The server is there again, and all governors may come back."""
+    """The server is there again, and all governors and clients may come back."""
     for governor in state.graph.governors.values():
         _expect(state, governor, state.settings.governor_silence, "the server was away")
+    state.asked.all_away(state.now + state.settings.client_grace)
 
 
 def _expect(state: State, governor: Governor, seconds: float, why: str) -> None:

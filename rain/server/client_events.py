@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
-from rain.base.ids import ClientId, ObjectId, TaskId
-from rain.base.requests import Cancel, HandlesGone, ServerInfo, Submit, WaitFor
+from rain.base.ids import ClientId, ObjectId, RequestId, TaskId
+from rain.base.requests import Cancel, HandlesGone, ServerInfo, Settled, Statement, Submit, WaitFor
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.wait import WAIT_MODES
 from rain.server import (
@@ -23,13 +23,17 @@ from rain.server import (
     submitting,
     waiting,
 )
+from rain.server.asked_again import to_request
 from rain.server.closing import close_session
 from rain.server.messages import (
     AnswerDone,
+    AnyAnswer,
     Asked,
+    ClientAway,
     ClientEvent,
     ClientJoined,
     ClientLeft,
+    ClientResumed,
     Refuse,
     RequestAbandoned,
     Said,
@@ -40,32 +44,82 @@ from rain.server.state import State
 
 def apply(state: State, event: ClientEvent) -> None:
     """Applies one event, unless its client has submitted what is not read yet: then it waits."""
-    if state.growing and not isinstance(event, ClientLeft):
+    if state.growing and not isinstance(event, ClientLeft | ClientAway | ClientResumed):
         growing = state.growing.get(event.client)
         if growing is not None and not _is_of_governors(event):
             growing.held.append(event)
             return
     match event:  # the most frequent first
         case Asked():
+            known = state.asked.note(event)
             try:
-                _ask(state, event)
+                if known is None:
+                    _ask(state, event)
+                else:
+                    _ask_again(state, event, known)
             except (RefusedError, SessionFailedError) as error:
                 _refuse(state, event, error)
-        case Said(client, what):
-            match what:
-                case HandlesGone():
-                    handles.gone(state, client, what)
-                case Cancel():
-                    _cancel(state, client, what)
+        case Said():
+            if state.asked.note(event) is None:
+                _hear(state, event.client, event.what)
+            if event.request is not None:
+                state.emit(AnswerDone(event.request))
         case RequestAbandoned(_, request):
-            wait = state.waits.get(request)
-            if wait is not None:
-                waiting.abandon(state, wait)
-        case ClientJoined(client):
+            _abandon(state, request)
+        case _:
+            _come_or_go(state, event)
+
+
+def _come_or_go(
+    state: State, event: ClientJoined | ClientLeft | ClientAway | ClientResumed
+) -> None:
+    match event:
+        case ClientJoined(client, token):
             state.graph.add_client(client)
+            if token:
+                state.asked.joined(client, token)
             state.note(happenings.ClientNew(state.now, client))
         case ClientLeft(client, cause):
             _left(state, client, cause)
+        case ClientAway(client, cause):
+            state.asked.away(client, state.now + state.settings.client_grace, cause)
+        case ClientResumed(client):
+            state.asked.resumed(client)
+
+
+def give_up_late(state: State) -> None:
+    """Clients that were away and have not come back in time have left."""
+    for client, why in state.asked.take_late(state.now):
+        grace = state.settings.client_grace
+        apply(state, ClientLeft(client, f"it has not come back within {grace:g} seconds: {why}"))
+
+
+def _hear(state: State, client: ClientId, what: Statement | Settled) -> None:
+    match what:
+        case HandlesGone():
+            handles.gone(state, client, what)
+        case Cancel():
+            _cancel(state, client, what)
+        case Settled(numbers):
+            state.asked.settled(client, numbers)
+
+
+def _ask_again(state: State, event: Asked, known: RequestId | AnyAnswer) -> None:
+    """The client has lost the connection before it had the answer to this."""
+    if not isinstance(known, int):
+        state.emit(to_request(known, event.request))
+        return
+    _abandon(state, known)
+    if isinstance(event.what, Submit):
+        _answer_submission(state, event, event.what)
+    else:
+        _ask(state, event)
+
+
+def _abandon(state: State, request: RequestId) -> None:
+    wait = state.waits.get(request)
+    if wait is not None:
+        waiting.abandon(state, wait)
 
 
 def _is_of_governors(event: ClientEvent) -> bool:
@@ -101,6 +155,7 @@ def _left(state: State, client_id: ClientId, cause: str) -> None:
             adopting.hold(state, session)
             close_session(state, session, f"the client has gone: {cause}")
     handles.leave(state, client_id)
+    state.asked.left(client_id)
     nesting.client_left(state, client)
     state.note(happenings.ClientRemoved(state.now, client_id, cause), len(cause))
 

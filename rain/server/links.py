@@ -18,6 +18,7 @@ from rain.base.requests import (
     OverviewOf,
     ReportsOf,
     Request,
+    Settled,
     Statement,
     TakePrinted,
     Terminate,
@@ -40,6 +41,7 @@ from rain.server.messages import (
     AnswerTaken,
     AnswerWait,
     Asked,
+    ClientAway,
     ClientLeft,
     DiscardConstants,
     DismissGovernor,
@@ -262,15 +264,17 @@ class ConnectedClient:
 
     links: Links
     id: ClientId
+    link: ClientLink
+    token: bytes = b""  # with this it may come back; empty if the server does not
 
-    def ask(self, request: Request[T], reply: Reply[T]) -> None:
-        self._ask_someone(request, reply)  # whose answer has the type that the request names
+    def ask(self, request: Request[T], reply: Reply[T], number: int = 0) -> None:
+        self._ask_someone(request, reply, number)  # whose answer has the type that it names
 
-    def _ask_someone(self, request: Request[Any], reply: Reply[Any]) -> None:
+    def _ask_someone(self, request: Request[Any], reply: Reply[Any], number: int) -> None:
         links = self.links
         match request:
             case ReportsOf(tasks, _, True):
-                links.live.with_live(tasks, reply, partial(self._ask_later, request))
+                links.live.with_live(tasks, reply, partial(self._ask_later, number, request))
             case OverviewOf(session):
                 reply.answer(gather_overview(links.state, session, links.http))
             case TakePrinted(wait):
@@ -282,14 +286,15 @@ class ConnectedClient:
                 links.end_asked.set()
                 reply.answer(None)
             case _:  # whatever else the codec makes is for the reactor
-                self._ask(cast("AnyRequest", request), reply)
+                self._ask(cast("AnyRequest", request), reply, number)
 
-    def _ask(self, what: AnyRequest, reply: Reply[Any]) -> None:
-        self.links.inbox.from_client(Asked(self.id, self.links.request(reply), what))
+    def _ask(self, what: AnyRequest, reply: Reply[Any], number: int) -> None:
+        event = Asked(self.id, self.links.request(reply), what, number if self.token else 0)
+        self.links.inbox.from_client(event)
 
-    def _ask_later(self, request: ReportsOf, reply: Reply[Reports]) -> None:
-        if self.id in self.links.clients:  # else it has left meanwhile
-            self._ask(request, reply)
+    def _ask_later(self, number: int, request: ReportsOf, reply: Reply[Reports]) -> None:
+        if self._is_here():  # else it has left meanwhile
+            self._ask(request, reply, number)
 
     def _open_dashboard(self, reply: Reply[str]) -> None:
         if self.links.http:
@@ -299,19 +304,45 @@ class ConnectedClient:
         else:
             reply.refuse("the server has no dashboard: it was started with --no-http")
 
-    def say(self, statement: Statement | WatchPrinted) -> None:
+    def has_heard(self, number: int) -> bool:
+        calls = self.links.state.asked.clients.get(self.id)
+        return calls is not None and number in calls.heard
+
+    def say(
+        self,
+        statement: Statement | WatchPrinted | Settled,
+        reply: Reply[None] | None = None,
+        number: int = 0,
+    ) -> None:
+        links = self.links
         if isinstance(statement, WatchPrinted):
-            self.links.audience.watch(self.id, statement.watch)
+            links.audience.watch(self.id, statement.watch)
+        elif self.token and reply is not None:  # it is heard when the journal has it
+            number = 0 if isinstance(statement, Settled) else number
+            links.inbox.from_client(Said(self.id, statement, links.request(reply), number))
+            return
         else:
-            self.links.inbox.from_client(Said(self.id, statement))
+            links.inbox.from_client(Said(self.id, statement))
+        if reply is not None:
+            reply.answer(None)
 
     def abandoned(self, reply: Reply[Any]) -> None:
         request = self.links.abandon(reply)
         if request is not None:
             self.links.inbox.from_client(RequestAbandoned(self.id, request))
 
-    def left(self, cause: str) -> None:
+    def left(self, cause: str, *, on_purpose: bool = False) -> None:
+        if not self._is_here():  # it has come back over another connection
+            return
         del self.links.clients[self.id]
         self.links.audience.left(self.id)
-        self.links.log.info("client left", client=self.id, cause=cause)
-        self.links.inbox.from_client(ClientLeft(self.id, cause))
+        if self.token and not on_purpose:
+            self.links.log.warning("client away", client=self.id, cause=cause)
+            self.links.inbox.from_client(ClientAway(self.id, cause))
+        else:
+            self.links.log.info("client left", client=self.id, cause=cause)
+            self.links.inbox.from_client(ClientLeft(self.id, cause))
+
+    def _is_here(self) -> bool:
+        """Whether this is its connection, and not one that it has replaced."""
+        return self.links.clients.get(self.id) is self.link

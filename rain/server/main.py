@@ -82,7 +82,6 @@ async def _serve(
             nursery.start_soon(compaction.run)
         if journal is not None and journal.goes_on:
             service.returns()
-            nursery.start_soon(_give_up_clients, service, settings.client_grace)
         listener = listen(
             nursery,
             settings.host,
@@ -162,11 +161,6 @@ def _own_names(more: tuple[str, ...]) -> frozenset[str]:
     """What browsers may call this machine."""
     name = socket.gethostname()
     return frozenset(known.lower() for known in (name, name.partition(".")[0], *more))
-
-
-async def _give_up_clients(service: Service, grace: float) -> None:
-    await trio.sleep(grace)
-    service.give_up_clients("it has not come back since the server returned")
 
 
 async def _asked_by_a_client(service: Service) -> str:

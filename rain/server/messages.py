@@ -9,7 +9,7 @@ from attrs import Factory, define, frozen
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId
-from rain.base.requests import AnyRequest, Statement
+from rain.base.requests import AnyRequest, Settled, Statement
 from rain.base.resources import Resources
 from rain.base.wire import (
     Fetched,
@@ -80,6 +80,22 @@ class ClientJoined:
     """A client has registered."""
 
     client: ClientId
+    token: bytes = b""  # with this it may come back, unless it is empty
+
+
+@frozen
+class ClientAway:
+    """The connection of a client has broken, and it may come back."""
+
+    client: ClientId
+    cause: str
+
+
+@frozen
+class ClientResumed:
+    """A client that was away is there again."""
+
+    client: ClientId
 
 
 @frozen
@@ -97,14 +113,17 @@ class Asked:
     client: ClientId
     request: RequestId
     what: AnyRequest
+    number: int = 0  # of the call, the same when it comes again; 0 if that cannot be
 
 
 @frozen
 class Said:
-    """A client has said what is never answered."""
+    """A client has said what has no answer but that it was heard."""
 
     client: ClientId
-    what: Statement
+    what: Statement | Settled
+    request: RequestId | None = None  # if it is to be told that
+    number: int = 0  # as of what is asked
 
 
 @frozen
@@ -123,7 +142,9 @@ GovernorEvent = (
     | GovernorResumed
     | ServerReturned
 )
-ClientEvent = ClientJoined | ClientLeft | Asked | Said | RequestAbandoned
+ClientEvent = (
+    ClientJoined | ClientLeft | ClientAway | ClientResumed | Asked | Said | RequestAbandoned
+)
 
 
 @define
@@ -304,6 +325,18 @@ AnyAnswer = (
     | AnswerCancelled
     | GatherReports
     | Refuse
+)
+ANSWERS = (
+    AnswerDone,
+    AnswerSession,
+    AnswerJoined,
+    AnswerWait,
+    AnswerFetch,
+    AnswerStates,
+    AnswerTaken,
+    AnswerCancelled,
+    GatherReports,
+    Refuse,
 )
 Effect = (
     OrderGovernor

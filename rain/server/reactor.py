@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import Factory, define, field
 
+from rain.base.errors import InvariantError
 from rain.graph import Governor, check
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
@@ -110,6 +111,8 @@ class Reactor:
             client_events.go_on(state)
         for client_event in given.from_clients:
             client_events.apply(state, client_event)
+        if now >= state.asked.due:
+            client_events.give_up_late(state)
         silent: list[Silent] = []
         if known_silent is not None:
             self._dismiss(known_silent)
@@ -131,6 +134,8 @@ class Reactor:
         effects = state.take_effects()
         if state.settings.debug:
             check(state.graph)
+            for contradiction in state.asked.contradictions():
+                raise InvariantError(contradiction)
         return effects
 
     def _let_go(self) -> None:
@@ -181,7 +186,7 @@ class Reactor:
         left = graph.unneeded or graph.leaving or graph.remains or graph.departed
         if state.growing or left:
             return state.now  # at once, with whatever has come meanwhile
-        due = min(self._scheduler_due(), state.later_due)
+        due = min(self._scheduler_due(), state.later_due, state.asked.due)
         if state.silence_due < due and state.graph.governors:
             due = state.silence_due
         if state.postponed:

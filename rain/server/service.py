@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from secrets import token_bytes
 
 from structlog.typing import FilteringBoundLogger
 
@@ -33,7 +34,7 @@ from rain.server.journal.writer import Writer
 from rain.server.links import ConnectedClient, ConnectedGovernor, Links
 from rain.server.messages import (
     ClientJoined,
-    ClientLeft,
+    ClientResumed,
     GovernorJoined,
     GovernorLeft,
     GovernorResumed,
@@ -43,8 +44,11 @@ from rain.server.messages import (
 from rain.server.reactor import Reactor
 from rain.server.recording import Recorder, RecordingEnded
 from rain.server.spool import Spool
-from rain.server.state import State
+from rain.server.state import CLUSTER_BYTES, State
 from rain.stream.holder import Elsewhere, Held, InMemory
+
+TOKEN_BYTES = 16
+"""Of what a client shows when it comes back."""
 
 SIGN_OF_LIFE_WAIT = 0.5
 """Seconds for which the news that a governor lives wait for others."""
@@ -74,15 +78,34 @@ class Service:
         self._client_numbers = count(state.last_client + 1)
         self.inbox = Inbox(self.turns.ring, self._ring_soon)
         self.uploads = uploads
+        state.cluster = self.cluster = state.cluster or token_bytes(CLUSTER_BYTES)
         self.links = Links(self.inbox, log, uploads, state)
         self.journal = None if journal is None else JournalKeeper(journal, self.links.carry)
 
-    def join_client(self, link: ClientLink) -> ClientHandler:
+    def join_client(self, link: ClientLink, token: bytes = b"") -> ClientHandler:
+        if token:
+            return self._take_back(link, token)
         client = ClientId(next(self._client_numbers))
         self.links.clients[client] = link
+        if self.reactor.state.settings.returns:
+            token = token_bytes(TOKEN_BYTES)
         self.log.info("client joined", client=client)
-        self.inbox.from_client(ClientJoined(client))
-        return ConnectedClient(self.links, client)
+        self.inbox.from_client(ClientJoined(client, token))
+        return ConnectedClient(self.links, client, link, token)
+
+    def _take_back(self, link: ClientLink, token: bytes) -> ClientHandler:
+        """A client that has lost its connection goes on over this one."""
+        self._turn()  # all that has come over the former connection
+        client = self.reactor.state.asked.find(token)
+        if client is None:
+            raise FencedError("the server has given up this client, or has never known it")
+        former = self.links.clients.get(client)
+        self.links.clients[client] = link
+        if former is not None:
+            former.close("the client has come over another connection")
+        self.log.info("client is back", client=client)
+        self.inbox.from_client(ClientResumed(client))
+        return ConnectedClient(self.links, client, link, token)
 
     def join_governor(self, hello: GovernorHello, link: GovernorLink) -> GovernorHandler:
         if hello.resumes is not None:
@@ -153,13 +176,6 @@ class Service:
     def returns(self) -> None:
         """The first event of a server that goes on where an earlier one has ended."""
         self.inbox.from_governor(ServerReturned())
-
-    def give_up_clients(self, reason: str) -> None:
-        """The clients of an earlier server that have not come back are gone."""
-        for client in self.reactor.state.graph.clients:
-            if client not in self.links.clients:
-                self.log.info("client left", client=client, cause=reason)
-                self.inbox.from_client(ClientLeft(client, reason))
 
     def stop(self, reason: str) -> None:
         """Ends all work: governors are stopped, and nobody waits any longer."""

@@ -41,7 +41,6 @@ class ServerSettings:
     work_folder: Path | None = None  # None for a new one below the temporary folder
     record: Path | None = None
     journal: Path | None = None  # where the server writes what it needs to come back
-    client_grace: float = 10.0  # seconds in which clients may come back to a server that did
     event_log: bool = True
     event_log_objects: bool = False
     event_log_keep: Keep = Factory(Keep)

@@ -26,6 +26,7 @@ from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Thresholds, Throttle
 from rain.server import resuming
+from rain.server.asked_again import AskedAgain
 from rain.server.collector import Happenings
 from rain.server.drain import Drain
 from rain.server.growing import Growing
@@ -33,6 +34,9 @@ from rain.server.happenings import Happening
 from rain.server.held import Held
 from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
 from rain.server.resting import Rest
+
+CLUSTER_BYTES = 16
+"""How long the name of a cluster is."""
 
 LOG_COST = 200
 """Bytes of what one task has printed beside its letters."""
@@ -60,6 +64,7 @@ class ReactorSettings:
     crash_limit: int = 3  # the `crash_tries` of tasks that do not say how many they have
     returns: bool = False  # when it has died, with all that it knew: governors may resume
     governor_grace: float = 3.0  # seconds in which a governor may resume whose connection broke
+    client_grace: float = 10.0  # and a client
     test_mode: bool = False  # obey "_testing" in the user's notes on data objects
     scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
     thresholds: Thresholds = Factory(Thresholds)
@@ -130,6 +135,8 @@ class State:
     # No governor can have been silent for too long before this time: what they say, and new ones,
     # only make it later.
     silence_due: float = -inf
+    cluster: bytes = b""  # what clients know it by; the same when the server comes back
+    asked: AskedAgain = Factory(AskedAgain)  # calls of clients that may come back
     happenings: Happenings | None = None  # what happened, when somebody keeps the event log
     last_client: int = 0  # the largest numbers that earlier servers with this state have used
     last_request: int = 0
@@ -182,6 +189,8 @@ class State:
             effects.append(DiscardConstants(self.graph.unspooled))
             self.graph.unspooled = []
         self._effects = []
+        if self.asked.open:
+            self.asked.keep(effects)
         if orders:
             self._orders = {}
             told: list[Effect] = []

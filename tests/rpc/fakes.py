@@ -26,6 +26,7 @@ from rain.base.requests import (
     ReportsOf,
     Request,
     ServerInfo,
+    Settled,
     Statement,
     Submit,
     TakeHandles,
@@ -88,7 +89,9 @@ class FakeClient:
 
     server: "FakeServer"
 
-    def ask(self, request: Request[Any], reply: Reply[Any]) -> None:
+    token = b""
+
+    def ask(self, request: Request[Any], reply: Reply[Any], number: int = 0) -> None:
         match request:
             case OpenSession(name, user, on_failure, parent):
                 of = () if parent is None else (parent,)
@@ -133,7 +136,17 @@ class FakeClient:
                 assert isinstance(request, Terminate)
                 self._tell("terminate", reply, None)
 
-    def say(self, statement: Statement | WatchPrinted) -> None:
+    def has_heard(self, number: int) -> bool:
+        return False
+
+    def say(
+        self,
+        statement: Statement | WatchPrinted | Settled,
+        reply: Reply[None] | None = None,
+        number: int = 0,
+    ) -> None:
+        if reply is not None:
+            reply.answer(None)
         match statement:
             case HandlesGone(tasks, objects):
                 self.server.journal.write("handles_gone", list(tasks), list(objects))
@@ -142,6 +155,8 @@ class FakeClient:
                 self.server.journal.write("cancel", session, *named, whole, always)
             case WatchPrinted(watch):
                 self.server.journal.write("watch", watch)
+            case Settled(calls):
+                self.server.journal.write("settled", calls)
 
     def _submit(self, asked: Submit, reply: Reply[Any]) -> None:
         if asked.wanted:
@@ -160,7 +175,7 @@ class FakeClient:
     def abandoned(self, reply: Reply[Any]) -> None:
         self.server.journal.write("abandoned", reply)
 
-    def left(self, cause: str) -> None:
+    def left(self, cause: str, *, on_purpose: bool = False) -> None:
         self.server.journal.write("client left", cause)
 
     def _tell(self, name: str, reply: Reply[Any], answer: Any, *said: Any) -> None:
@@ -244,13 +259,14 @@ class FakeServer:
     holders: dict[ObjectId, tuple[str, ...]] = Factory(dict)  # what others have
     holder: str = ""
     returns: bool = False  # when it has died
+    cluster: bytes = b"the fake cluster"
     applied: int = 0  # of the updates of all governors
     uploads: FakeUploads = Factory(FakeUploads)
     clients: list[ClientLink] = Factory(list)
     governors: list[GovernorLink] = Factory(list)
     hellos: list[GovernorHello] = Factory(list)
 
-    def join_client(self, link: ClientLink) -> FakeClient:
+    def join_client(self, link: ClientLink, token: bytes = b"") -> FakeClient:
         self.clients.append(link)
         self.journal.write("client joined")
         return FakeClient(self)

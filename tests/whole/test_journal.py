@@ -67,7 +67,7 @@ def test_a_killed_server_knows_again_what_it_knew_and_clients_that_stay_away_are
     journal = tmp_path / "journal"
     kept = ("--journal", str(journal))
     with server(tmp_path, *kept, *PATIENT) as serving:
-        client = Client("127.0.0.1", serving.port)
+        client = Client("127.0.0.1", serving.port, server_away=0)
         with governor(tmp_path, "one", serving.address, 2):
             session = client.new_session("work")
             with session:
@@ -109,7 +109,7 @@ def test_tasks_that_were_submitted_to_a_killed_server_run_when_it_is_back(tmp_pa
     # given: tasks that were submitted before there was any governor
     kept = ("--journal", str(tmp_path / "journal"), *PATIENT)
     with server(tmp_path, *kept) as serving:
-        client = Client("127.0.0.1", serving.port)
+        client = Client("127.0.0.1", serving.port, server_away=0)
         with client.new_session("early") as session:
             for number in range(20):
                 leave_a_file(str(tmp_path / f"{number}.done"))
@@ -148,9 +148,9 @@ def test_what_runs_while_a_server_is_killed_and_comes_back_runs_once(
             again = stack.enter_context(server(tmp_path, *kept, *where))
             gate.let_go()
             # then
-            until_now(lambda: not status(again)["sessions"][0]["unfinished"])
-        (told,) = status(again)["sessions"]
-        assert (told["tasks"], told["failure"]) == (201, "")
+            session.wait_all()
+            (told,) = status(again)["sessions"]
+            assert (told["tasks"], told["failure"]) == (201, "")
     assert {file.read_text(encoding="ascii") for file in marks.iterdir()} == {"once"}
     assert len(list(marks.iterdir())) == 200
 
@@ -167,7 +167,7 @@ def test_a_server_whose_disk_is_full_ends_by_name_and_goes_on_when_there_is_room
         resource.prlimit(serving.process.pid, resource.RLIMIT_FSIZE, (room, room))
         # when
         accepted = 0
-        client = Client("127.0.0.1", serving.port)
+        client = Client("127.0.0.1", serving.port, server_away=0)
         session = client.new_session("much")
         with pytest.raises(ConnectionException), session:  # noqa: PT012 # each may be the last
             while True:

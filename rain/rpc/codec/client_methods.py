@@ -25,6 +25,7 @@ from rain.base.requests import (
     ReportsOf,
     Request,
     ServerInfo,
+    Settled,
     Statement,
     TakeHandles,
     TakePrinted,
@@ -173,6 +174,7 @@ _ANSWERED: Mapping[type, ClientMethod[Any, Any]] = {
 _HEARD: Mapping[type, ClientMethod[Any, None]] = {
     Cancel: ClientMethod("cancel", Codec(record(Cancel).write, read_cancel), _NOTHING),
     HandlesGone: ClientMethod("handlesGone", record(HandlesGone), _NOTHING),
+    Settled: ClientMethod("settled", record(Settled), _NOTHING),
     WatchPrinted: ClientMethod("watch", Codec(_write_watching, _read_watching), _NOTHING),
 }
 

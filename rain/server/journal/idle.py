@@ -6,6 +6,8 @@ scheduler is asked once in a second whether it has thought of anything.
 
 from __future__ import annotations
 
+from math import inf
+
 from rain.server.reactor import TurnOutput
 from rain.server.state import State
 
@@ -33,6 +35,7 @@ def is_at_rest(state: State) -> bool:
         or state.forced
         or state.postponed
         or state.resting
+        or state.asked.due != inf
         or graph.pauses
         or graph.unneeded
         or graph.unwanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_bytes
 
 from attrs import define
 from structlog.typing import FilteringBoundLogger
@@ -17,7 +18,7 @@ from rain.server.journal.records import Header
 from rain.server.journal.recovery import Recovered, recover
 from rain.server.journal.writer import Writer
 from rain.server.spool import Spool
-from rain.server.state import ReactorSettings, State
+from rain.server.state import CLUSTER_BYTES, ReactorSettings, State
 
 
 @define(eq=False)
@@ -39,7 +40,9 @@ class Journal:
 
     def begin(self, settings: ReactorSettings) -> Writer:
         """Begins the next file."""
-        header = Header(self.recovered.turns + 1, settings, self.state.graph.last_session)
+        state = self.state
+        state.cluster = state.cluster or token_bytes(CLUSTER_BYTES)
+        header = Header(self.recovered.turns + 1, settings, state.graph.last_session, state.cluster)
         return Writer.create(self.folder, self.recovered.file + 1, header)
 
     def compaction(self, log: FilteringBoundLogger) -> Compaction:

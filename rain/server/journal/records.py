@@ -23,6 +23,7 @@ from rain.server.messages import (
     ClientJoined,
     GovernorEvent,
     GovernorUpdated,
+    Said,
     Silent,
     TurnInput,
 )
@@ -46,6 +47,7 @@ class Header:
     first: int  # the number of its first turn
     settings: ReactorSettings  # of its turns
     last_session: int = 0  # the last number of a session before it
+    cluster: bytes = b""  # what clients know the server by
 
 
 @define
@@ -113,7 +115,7 @@ def make_again(reactor: Reactor, record: TurnRecord) -> TurnOutput:
         match event:
             case ClientJoined(client):
                 state.last_client = max(state.last_client, client)
-            case Asked(_, request):
+            case Asked(_, request) | Said(_, _, int(request)):
                 state.last_request = max(state.last_request, request)
             case _:
                 pass

@@ -121,6 +121,7 @@ def _read(
             )
         state = reactor.state
         state.settings = evolve(header.settings, debug=state.settings.debug)
+        state.cluster = header.cluster
         state.graph.last_session = max(state.graph.last_session, header.last_session)
         for record in records.turns():
             if record.came.number != recovered.turns + 1:

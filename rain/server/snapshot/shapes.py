@@ -330,6 +330,7 @@ def _of_collection(kind: Any, member: Shape) -> Shape:
 
 def _of_union(kinds: tuple[Any, ...]) -> Shape:
     """Of an attrs class or None, the row says it all."""
+    kinds = tuple(kind for kind in kinds if kind is not memoryview)  # only clients have these
     rows = [kind for kind in kinds if attrs.has(kind)]
     if len(kinds) == 2 and types.NoneType in kinds and len(rows) == 1:
         return Row(rows[0])
