@@ -80,8 +80,10 @@ def _integers(values: list[Any]) -> Packed:
     if values.count(first) == count:
         return [_ALL, first]
     step = values[1] - first
+    lowest, highest = _INTEGERS["q"]
     if (
         step
+        and lowest <= step <= highest  # more cannot be packed
         and values[-1] == first + step * (count - 1)
         and values == list(range(first, first + step * count, step))
     ):

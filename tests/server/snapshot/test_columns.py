@@ -97,3 +97,9 @@ def test_large_values_are_distributed_over_parts(monkeypatch: pytest.MonkeyPatch
 def test_a_part_that_is_none_is_refused(packed: list[Any]) -> None:
     with pytest.raises((ValueError, TypeError, LookupError)):
         unpack(3, packed)
+
+
+def test_steps_that_are_wider_than_any_number_are_packed() -> None:
+    values = [2**63 - 2, -3]
+    (packed,) = [packed for _, packed in pack(int, values)]
+    assert unpack(2, msgpack.unpackb(msgpack.packb(packed))) == values
