@@ -337,3 +337,20 @@ def test_a_forgotten_session_is_over_at_once(tmp_path: Path) -> None:
         assert (report.tasks, report.objects) == ((), ())
 
     governed(tmp_path, scenario)
+
+
+def test_orders_that_make_no_sense_end_a_governor_whose_connection_was_cut_meanwhile(
+    tmp_path: Path,
+) -> None:
+    async def scenario(governor: Running) -> None:
+        # given: its server comes back, and the connection breaks behind orders with a gap
+        governor.service.server_returns = True
+        governor.order(Orders(number=2))
+        governor.service.left("cut")
+        # when: it looks at what it has, to resume with that
+        governor.service.resumes()
+        # then: it does not resume, though nobody tells it of the end of that connection again
+        await governor.service.ended()
+        assert "the orders 2 have come after the orders 0" in governor.service.lost_server
+
+    governed(tmp_path, scenario)

@@ -233,7 +233,7 @@ def test_a_governor_ends_when_it_is_told_to_while_the_server_is_away(
     async def scene(server: Server) -> None:
         life = server.live()
         handles = await submit(server, gate.folder, 1)
-        async with governor_of(server, tmp_path) as one:
+        async with governor_of(server, tmp_path, "--drain-seconds", "0") as one:
             await in_thread(gate.next_start)  # it has begun for good, and heeds signals
             die(life)
             one.send(number)
