@@ -21,12 +21,13 @@ ASKED_AT_ONCE = 10_000
 def ask_reports(
     connection: Connection, tasks: Sequence[TaskId], objects: Sequence[ObjectId]
 ) -> tuple[list[TaskReport], list[ObjectReport]]:
-    """How these tasks and objects stand now."""
+    """How these tasks and objects stand now. A message tells of as many as fit into it."""
     of_tasks: list[TaskReport] = []
     of_objects: list[ObjectReport] = []
-    for start in range(0, max(len(tasks), len(objects)), ASKED_AT_ONCE):
-        some = slice(start, start + ASKED_AT_ONCE)
-        told = connection.ask(ReportsOf(tuple(tasks[some]), tuple(objects[some])))
+    while len(of_tasks) < len(tasks) or len(of_objects) < len(objects):
+        some_tasks = tasks[len(of_tasks) : len(of_tasks) + ASKED_AT_ONCE]
+        some_objects = objects[len(of_objects) : len(of_objects) + ASKED_AT_ONCE]
+        told = connection.ask(ReportsOf(tuple(some_tasks), tuple(some_objects)))
         of_tasks += told[0]
         of_objects += told[1]
     return of_tasks, of_objects

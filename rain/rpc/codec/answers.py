@@ -1,6 +1,6 @@
 """What clients are answered now and then, refusals of all calls, and the report of a governor."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import FIRST_SHARED, LAST_SHARED, ObjectId, TaskId
@@ -17,6 +17,9 @@ from rain.rpc.codec.failures import (
 from rain.rpc.codec.kinds import read_data_type, write_data_type
 from rain.rpc.codec.responses import read_session_id
 from rain.rpc.codec.runs import read_runs, write_runs
+
+REPORTS_LIMIT = 8 * 1024 * 1024
+"""Characters of the reports in one message."""
 
 _TASK_STATES = {
     TaskState.NOT_ASSIGNED: "notAssigned",
@@ -89,11 +92,35 @@ def read_fetched(results: Fields) -> Fetched:
 
 
 def write_reports(reports: tuple[Sequence[TaskReport], Sequence[ObjectReport]]) -> Fields:
+    """The first of them, as many as one message should hold; who asks goes on behind them."""
     tasks, objects = reports
-    return {
-        "tasks": [write_task_report(report) for report in tasks],
-        "objects": [write_object_report(report) for report in objects],
-    }
+    task_rows, room = _fitting(map(write_task_report, tasks), REPORTS_LIMIT)
+    object_rows: list[Fields] = []
+    if len(task_rows) == len(tasks) and (room > 0 or not tasks):
+        object_rows, _ = _fitting(map(write_object_report, objects), room)
+    return {"tasks": task_rows, "objects": object_rows}
+
+
+def _fitting(rows: Iterable[Fields], room: int) -> tuple[list[Fields], int]:
+    """Rows until there is no room for characters any more, at least one; and the room left."""
+    fitting: list[Fields] = []
+    for row in rows:
+        fitting.append(row)
+        room -= _characters(row)
+        if room <= 0:
+            break
+    return fitting, room
+
+
+def _characters(row: Fields) -> int:
+    total = 0
+    for value in row.values():
+        if isinstance(value, str):
+            total += len(value)
+        elif isinstance(value, list):
+            runs: list[Fields] = value
+            total += sum(map(_characters, runs))
+    return total
 
 
 def read_reports(results: Fields) -> tuple[list[TaskReport], list[ObjectReport]]:

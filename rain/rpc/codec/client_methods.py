@@ -104,8 +104,16 @@ def _is_fetched(asked: Fetch, fetched: Fetched) -> bool:
 def _are_reported(
     asked: ReportsOf, reports: tuple[Sequence[TaskReport], Sequence[ObjectReport]]
 ) -> bool:
+    """The first of those that were asked for, at least one; objects come behind all tasks."""
     tasks, objects = reports
-    return [one.id for one in tasks] == [*asked.tasks] and _are_all(asked.objects, objects)
+    count = len(tasks)
+    if count < len(asked.tasks) and objects:
+        return False
+    if not (tasks or objects) and (asked.tasks or asked.objects):
+        return False
+    return [one.id for one in tasks] == [*asked.tasks[:count]] and _are_all(
+        asked.objects[: len(objects)], objects
+    )
 
 
 def _are_taken(asked: TakeHandles, reports: Sequence[ObjectReport]) -> bool:

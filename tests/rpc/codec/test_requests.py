@@ -32,7 +32,16 @@ from rain.base.requests import (
     WatchPrinted,
 )
 from rain.base.runs import RunCause, RunReport, RunState
-from rain.base.wire import ConstantColumns, JoinedSession, Overview, Submission, Watch
+from rain.base.states import ObjectState, TaskState
+from rain.base.wire import (
+    ConstantColumns,
+    JoinedSession,
+    ObjectReport,
+    Overview,
+    Submission,
+    TaskReport,
+    Watch,
+)
 from rain.graph.wait import WAIT_MODES
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
@@ -206,3 +215,41 @@ def test_nobody_was_told_of_fewer_than_no_tasks() -> None:
 
 def test_the_server_knows_every_mode_of_the_schema() -> None:
     assert set(MODES) <= set(WAIT_MODES)
+
+
+def answered(
+    asked: ReportsOf, tasks: list[TaskReport], objects: list[ObjectReport]
+) -> tuple[Any, Any]:
+    """What a client reads of these reports."""
+    layout = Layout.of(schema.client.ClientService.schema.methods["reports"].result_type)
+    fields = layout.read(layout.write(answers.write_reports((tasks, objects))))
+    read: tuple[Any, Any] = client_methods.method_of(asked).reader(asked)(fields)
+    return read
+
+
+def test_reports_that_are_too_long_for_one_message_come_one_after_the_other() -> None:
+    # given: three tasks that have said much, and an object
+    text = "x" * 60_000
+    run = RunReport(1, "there:1", RunState.FAILED, None, text, text)
+    tasks = [TaskReport(TaskId(number), TaskState.FAILED, runs=(run,) * 70) for number in range(3)]
+    objects = [ObjectReport(ObjectId(9), ObjectState.FAILED)]
+    asked = ReportsOf(tuple(task.id for task in tasks), (objects[0].id,))
+    told: list[int] = []
+    # when
+    while tasks or objects:
+        some, of_objects = answered(asked, tasks, objects)
+        told += [task.id for task in some]
+        told += [one.id for one in of_objects]
+        tasks, objects = tasks[len(some) :], objects[len(of_objects) :]
+        asked = ReportsOf(tuple(one.id for one in tasks), tuple(one.id for one in objects))
+    # then
+    assert told == [0, 1, 2, 9]
+
+
+@pytest.mark.parametrize("told", [([], []), ([2], []), ([1], [9]), ([1, 2], [8]), ([1, 2, 3], [])])
+def test_reports_of_others_or_none_are_no_answer(told: tuple[list[int], list[int]]) -> None:
+    asked = ReportsOf((TaskId(1), TaskId(2)), (ObjectId(9),))
+    tasks = [TaskReport(TaskId(number), TaskState.READY) for number in told[0]]
+    objects = [ObjectReport(ObjectId(number), ObjectState.FAILED) for number in told[1]]
+    with pytest.raises(ProtocolError, match="something else than was asked"):
+        answered(asked, tasks, objects)
