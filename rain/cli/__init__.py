@@ -16,6 +16,7 @@ import rain
 from rain.base.errors import RainError
 from rain.cli.cache_command import cache
 from rain.cli.governor_command import governor
+from rain.cli.journal_command import journal
 from rain.cli.lab_command import lab
 from rain.cli.server_command import server
 from rain.cli.template_command import template
@@ -33,7 +34,9 @@ def cli() -> None:
     """
 
 
-for _command in (server, governor, template, start, stop, drain, status, token, logs, lab, cache):
+_DAEMONS = (server, governor)
+_CLUSTERS = (start, stop, drain, status, token, logs)
+for _command in (*_DAEMONS, *_CLUSTERS, template, lab, cache, journal):
     cli.add_command(_command)
 
 

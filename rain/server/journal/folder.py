@@ -52,6 +52,15 @@ class JournalFolder:
             reason = f"cannot be used: {error.strerror}"
         raise StartError(f"the journal {path} {reason}; choose another folder (--journal)")
 
+    @property
+    def lock(self) -> Path:
+        """The file that is locked."""
+        return self.path / _LOCK
+
+    def has_lock(self) -> bool:
+        """Whether a server has ever used the folder."""
+        return self.lock.is_file()
+
     @staticmethod
     def look_into(path: Path) -> JournalFolder:
         """A folder that is only read. It may be the one of a running server."""

@@ -43,13 +43,26 @@ class Recovered:
         """Whether there was no journal."""
         return self.file == 0
 
+    def check_first(self, header: Header) -> None:
+        """Checks that a file goes on where the one before ends."""
+        if header.first != self.turns + 1:
+            raise JournalError(
+                f"it begins with turn {header.first}, and the one before ends with turn"
+                f" {self.turns}: a file is missing"
+            )
+
+    def check_next(self, record: TurnRecord) -> None:
+        """Checks that no turn is missing before this one."""
+        if record.came.number != self.turns + 1:
+            raise JournalError(f"turn {record.came.number} follows turn {self.turns}")
+
 
 def recover(folder: JournalFolder, settings: ReactorSettings) -> Recovered:
     """Reads a journal to its end; what is torn there is cut off. No journal is an empty one.
 
     The state then has these settings, and whoever plans hears of everything anew.
     """
-    recovered = _newest_snapshot(folder, maxsize, settings)
+    recovered = newest_snapshot(folder, settings)
     reactor = Reactor(RainScheduler, recovered.state)
     files = {number: path for number, path in folder.files().items() if number > recovered.file}
     for number, path in files.items():
@@ -65,7 +78,7 @@ def recover(folder: JournalFolder, settings: ReactorSettings) -> Recovered:
 
 def remake(folder: JournalFolder, last: int) -> Recovered:
     """The state after the file of this number, which was closed. Changes nothing in the folder."""
-    recovered = _newest_snapshot(folder, last, ReactorSettings())
+    recovered = newest_snapshot(folder, ReactorSettings(), last)
     reactor = Reactor(RainScheduler, recovered.state)
     for number, path in folder.files().items():
         if recovered.file < number <= last:
@@ -74,7 +87,9 @@ def remake(folder: JournalFolder, last: int) -> Recovered:
     return recovered
 
 
-def _newest_snapshot(folder: JournalFolder, last: int, settings: ReactorSettings) -> Recovered:
+def newest_snapshot(
+    folder: JournalFolder, settings: ReactorSettings, last: int = maxsize
+) -> Recovered:
     """The newest snapshot that is whole, and not newer than this file; or an empty state."""
     damage = ""
     for number, path in reversed(folder.snapshots().items()):
@@ -114,18 +129,13 @@ def _read(
             return
         records = Records.of(file)
         header = records.header
-        if header.first != recovered.turns + 1:
-            raise JournalError(
-                f"it begins with turn {header.first}, and the one before ends with turn"
-                f" {recovered.turns}: a file is missing"
-            )
+        recovered.check_first(header)
         state = reactor.state
         state.settings = evolve(header.settings, debug=state.settings.debug)
         state.cluster = header.cluster
         state.graph.last_session = max(state.graph.last_session, header.last_session)
         for record in records.turns():
-            if record.came.number != recovered.turns + 1:
-                raise JournalError(f"turn {record.came.number} follows turn {recovered.turns}")
+            recovered.check_next(record)
             make_again(reactor, record)
             recovered.turns += 1
     recovered.file = number

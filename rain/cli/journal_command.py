@@ -1,0 +1,61 @@
+"""The command `rain journal`: what a server that returns would know, and whether it could."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rain.cli.options import PATH
+
+if TYPE_CHECKING:
+    from rain.server.journal.listing import Contents, Listed
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+def journal(folder: Path) -> int:
+    """Show what is in the journal of a server.
+
+    There is a line for each file: its size, its turns, and when they were made. Then come the
+    number of sessions, tasks and objects that a server would know that is started on it, and what
+    is wrong. The exit status is 1 if something is. Nothing is changed; a server may use the folder.
+    """
+    from rain.server.journal.listing import look_into
+
+    contents = look_into(folder)
+    for file in contents.files:
+        click.echo(_line(file))
+    for line in _known(contents):
+        click.echo(line)
+    if contents.wrong:
+        click.echo(f"damaged: {contents.wrong}")
+    return 1 if contents.wrong else 0
+
+
+def _line(file: Listed) -> str:
+    from rain.base.sizes import spell_size
+
+    line = f"{file.name:<24} {spell_size(file.size):>10}"
+    if file.last:
+        line += f"  turns {file.first} to {file.last}, {_when(file.begin)} to {_when(file.end)}"
+    return line + (f"  {file.cut} bytes at its end are torn" if file.cut else "")
+
+
+def _known(contents: Contents) -> list[str]:
+    state, turns = contents.recovered.state, contents.recovered.turns
+    graph = state.graph
+    done = sum(task.is_done for task in graph.tasks.values())
+    until = f", the last one of {_when(state.now)}" if turns else ""
+    used = "a" if contents.is_used else "no"
+    known = f"{len(graph.sessions)} sessions with {len(graph.tasks)} tasks, {done} of them done"
+    return [
+        f"{turns} turns{until}; {used} server uses the journal now",
+        f"{known}, and {len(graph.objects)} objects; {len(graph.governors)} governors",
+    ]
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,93 @@
+"""What people are told of a journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rain.base.errors import StartError
+from rain.cli import cli
+from rain.server.journal.compacting import compact
+from rain.server.journal.folder import JournalFolder
+from rain.server.journal.listing import look_into
+from tests.server.journal.test_compaction import folder, write
+from tests.server.journal.test_recovery import world
+from tests.support.whole_state import whole
+from tests.support.world import World
+
+__all__ = ["folder", "world"]  # fixtures
+
+
+def said(folder: JournalFolder) -> tuple[int, list[str]]:
+    result = CliRunner().invoke(cli, ["journal", str(folder.path)], standalone_mode=False)
+    assert result.exception is None
+    return result.return_value, result.output.splitlines()
+
+
+def test_each_file_is_told_with_its_turns_and_then_what_a_server_would_know(
+    world: World, folder: JournalFolder
+) -> None:
+    # given
+    records = write(folder, world, 10, 20)
+    compact(folder, 1)
+    before = {path.name: path.read_bytes() for path in folder.path.iterdir()}
+    # when
+    status, (snapshot, first, second, third, turns, known) = said(folder)
+    # then
+    assert status == 0
+    assert snapshot.startswith("snapshot-00000001 ")
+    assert "turns 1" not in first  # they are in the snapshot
+    assert "turns 11 to 20" in second
+    assert f"turns 21 to {len(records)}" in third
+    assert turns.startswith(f"{len(records)} turns, the last one of 1970-01-01")
+    assert turns.endswith("a server uses the journal now")
+    assert known == "1 sessions with 50 tasks, 50 of them done, and 51 objects; 1 governors"
+    # and: nothing has changed
+    assert before == {path.name: path.read_bytes() for path in folder.path.iterdir()}
+    assert whole(look_into(folder.path).recovered.state) == whole(world.state)
+
+
+def test_a_torn_end_is_told_and_left_as_it_is(world: World, folder: JournalFolder) -> None:
+    write(folder, world)
+    torn = folder.file(1).read_bytes()[:-3]
+    folder.file(1).write_bytes(torn)
+    status, lines = said(folder)
+    assert status == 0
+    assert "bytes at its end are torn" in lines[0]
+    assert folder.file(1).read_bytes() == torn
+
+
+def test_the_file_that_is_damaged_is_named(world: World, folder: JournalFolder) -> None:
+    write(folder, world, 10, 20)
+    damaged = bytearray(folder.file(2).read_bytes())
+    damaged[-200] ^= 1
+    folder.file(2).write_bytes(damaged)
+    status, lines = said(folder)
+    assert status == 1
+    assert lines[-1].startswith("damaged: turns-00000002: ")
+
+
+def test_a_damaged_snapshot_is_told_though_a_server_has_another_way(
+    world: World, folder: JournalFolder
+) -> None:
+    records = write(folder, world, 10)
+    compact(folder, 1)
+    folder.snapshot(1).write_bytes(b"")
+    status, lines = said(folder)
+    assert status == 1
+    assert f"turns 11 to {len(records)}" in lines[2]
+    assert "damaged: snapshot-00000001: " in lines[-1]
+
+
+def test_a_journal_that_no_server_uses_is_told_so(tmp_path: Path) -> None:
+    folder = JournalFolder.open(tmp_path / "journal")
+    folder.close()
+    status, (turns, _) = said(folder)
+    assert (status, turns) == (0, "0 turns; no server uses the journal now")
+
+
+def test_another_folder_is_no_journal(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="is no journal of a server"):
+        look_into(tmp_path)
