@@ -129,6 +129,17 @@ class ComingAndGoing(RuleBasedStateMachine):
                 assert governor.id in self.world.dismissed
                 self.world.turn(GovernorLeft(governor.id, "its link was closed"))
 
+    @precondition(lambda self: any(governor.tasks for governor in self.world.governors))
+    @rule(number=which, running=some)
+    def a_busy_governor_drains(self, number: int, running: list[int]) -> None:
+        busy = [governor for governor in self.world.governors if governor.tasks]
+        governor = busy[number % len(busy)]
+        self.wild.deliver_all()
+        if governor in self.world.governors:
+            runnable = governor.runnable()
+            chosen = dict.fromkeys(runnable[i % len(runnable)] for i in running if runnable)
+            governor.drain(*chosen)
+
     @rule(quiet=some, really=seldom)
     def some_governors_fall_silent(self, quiet: list[int], really: bool) -> None:
         silent = {number % 4 for number in quiet if really}
