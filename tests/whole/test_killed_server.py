@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rain.client import Client, Output, Task, blob, remote
+from rain.client import Client, Output, Task, blob, get_client, remote
 from tests.whole.daemons import Daemon, governor, server
 from tests.whole.test_losses import Gate, gate, marked, runs
 
@@ -91,7 +92,7 @@ def test_every_task_runs_once_though_the_server_is_killed_among_them(
     # One governor: of two, one may be told to run what the other one has run just now.
     with lives.live() as first, governor(tmp_path, "one", first.address, 2):
         # given: 200 tasks, of which two run
-        client = Client("127.0.0.1", first.port)
+        client = Client("127.0.0.1", first.port, server_away=0)
         with client.new_session("killed").bind_only() as session:
             tasks = [gated(str(gate.folder), marks, number) for number in range(2)]
             tasks += [marked(marks, number) for number in range(2, COUNT)]
@@ -122,7 +123,7 @@ def test_a_chain_goes_on_though_the_server_is_killed_in_each_of_its_tasks(
         serving = stack.enter_context(lives.live())
         for name in ("one", "two"):
             stack.enter_context(governor(tmp_path, name, serving.address))
-        client = Client("127.0.0.1", serving.port)
+        client = Client("127.0.0.1", serving.port, server_away=0)
         with client.new_session("chain").bind_only() as session:
             tasks = [gated(str(gate.folder), marks, 0)]
             for number in range(1, kills + 1):
@@ -153,7 +154,7 @@ def test_large_data_made_and_uploaded_before_a_kill_reaches_tasks_after_it(
         governor(tmp_path, "two", first.address, 1, "--no-share-store"),
     ):
         # given: each governor makes something large, and the server has something large
-        client = Client("127.0.0.1", first.port)
+        client = Client("127.0.0.1", first.port, server_away=0)
         with client.new_session("large").bind_only() as session:
             made = [gated_large(str(gate.folder), number) for number in range(2)]
             constant = blob(b"c" * LARGE)
@@ -171,3 +172,36 @@ def test_large_data_made_and_uploaded_before_a_kill_reaches_tasks_after_it(
         # then
         with lives.live() as second:
             assert results(second, session.session_id, tasks) == [3 * LARGE] * 4
+
+
+def gated_square(folder: str, number: int) -> int:
+    """A plain function that says that it runs, and goes on when the test lets it go."""
+    with Path(folder, "started").open("w", encoding="ascii") as started:
+        started.write(f"{os.getppid()}\n")
+    descriptor = os.open(f"{folder}/go", os.O_RDONLY)
+    os.read(descriptor, 1)
+    os.close(descriptor)
+    return number * number
+
+
+def sum_of_squares(folder: str, count: int) -> int:
+    """Calls functions on the cluster and waits for them."""
+    calls = get_client().map(partial(gated_square, folder), range(count))
+    return sum(call.result() for call in calls)
+
+
+def test_a_task_that_waits_for_tasks_of_its_own_goes_on_with_the_client_that_waits_for_it(
+    tmp_path: Path, gate: Gate
+) -> None:
+    lives, folder = Lives(tmp_path), str(gate.folder)
+    with ExitStack() as stack:
+        serving = stack.enter_context(lives.live())
+        stack.enter_context(governor(tmp_path, "one", serving.address, 1))
+        client = stack.enter_context(Client("127.0.0.1", serving.port))
+        waiting = client.submit(sum_of_squares, folder, 3)
+        for _ in range(3):
+            gate.next_start()
+            serving.kill()
+            gate.let_go()
+            serving = stack.enter_context(lives.live())
+        assert waiting.result() == 5
