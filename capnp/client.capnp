@@ -47,8 +47,8 @@ interface ClientService {
 
   reports @8 (tasks :List(Int64), objects :List(Int64), logs :Bool)
       -> (tasks :List(TaskReport), objects :List(ObjectReport), refusal :Common.Refusal);
-  # One report for each that was named, in their order. With `logs`, reports of tasks have what
-  # these have printed.
+  # One report for each that was named, in their order; the first ones, if not all fit into one
+  # message, and at least one. With `logs`, reports of tasks have what these have printed.
 
   serverInfo @9 () -> (governors :List(Common.GovernorReport), refusal :Common.Refusal);
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import inf
+from numbers import Real
 from time import monotonic
 
 from rain.base.ids import SessionId
@@ -25,12 +26,22 @@ from rain.client.rpc.common import TaskState
 from rain.client.task import Task
 from rain.common.errors import TimeoutException
 from rain.common.running import waiting_for_tasks
+from rain.common.utils import short_str
 
 NAMED_AT_MOST = 16
 """A wait for some of more than these follows the session instead of naming them again."""
 
 Connect = Callable[[], Connection]
 """Gives the connection, or raises if the session is closed: not before somebody has to be asked."""
+
+
+def check_timeout(timeout: object) -> None:
+    """TypeError, in one line, for what is no number of seconds."""
+    if timeout is not None and not isinstance(timeout, int | float | Real):
+        raise TypeError(
+            f"timeout is {short_str(timeout)}; it must be a number of seconds or None, and what is"
+            " waited for must be in one list before it"
+        )
 
 
 class News:
@@ -136,6 +147,7 @@ class Waiting:
         timeout: float | None,
     ) -> tuple[list[Task], list[DataObject]]:
         """Until one is finished, or the time is over; those that are."""
+        check_timeout(timeout)
         if len(tasks) + len(objects) > NAMED_AT_MOST:
             return self._follow(connect, tasks, objects, timeout)
         ids: set[int] = {task.packed_id for task in tasks if task.state is TaskState.finished}
@@ -199,6 +211,7 @@ class Waiting:
         since: int = 0,
     ) -> WaitAnswer:
         """One wait on the server; the results that come with its answer are kept here."""
+        check_timeout(timeout)
         if self._outgoing.has_units:
             task_ids, object_ids = asked_ids(tasks, objects)
         else:

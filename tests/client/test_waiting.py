@@ -1,6 +1,7 @@
 """Spec 1.5: waiting and fetching."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -310,3 +311,16 @@ def test_what_is_unkept_can_not_be_fetched_any_more(here: World) -> None:
 
     with pytest.raises(RainException, match="not kept"):
         task.output.fetch()
+
+
+def test_a_timeout_that_is_a_second_item_is_refused_by_name(here: World) -> None:
+    first, second = submitted(here.session, 2)
+    wrong: Any = [second]
+    for wait in (here.session.wait, here.session.wait_some):
+        with pytest.raises(TypeError, match=r"timeout is .* it must be a number of seconds"):
+            wait([first], wrong)
+    many = submitted(here.session, NAMED_AT_MOST + 1)
+    with pytest.raises(TypeError, match=r"timeout is .* it must be a number of seconds"):
+        here.session.wait_some(many, wrong)
+    with pytest.raises(TypeError, match=r"timeout is .* it must be a number of seconds"):
+        here.session.wait_all("soon")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
