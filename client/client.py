@@ -95,6 +95,7 @@ class Client(FutureMethods):
 
     housekeeper: Housekeeper
     connection: Connection
+    _is_patient = False  # waits for a server that is not there when it is made
 
     @hides_frames
     @names_misspelled
@@ -136,7 +137,14 @@ class Client(FutureMethods):
                 )
             host, number = host_and_port(address, port)
             key = chosen_secret(host, secret, secret_file, insecure=insecure)
-            connection = connect(host, number, key, server_timeout, away_limit=server_away)
+            connection = connect(
+                host,
+                number,
+                key,
+                server_timeout,
+                away_limit=server_away,
+                is_patient=self._is_patient,
+            )
             self._take_over(connection, None, spell_address(host, number), key)
             return
         if secret is not None or secret_file is not None:

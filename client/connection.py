@@ -152,8 +152,13 @@ def connect(
     server_timeout: float = SILENCE_LIMIT,
     why_lost: Callable[[], str] | None = None,
     away_limit: float = AWAY_LIMIT,
+    *,
+    is_patient: bool = False,
 ) -> Connection:
-    """A connection to the server at an address; `why_lost` may know what has become of that."""
+    """A connection to the server at an address; `why_lost` may know what has become of that.
+
+    One that is patient waits for a server that is away now, too.
+    """
     # Cap'n Proto takes a while to load; programs that only build graphs do without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
 
@@ -169,6 +174,7 @@ def connect(
             silence_limit=limit,
             why_lost=why_lost,
             away_limit=away_limit,
+            is_patient=is_patient,
         )
     except (ConnectionLostError, StartError, RefusedError) as error:
         raise ConnectionException(str(error)) from None

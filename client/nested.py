@@ -30,6 +30,8 @@ class TaskClient(Client):
     """
 
     _call: tuple[int, int] | None = None
+    # While there is a governor, there is a server, or there will be one again.
+    _is_patient = True
 
     def __init__(self, address: str = "", port: int | str = DEFAULT_PORT, **settings: Any) -> None:
         super().__init__(address, port, **settings)

@@ -95,7 +95,8 @@ class Caller:
         self.is_silent = False  # the program ends: nobody is told
         self.say_alive: Callable[[], object] | None = None  # once in each beat
         self.redial: Redial | None = None  # how the server is found again if it comes back,
-        self.away_limit = 0.0  # and for how many seconds it is looked for
+        self.away_limit = 0.0  # for how many seconds it is looked for,
+        self.where = ""  # and at which address
         self.verdict = ""  # why there will be no other connection
         self._cut = ""  # why the connection was lost, until there is another one
         self._back = threading.Event()  # there is one, or there will be none
@@ -299,7 +300,8 @@ class Caller:
 
     def _come_back(self) -> bool:
         """Whether there is another connection; else this one has ended, and knows why."""
-        _log.warning("%s; looking for the server for %g seconds", self._cut, self.away_limit)
+        text = "lost the server at %s (%s), and look for it for up to %g seconds"
+        _log.warning(text, self.where, self._cut, self.away_limit)
         due = time.monotonic() + self.away_limit
         pause = FIRST_PAUSE
         while not self._has_ended():
@@ -356,7 +358,7 @@ class Caller:
             again += [one for one in unsent if id(one) in open_now and id(one) not in made]
             self._said.extendleft(reversed(again))
             self._cut = ""
-        _log.warning("the server is back")
+        _log.warning("the server at %s is back", self.where)
         self._back.set()
         self._wake()  # to send all this
 

@@ -86,9 +86,11 @@ class ClientConnection:
         silence_limit: float | None = SILENCE_LIMIT,
         why_lost: Callable[[], str] | None = None,
         away_limit: float = AWAY_LIMIT,
+        *,
+        is_patient: bool = False,
     ) -> None:
         self.address = spell_address(host, port)
-        way = Way(host, port, secret, version, connect_timeout, away_limit)
+        way = Way(host, port, secret, version, connect_timeout, away_limit, is_patient)
         # The cluster: which start of which server this is.
         self._calls, self.cluster = connect_client(way, silence_limit, why_lost)
         self._downloads = Downloads(self.address, secret)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -16,7 +17,7 @@ from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
 from rain.base.errors import ConnectionLostError, ProtocolError, StartError
 from rain.rpc import schema
-from rain.rpc.caller import READ_SIZE, Caller
+from rain.rpc.caller import FIRST_PAUSE, LONGEST_PAUSE, READ_SIZE, Caller
 from rain.rpc.client_calls import ClientCalls
 from rain.rpc.dialing import NotLetInError, dial_in_thread, reaching
 from rain.rpc.interface import Fields, Interface
@@ -36,6 +37,7 @@ class Way:
     version: int  # of the protocol
     timeout: float  # seconds for one try
     away_limit: float  # seconds for a server that comes back
+    is_patient: bool = False  # the server is known to be there, or to come back
 
     @property
     def where(self) -> str:
@@ -44,6 +46,21 @@ class Way:
     def dial(self) -> socket.socket:
         """A socket that is let in; it does not block."""
         return dial_in_thread(self.host, self.port, self.timeout, Role.CLIENT, self.secret)
+
+    def dial_first(self) -> socket.socket:
+        """The same, after several tries if it is patient."""
+        due = time.monotonic() + self.away_limit
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                return self.dial()
+            except NotLetInError:
+                raise
+            except UnreachableError:
+                if not self.is_patient or time.monotonic() + pause > due:
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
 
 @frozen
@@ -64,7 +81,7 @@ def connect_client(
     `StartError` says why it cannot.
     """
     with reaching(way.where, "client"):
-        connected = way.dial()
+        connected = way.dial_first()
     caller = Caller(connected, silence_limit)
     try:
         registered = _register(caller, way)
@@ -76,6 +93,7 @@ def connect_client(
     if registered.token:
         caller.peer.keep_calls()
         caller.away_limit = way.away_limit
+        caller.where = way.where
         caller.redial = partial(_redial, way, registered, calls.take_key)
     return calls, registered.cluster
 

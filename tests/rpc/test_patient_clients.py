@@ -1,0 +1,56 @@
+"""The client of a task waits for a server that is away, because its governor does."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from rain.rpc import client_registration
+from rain.rpc.client_registration import Way
+from rain.rpc.dialing import NotLetInError
+from rain.stream.errors import UnreachableError
+
+
+def way(*, is_patient: bool, away_limit: float = 60.0) -> Way:
+    return Way("127.0.0.1", 1, None, 1, 1.0, away_limit, is_patient)
+
+
+def fail(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Exception]:
+    """The first tries end with these; gives those that are left."""
+    left = list(errors)
+
+    def dial(self: Way) -> socket.socket:
+        if left:
+            raise left.pop(0)
+        return socket.socket()
+
+    monkeypatch.setattr(Way, "dial", dial)
+    monkeypatch.setattr(client_registration, "FIRST_PAUSE", 0.001)
+    return left
+
+
+def test_a_patient_client_tries_until_the_server_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = fail(monkeypatch, *[UnreachableError("refused")] * 4)
+    way(is_patient=True).dial_first().close()
+    assert not left
+
+
+def test_another_client_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = fail(monkeypatch, *[UnreachableError("refused")] * 2)
+    with pytest.raises(UnreachableError, match="refused"):
+        way(is_patient=False).dial_first()
+    assert len(left) == 1
+
+
+def test_who_is_not_let_in_does_not_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = fail(monkeypatch, *[NotLetInError("another key")] * 2)
+    with pytest.raises(NotLetInError):
+        way(is_patient=True).dial_first()
+    assert len(left) == 1
+
+
+def test_patience_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    fail(monkeypatch, *[UnreachableError("refused")] * 99)
+    with pytest.raises(UnreachableError):
+        way(is_patient=True, away_limit=0.0).dial_first()
