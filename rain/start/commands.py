@@ -96,6 +96,12 @@ GRACE = click.option(
     help="Folder that gets a work folder governor-I of each governor.",
 )
 @click.option(
+    "--journal",
+    type=click.Path(path_type=Path, resolve_path=True),
+    metavar="FOLDER",
+    help="Where the server writes all that it knows; the next start goes on from there.",
+)
+@click.option(
     "--remote-init",
     default="",
     metavar="COMMANDS",
@@ -132,6 +138,7 @@ def start(
     runprefix: str,
     logdir: Path | None,
     workdir: Path | None,
+    journal: Path | None,
     remote_init: str,
     ssh: str,
     timeout: float,
@@ -181,6 +188,7 @@ def start(
         http_hosts=http_hosts,
         governor_config=governor_config,
         cache_limit=cache_limit,
+        journal=journal,
         work_folder=workdir,
         run_prefix=_words(runprefix, "--runprefix"),
         reserve_cpu=reserve_cpu,

@@ -32,6 +32,7 @@ class Settings:
     http_hosts: tuple[str, ...] = ()  # more names of this machine
     governor_config: Path | None = None
     cache_limit: str | None = None
+    journal: Path | None = None
     work_folder: Path | None = None
     run_prefix: tuple[str, ...] = ()
     reserve_cpu: bool = False
@@ -83,6 +84,8 @@ def plan_server(settings: Settings) -> Daemon:
         arguments += ["--http-listen", settings.http_listen]
     for name in settings.http_hosts:
         arguments += ["--http-host", name]
+    if settings.journal is not None:
+        arguments += ["--journal", str(settings.journal)]
     if settings.work_folder is not None:
         arguments += ["--workdir", str(settings.work_folder / "server")]
     return _daemon(settings, "server", arguments, work_folder=settings.work_folder)

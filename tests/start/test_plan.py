@@ -72,6 +72,12 @@ def test_each_governor_gets_its_own_folder_below_the_work_folder() -> None:
     assert "--workdir /work/server" in " ".join(plan_server(settings).command)
 
 
+def test_the_journal_is_the_servers() -> None:
+    settings = evolve(SIMPLE, journal=Path("/journal"))
+    assert "--journal /journal" in " ".join(plan_server(settings).command)
+    assert not any("/journal" in command for command in commands(settings))
+
+
 def test_addresses_and_configuration_are_handed_on() -> None:
     settings = evolve(
         SIMPLE,

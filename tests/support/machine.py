@@ -28,12 +28,13 @@ from rain.server.recording import decode, encode
 from rain.server.state import ReactorSettings
 from tests.support.chaos import ChaoticScheduler, Mood
 from tests.support.fake_governor import FakeGovernor
-from tests.support.remaking import remake
+from tests.support.remaking import come_back, remake
 from tests.support.submissions import Draft
 from tests.support.wild import WildSession, WildWorld
 from tests.support.world import new_world
 
 SILENCE = 1000.0
+MOST_RETURNS = 2  # each makes all turns before it again
 
 # Which of those that there are: taken modulo their number, so that shrinking leads to the first.
 which = st.integers(0, 15)
@@ -213,8 +214,17 @@ class ComingAndGoing(RuleBasedStateMachine):
         for _ in range(steps):
             self.wild.mischief(random)
 
+    @precondition(lambda self: len(self.world.returned) < MOST_RETURNS)
+    @rule(really=seldom)
+    def the_server_dies_and_comes_back(self, really: bool) -> None:
+        if really:
+            come_back(self.world)
+
     def make_it_again(self) -> None:
         """The same events, written down and read back, have the same effects."""
+        if self.world.returned:  # a new scheduler has planned in another way
+            remake(self.world)
+            return
         again = new_world(self.schedulers[self.scheduler], self.world.state.settings)
         for given, expected in zip(self.world.turns, self.world.effects, strict=True):
             turn = again.reactor.turn(decode(TurnInput, encode(given)))

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from rain.scheduler.rain import RainScheduler
 from rain.server.journal.records import Decoder, Header, encode_header, make_again
-from rain.server.messages import Effect, SchedulerFailed
+from rain.server.journal.recovery import begin_anew
+from rain.server.messages import Effect, SchedulerFailed, ServerReturned
 from rain.server.reactor import Reactor
 from rain.server.state import State
 from tests.support.whole_state import whole
@@ -25,7 +26,10 @@ def remake_each(world: World) -> Iterator[State]:
     state = State(world.state.settings)
     reactor = Reactor(RainScheduler, state)
     decoder = Decoder.of(encode_header(Header(1, state.settings)))
-    for record, output in zip(world.journal, world.outputs, strict=True):
+    turns = zip(world.journal, world.outputs, strict=True)
+    for number, (record, output) in enumerate(turns):
+        if number in world.returned:
+            begin_anew(state, state.settings)
         effects: list[Effect] = []
         if record is not None:
             effects = make_again(reactor, decoder.turn(record)).effects
@@ -36,3 +40,15 @@ def remake_each(world: World) -> Iterator[State]:
 def told(effects: Iterable[Effect]) -> list[Effect]:
     """All but complaints of the scheduler, which nobody asks when a turn is made again."""
     return [effect for effect in effects if not isinstance(effect, SchedulerFailed)]
+
+
+def come_back(world: World) -> None:
+    """The server dies between two turns, and another one goes on from its journal.
+
+    Governors have heard all that it had said: links that cut are another subject.
+    """
+    state = remake(world)
+    begin_anew(state, world.state.settings)
+    world.reactor = Reactor(world.reactor.make, state, notes_plans=True)
+    world.returned.append(len(world.turns))
+    world.turn(ServerReturned())

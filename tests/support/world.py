@@ -57,6 +57,8 @@ class World:
     effects: list[list[Effect]] = Factory(list)  # and everything that came out
     outputs: list[TurnOutput] = Factory(list)  # with what the turns have decided
     journal: list[bytes | None] = Factory(list)  # their records; None of a turn that is left out
+    written: int = 0  # turns that are not left out
+    returned: list[int] = Factory(list)  # before which turns the server has come back
     answers: dict[RequestId, Answer] = Factory(dict)
     governors: list[FakeGovernor] = Factory(list)
     clients: list[FakeClient] = Factory(list)
@@ -92,10 +94,11 @@ class World:
         self.turns.append(given)
         quiet = all(is_sign_of_life(event) for event in given.from_governors)
         idle = quiet and not given.from_clients and is_at_rest(self.state)
-        came = encode_came(1 + sum(record is not None for record in self.journal), given)
+        came = encode_came(self.written + 1, given)
         output = self.reactor.turn(given)
         idle = idle and decided_nothing(output)
         self.journal.append(None if idle else encode_turn(came, output))
+        self.written += not idle
         given.interrupted_after = output.interrupted_after  # it may have made fewer steps than that
         self.effects.append(output.effects)
         self.outputs.append(output)

@@ -60,7 +60,9 @@ def open_journal(
         recovered = recover(folder, settings)
         if recovered.cut:
             log.warning(
-                "the journal had a torn end, which was cut off", journal=path, bytes=recovered.cut
+                "the journal had a torn end, which was cut off",
+                journal=str(path),
+                bytes=recovered.cut,
             )
         if recovered.damage:
             log.error("the journal is damaged; the server goes on", cause=recovered.damage)
@@ -74,7 +76,7 @@ def open_journal(
         if recovered.turns:
             log.info(
                 "the server returns",
-                journal=path,
+                journal=str(path),
                 turns=recovered.turns,
                 sessions=len(recovered.state.graph.sessions),
                 tasks=len(recovered.state.graph.tasks),

@@ -72,7 +72,7 @@ def recover(folder: JournalFolder, settings: ReactorSettings) -> Recovered:
     if begun.exists():
         with _named(begun, recovered):
             _read_begun(begun, folder, reactor, recovered)
-    _begin_anew(recovered.state, settings)
+    begin_anew(recovered.state, settings)
     return recovered
 
 
@@ -220,8 +220,8 @@ class Records:
         return holds_record(self._file.read())
 
 
-def _begin_anew(state: State, settings: ReactorSettings) -> None:
-    """For a server that begins here, and a scheduler that knows nothing of the past."""
+def begin_anew(state: State, settings: ReactorSettings) -> None:
+    """For a server that begins with this state, and a scheduler that knows nothing of the past."""
     graph = state.graph
     forget(graph)
     graph.remains += state.news.gone  # nobody is left who has to hear of them
