@@ -1,0 +1,46 @@
+"""What goes on without any input is written to the journal, also when it is new to the server."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import CodeType
+
+import attrs
+import pytest
+
+from rain.graph import Graph
+from rain.server.journal.idle import is_at_rest
+from rain.server.state import State
+
+ONLY_WITH_INPUT = {
+    State: {
+        *("settings", "graph", "throttle", "estimates", "status", "now", "happenings", "ignored"),
+        *("waits", "remade", "not_started", "rests", "last_client", "last_request"),
+        *("blamed", "nests"),
+        "later_due",  # of `later`
+        "silence_due",  # what comes of that is in the record
+        *("_effects", "_orders"),  # of one turn
+    },
+    Graph: {
+        *("clients", "sessions", "tasks", "objects", "governors", "linked", "learned", "sched"),
+        *("last_session", "last_governor", "last_order", "former_readers"),
+    },
+}
+"""What a turn without input does not change."""
+
+
+@pytest.mark.parametrize("kind", ONLY_WITH_INPUT)
+def test_each_field_goes_on_by_itself_or_changes_only_with_input(kind: type) -> None:
+    code = is_at_rest.__code__
+    assert isinstance(code, CodeType)
+    looked_at = set(code.co_names)
+    fields = {field.name for field in attrs.fields(kind)}
+    assert fields == (fields & looked_at) | ONLY_WITH_INPUT[kind] | (fields & {"graph", "news"})
+    assert not (ONLY_WITH_INPUT[kind] - {"graph"}) & looked_at
+
+
+def test_a_server_that_has_something_to_do_is_not_at_rest() -> None:
+    state = State()
+    assert is_at_rest(state)
+    state.hopeless = deque([None])  # type: ignore[list-item]  # anything
+    assert not is_at_rest(state)
