@@ -35,6 +35,7 @@ def is_at_rest(state: State) -> bool:
         or state.forced
         or state.postponed
         or state.resting
+        or state.drains
         or state.asked.due != inf
         or graph.pauses
         or graph.unneeded
