@@ -110,7 +110,7 @@ def test_moves_change_only_the_facts_that_they_speak_of(step: object) -> None:
         case TaskMove.PLAN:
             assert (before.scheduled, after.scheduled) == (False, True)
             assert before.ready == after.ready
-        case TaskMove.RUN_FAILED | TaskMove.HAND_BACK:
+        case TaskMove.RUN_FAILED | TaskMove.HAND_BACK | TaskMove.HAND_ON:
             assert (before.assigned, after.assigned, after.scheduled) == (True, False, False)
             assert before.ready == after.ready
         case TaskMove.TAKE_BACK | TaskMove.GOVERNOR_LOST:

@@ -42,7 +42,7 @@ def test_an_address_may_have_its_port(
     connection = FakeConnection()
     dialled: list[tuple[str, int]] = []
 
-    def connect(host: str, port: int, *_: object) -> FakeConnection:
+    def connect(host: str, port: int, *_: object, **__: object) -> FakeConnection:
         dialled.append((host, port))
         return connection
 

@@ -109,7 +109,7 @@ def test_a_public_name_has_a_docstring_with_an_example_that_holds(
     assert ">>> " in text, f"the docstring of {name} has no example"
     if name != "Client.terminate_server":
 
-        def shared(cpus: int | None, governors: int) -> SharedCluster:
+        def shared(cpus: int | None, governors: int, **_: object) -> SharedCluster:
             return SharedCluster(cluster)
 
         monkeypatch.setattr(client_module, "LocalCluster", shared)
