@@ -200,8 +200,7 @@ def test_a_pipeline_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None
     while not (list(tmp_path.glob("step 3 *")) and len(list(entries_of(place))) == 3):
         assert first.poll() is None
         time.sleep(0.01)
-    for process in _family(first.pid):
-        os.kill(process, signal.SIGKILL)
+    _kill_family(first.pid)
     first.wait()
     # when
     (tmp_path / "go on").touch()
@@ -212,19 +211,30 @@ def test_a_pipeline_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None
     assert ran == [1, 1, 1, 2, 1, 1]
 
 
-def _family(root: int) -> list[int]:
-    """A process and all that descend from it."""
-    parents: dict[int, int] = {}
+def _kill_family(root: int) -> None:
+    """Kills a process and all that descend from it, none of them because another one has died.
+
+    All are stopped first, from the top: a stopped process neither starts nor reaps others. Killed
+    from the bottom, each process is still there when its turn comes.
+    """
+    family = [root]
+    for process in family:  # grows while it is walked
+        os.kill(process, signal.SIGSTOP)
+        family += _children(process)
+    for process in reversed(family):
+        os.kill(process, signal.SIGKILL)
+
+
+def _children(parent: int) -> list[int]:
+    children: list[int] = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:  # it has ended
             continue
-        parents[int(stat.parent.name)] = int(fields[1])
-    family = [root]
-    for process in family:  # grows while it is walked
-        family += [child for child, parent in parents.items() if parent == process]
-    return family
+        if int(fields[1]) == parent:
+            children.append(int(stat.parent.name))
+    return children
 
 
 def test_the_calls_of_an_executor_keep_their_results_also_in_chunks(tmp_path: Path) -> None:
