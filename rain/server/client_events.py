@@ -31,6 +31,7 @@ from rain.server.messages import (
     Asked,
     ClientAway,
     ClientEvent,
+    ClientGivenUp,
     ClientJoined,
     ClientLeft,
     ClientResumed,
@@ -91,7 +92,9 @@ def give_up_late(state: State) -> None:
     """Clients that were away and have not come back in time have left."""
     for client, why in state.asked.take_late(state.now):
         grace = state.settings.client_grace
-        apply(state, ClientLeft(client, f"it has not come back within {grace:g} seconds: {why}"))
+        cause = f"it has not come back within {grace:g} seconds: {why}"
+        state.emit(ClientGivenUp(client, cause))
+        apply(state, ClientLeft(client, cause))
 
 
 def _hear(state: State, client: ClientId, what: Statement | Settled) -> None:

@@ -42,6 +42,7 @@ from rain.server.messages import (
     AnswerWait,
     Asked,
     ClientAway,
+    ClientGivenUp,
     ClientLeft,
     DiscardConstants,
     DismissGovernor,
@@ -133,12 +134,16 @@ class Links:
                 if link is not None:
                     self.log.info("governor has drained", governor=governor)
                     link.stop(OVER)
-            case Notice() | GovernorRests() | GovernorDrains() | SchedulerFailed():
+            case (
+                Notice() | GovernorRests() | GovernorDrains() | SchedulerFailed() | ClientGivenUp()
+            ):
                 self._log(effect)
             case _:
                 self._reply(effect)
 
-    def _log(self, told: Notice | GovernorRests | GovernorDrains | SchedulerFailed) -> None:
+    def _log(
+        self, told: Notice | GovernorRests | GovernorDrains | SchedulerFailed | ClientGivenUp
+    ) -> None:
         """What only people are told."""
         match told:
             case Notice(session, text):
@@ -149,6 +154,8 @@ class Links:
                 )
             case GovernorDrains(governor, tasks, objects):
                 self.log.info("governor drains", governor=governor, tasks=tasks, objects=objects)
+            case ClientGivenUp(client, why):
+                self.log.info("client left", client=client, cause=why)
             case SchedulerFailed(scheduler, cause, trace):
                 self.log.error("scheduler failed", scheduler=scheduler, cause=cause, trace=trace)
 

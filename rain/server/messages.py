@@ -306,6 +306,14 @@ class ReleaseGovernor:
 
 
 @frozen
+class ClientGivenUp:
+    """A client was away for too long, and has left with its sessions."""
+
+    client: ClientId
+    why: str
+
+
+@frozen
 class SchedulerFailed:
     """The scheduler failed, and `rain` plans in its place."""
 
@@ -347,5 +355,6 @@ Effect = (
     | GovernorDrains
     | ReleaseGovernor
     | SchedulerFailed
+    | ClientGivenUp
     | AnyAnswer
 )

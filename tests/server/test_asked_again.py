@@ -225,6 +225,8 @@ def test_a_client_that_does_not_come_back_has_left() -> None:
     r.turn()
     # then
     assert not r.is_there
+    (told,) = r.world.given_up
+    assert told.why == "it has not come back within 10 seconds: a cut"
     assert not r.world.state.graph.sessions
     assert not r.world.state.asked.clients
     assert not r.world.state.asked.open

@@ -24,6 +24,7 @@ from rain.server.messages import (
     AnswerTaken,
     AnswerWait,
     ClientEvent,
+    ClientGivenUp,
     ClientJoined,
     DiscardConstants,
     DismissGovernor,
@@ -68,6 +69,7 @@ class World:
     notices: list[Notice] = Factory(list)
     rests: list[GovernorRests] = Factory(list)
     scheduler_failures: list[SchedulerFailed] = Factory(list)
+    given_up: list[ClientGivenUp] = Factory(list)
     discarded: list[ObjectId] = Factory(list)  # constants whose files are not wanted
     interrupt_after: int | None = None  # the scheduler of the next turn, after this number of steps
     last_request: int = 0
@@ -132,12 +134,15 @@ class World:
                 self._hear(effect)
 
     def _hear(
-        self, effect: Answer | Notice | GovernorDrains | GovernorRests | SchedulerFailed
+        self,
+        effect: Answer | Notice | GovernorDrains | GovernorRests | SchedulerFailed | ClientGivenUp,
     ) -> None:
         """What is for clients, or only for people."""
         match effect:
             case Notice():
                 self.notices.append(effect)
+            case ClientGivenUp():
+                self.given_up.append(effect)
             case GovernorDrains():
                 self.drains.append(effect)
             case GovernorRests():

@@ -76,7 +76,7 @@ def _read(path: Path, listed: Listed, reactor: Reactor, recovered: Recovered) ->
         with path.open("rb") as file:
             records = Records.of(file)
             listed.first = records.header.first
-            recovered.check_first(records.header)
+            recovered.begin_file(records.header)
             for record in records.turns():
                 recovered.check_next(record)
                 make_again(reactor, record)

@@ -43,13 +43,17 @@ class Recovered:
         """Whether there was no journal."""
         return self.file == 0
 
-    def check_first(self, header: Header) -> None:
-        """Checks that a file goes on where the one before ends."""
+    def begin_file(self, header: Header) -> None:
+        """Checks that a file goes on where the one before ends, and takes over what it says."""
         if header.first != self.turns + 1:
             raise JournalError(
                 f"it begins with turn {header.first}, and the one before ends with turn"
                 f" {self.turns}: a file is missing"
             )
+        state = self.state
+        state.settings = evolve(header.settings, debug=state.settings.debug)
+        state.cluster = header.cluster
+        state.graph.last_session = max(state.graph.last_session, header.last_session)
 
     def check_next(self, record: TurnRecord) -> None:
         """Checks that no turn is missing before this one."""
@@ -128,12 +132,7 @@ def _read(
             path.unlink()
             return
         records = Records.of(file)
-        header = records.header
-        recovered.check_first(header)
-        state = reactor.state
-        state.settings = evolve(header.settings, debug=state.settings.debug)
-        state.cluster = header.cluster
-        state.graph.last_session = max(state.graph.last_session, header.last_session)
+        recovered.begin_file(records.header)
         for record in records.turns():
             recovered.check_next(record)
             make_again(reactor, record)

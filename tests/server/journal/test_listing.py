@@ -46,7 +46,9 @@ def test_each_file_is_told_with_its_turns_and_then_what_a_server_would_know(
     assert known == "1 sessions with 50 tasks, 50 of them done, and 51 objects; 1 governors"
     # and: nothing has changed
     assert before == {path.name: path.read_bytes() for path in folder.path.iterdir()}
-    assert whole(look_into(folder.path).recovered.state) == whole(world.state)
+    found = look_into(folder.path).recovered.state
+    assert whole(found) == whole(world.state)
+    assert found.settings.governor_silence == world.state.settings.governor_silence
 
 
 def test_a_torn_end_is_told_and_left_as_it_is(world: World, folder: JournalFolder) -> None:
