@@ -33,7 +33,9 @@ class AsyncClient(Submitting):
     In a task, without arguments, it is the client of the running task, as `get_client` gives it.
 
     `submit`, `map` and `options` return at once, as those of `Client` do, and give futures that are
-    awaited. To cancel a wait cancels the call.
+    awaited. To cancel a wait cancels the call. Arguments are sent as they are at the call, so the
+    loop waits while they are pickled, but not while they are uploaded. `await client.put(value)`
+    pickles a large one in a thread.
 
     >>> import asyncio
     >>> from rain.client import AsyncClient
@@ -176,7 +178,8 @@ class AsCompleted(Generic[T]):
 
     def __init__(self, futures: Iterable[Future[T]]) -> None:
         chosen = list(futures)
-        waiting.send_all(chosen)
+        for home in {id(future.home): future.home for future in chosen}.values():
+            home.send_or_leave()
         self._arrivals: Arrivals[Future[T]] = Arrivals()
         self._left = len(chosen)
         self._held = set(chosen)  # nobody else may have them

@@ -179,6 +179,11 @@ class Building:
         """Whether this is a signal handler that came in the middle of a submit of this session."""
         return self._outgoing.is_interrupted_here
 
+    @property
+    def submits_slowly(self) -> bool:
+        """Whether a submit has to wait: for another one, or for what it uploads."""
+        return self._outgoing.is_sending or self._outgoing.pending.has_uploads()
+
     def drop_pending(self) -> Sequence[Task]:
         """Forgets what is not submitted yet, since it cannot be sent; gives the tasks of it."""
         return self._outgoing.pending.take().tasks

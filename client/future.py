@@ -173,7 +173,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
 
     def __await__(self) -> Generator[Any, Any, T]:
         if not self._is_over:
-            self.home.send(awaited=True)
+            self.home.send_or_leave(awaited=True)
         self.want()
         from rain.client.in_loops import wait_for  # noqa: PLC0415 # needs asyncio and trio
 

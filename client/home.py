@@ -21,6 +21,10 @@ class Home(Protocol):
         """Sends all calls that were not sent yet; somebody waits for one of them if `awaited`."""
         ...
 
+    def send_or_leave(self, *, awaited: bool = False) -> None:
+        """The same, but inside of a loop uploads are left to another thread."""
+        ...
+
     @property
     def here(self) -> Here | None:
         """The cluster, if it is in this process."""

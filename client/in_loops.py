@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
+from rain.client.running_loop import is_trio
 from rain.client.tracebacks import hide_frames
 from rain.common.running import waiting_for_tasks, was_interrupted
 
@@ -46,7 +46,7 @@ async def wait_for(future: Awaited[T]) -> T:
 
 async def in_thread(function: Callable[[], T], *, shielded: bool = False) -> T:
     """Calls what blocks in a thread of the loop; `shielded`, a cancellation waits for its end."""
-    if not _is_trio():
+    if not is_trio():
         running = asyncio.ensure_future(asyncio.to_thread(function))
         try:
             return await (asyncio.shield(running) if shielded else running)
@@ -67,7 +67,7 @@ class Arrivals(Generic[T]):
 
     def __init__(self) -> None:
         self._items: deque[T] = deque()
-        if _is_trio():
+        if is_trio():
             self._wake, self._woken = _trio_bell()
         else:
             self._wake, self._woken = _asyncio_bell()
@@ -82,11 +82,6 @@ class Arrivals(Generic[T]):
         while not self._items:
             await self._woken()
         return self._items.popleft()
-
-
-def _is_trio() -> bool:
-    trio = sys.modules.get("trio")
-    return trio is not None and trio.lowlevel.in_trio_run()
 
 
 def _asyncio_bell() -> tuple[Callable[[], None], Callable[[], Any]]:

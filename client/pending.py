@@ -6,6 +6,7 @@ came after its look.
 
 from collections.abc import Sequence
 
+from rain.base.wire import INLINE_LIMIT
 from rain.client.data import DataObject
 from rain.client.submission import Batch
 from rain.client.task import Task
@@ -29,6 +30,10 @@ class Pending:
         for task in self.tasks:
             found.update((obj.packed_id, obj) for obj in task.output_objects)
         return list(found.values())
+
+    def has_uploads(self) -> bool:
+        """Whether something is so large that it goes ahead of the submit."""
+        return any(len(obj.constant or b"") > INLINE_LIMIT for obj in self._objects[:])
 
     def take(self) -> Batch:
         """Everything that is here now."""

@@ -35,6 +35,7 @@ from rain.client.futures.options import Options
 from rain.client.futures.plain import Function, PlainCalls
 from rain.client.futures.sender import Sender
 from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.running_loop import is_in_loop
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.task import Task
 from rain.common.content_type import encode_value
@@ -129,7 +130,7 @@ class Futures:
     def send_many(self) -> None:
         """Sends what was started, if that is much; when its session is over, it fails at once."""
         if self._unsent >= SENT_AT or self._sender.is_over:
-            self.send()
+            self.send_or_leave()
 
     def step(self, fn: Function, args: Sequence[Any], options: Options) -> Task:
         """A call in a graph that `run` sends; steps after it may have its output as an argument."""
@@ -208,6 +209,18 @@ class Futures:
             self.session.submit_by(self._submit_awaited if awaited else self._submit)
         except (RainError, RainException) as error:
             self._unsendable(error)
+
+    def send_or_leave(self, *, awaited: bool = False) -> None:
+        """The same where a loop may run, which an upload must not hold up: the sender does it."""
+        if (
+            self.session.submits_slowly
+            and self.here is None
+            and not self._sender.is_over
+            and is_in_loop()
+        ):
+            self._sender.soon()
+        else:
+            self.send(awaited=awaited)
 
     def _unsendable(self, error: Exception) -> Exception:
         """All that was not sent has failed; gives what users are told."""

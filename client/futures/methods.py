@@ -88,7 +88,7 @@ class Submitting:
             except Exception as error:
                 hide_frames(error, *UNPICKLABLE)
                 raise
-        futures.send()
+        futures.send_or_leave()
         return made
 
     def options(self, **options: Unpack[OptionWords]) -> Submitting:

@@ -35,7 +35,7 @@ WITHIN = {
     "Remote": "new_task",
     "Session": (
         "add_object add_task add_tasks asking drop drop_member drop_pending drop_task"
-        " is_interrupted_here note_contents note_refusal refusals submit_by"
+        " is_interrupted_here note_contents note_refusal refusals submit_by submits_slowly"
     ),
     "Task": "settle",
 }

@@ -1,13 +1,15 @@
 """Futures of a client: what is sent, when, and what becomes of the answers. There is no server."""
 
+import asyncio
 import gc
 import io
 import threading
 import weakref
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import pytest
+import trio
 from rich.console import Console
 
 from rain.base.errors import ConnectionLostError, RefusedError, SessionFailedError
@@ -15,12 +17,14 @@ from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import Delivery, Submission, WaitAnswer
 from rain.client import CancelledError, Client, Future, TaskException, as_completed
+from rain.client.async_client import AsCompleted
 from rain.client.futures.futures import SENT_AT
 from rain.client.futures.progress import show_progress
 from rain.client.futures.sender import Sender
 from rain.common.content_type import encode_value
 from rain.common.errors import ConnectionException, RainException
 from tests.client.fake import FakeConnection
+from tests.support.waiting import until_now
 
 
 def add(a: int, b: int = 0) -> int:
@@ -325,6 +329,33 @@ def test_a_large_argument_is_uploaded_once_for_equal_ones(server: Server) -> Non
     assert len(sizes) == 3  # the function, the bytes and the bytearray
     assert len(futures) == 3
     assert max(map(len, server.submission.tasks.configs)) < 1000
+
+
+def run_in_asyncio(main: Callable[[], Any]) -> Any:
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("run", [run_in_asyncio, trio.run], ids=["asyncio", "trio"])
+def test_a_loop_goes_on_while_large_arguments_are_uploaded(run: Callable[[Any], Any]) -> None:
+    server = Server()
+    threads: list[int] = []
+    server.connection.on_submit = lambda: threads.append(threading.get_ident())
+
+    def answer() -> None:
+        until_now(lambda: server.told == 2 and bool(server.connection.followed))
+        server.news([(one, 3) for one in server.outputs()])
+
+    async def main() -> list[Any]:
+        called = server.client.submit(len, bytes(1_000_000))
+        (mapped,) = server.client.map(len, [bytes(2_000_000)])
+        completed = AsCompleted([called, mapped])
+        answering = threading.Thread(target=answer)
+        answering.start()
+        return [await called, await mapped, len([one async for one in completed])]
+
+    assert run(main) == [3, 3, 2]
+    assert threading.get_ident() not in threads
+    server.client.close()
 
 
 def test_an_argument_of_another_cluster_is_refused_at_the_call(server: Server) -> None:
