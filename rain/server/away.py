@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rain.base.ids import GovernorId
 from rain.graph.governor import Away, Governor
-from rain.server import resuming
+from rain.server import resuming, waiting
 from rain.server.messages import DismissGovernor
 from rain.server.state import State
 
@@ -37,3 +37,4 @@ def resumed(state: State, governor_id: GovernorId, heard: int, last: int) -> Non
         return
     governor.heard, governor.away, governor.awaited = state.now, None, last
     resuming.hear(governor, heard)
+    waiting.fetch_again(state)

@@ -30,6 +30,7 @@ from rain.server import (
     nesting,
     resuming,
     unfetched,
+    waiting,
 )
 from rain.server.began import difference
 from rain.server.drain import OVER
@@ -154,6 +155,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
         if task.is_known and not task.is_done:
             failing.governor_lost(state, task)
     feasibility.governors_changed(state)
+    waiting.fetch_again(state)
 
 
 def let_drained_leave(state: State) -> None:

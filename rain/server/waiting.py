@@ -189,7 +189,16 @@ def deliver(session: Session, limit: int, delivery: Delivery) -> None:
         delivery.data.append(data_object.data)
 
 
+def fetch_again(state: State) -> None:
+    """Governors have come back, or will not: fetches that waited for that have another look."""
+    for wait in list(state.waits.values()):
+        if wait.mode is WaitMode.FETCH and wait not in (wait.objects[0].waits or ()):
+            _remove(state, wait)
+            add(state, wait)
+
+
 def _answer_fetch(state: State, wait: Wait) -> None:
+    """Names a holder that can be reached; if all are away, the fetch waits until one is back."""
     (data_object,) = wait.objects
     if data_object.state is ObjectState.REMOVED:
         state.refuse(wait.request, removed_text(data_object))
@@ -200,7 +209,13 @@ def _answer_fetch(state: State, wait: Wait) -> None:
     elif data_object.spooled:
         fetched = Fetched(report)  # the server itself has it
     else:
-        fetched = Fetched(report, holder=data_object.located[0].source)
+        holder = next((found for found in data_object.located if found.away is None), None)
+        if holder is None:
+            wait.remaining = 1
+            state.waits[wait.request] = wait
+            wait.session.waits[wait] = None
+            return
+        fetched = Fetched(report, holder=holder.source)
     state.emit(AnswerFetch(wait.request, fetched))
 
 

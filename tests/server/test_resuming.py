@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from rain.base.errors import PlanError
-from rain.base.ids import GovernorId, ObjectId
+from rain.base.ids import GovernorId, ObjectId, RequestId
 from rain.base.resources import Resources
 from rain.base.wire import Orders, Update
 from rain.graph import Governor
@@ -17,6 +17,7 @@ from rain.scheduler.rain import RainScheduler
 from rain.server import resuming
 from rain.server.http.status import gather_status
 from rain.server.messages import (
+    AnswerFetch,
     GovernorAway,
     GovernorResumed,
     ServerReturned,
@@ -111,6 +112,63 @@ def test_a_governor_that_has_applied_orders_of_the_future_is_dismissed() -> None
     world, fake, _ = scene()
     fake.send(Update(heard=99))
     assert "it has applied the orders 99" in world.dismissed[fake.id]
+
+
+def fetch_from_away() -> tuple[World, FakeGovernor, RequestId]:
+    """A client has asked for large data of which the only holder is away."""
+    world, fake, _ = scene()
+    (client,) = world.clients
+    (task,) = fake.tasks
+    (output,) = world.task(task).outputs
+    fake.finish(task, size=10**6)
+    world.turn(GovernorAway(fake.id, "cut"))
+    request = client.fetch(output.id)
+    assert request not in world.answers
+    return world, fake, request
+
+
+def test_a_fetch_waits_for_its_only_holder_to_come_back() -> None:
+    world, fake, request = fetch_from_away()
+    world.turn(GovernorResumed(fake.id, 0, 1), after=1.0)
+    answer = world.answers[request]
+    assert isinstance(answer, AnswerFetch)
+    assert answer.fetched.holder == fake.source
+
+
+def test_a_fetch_goes_on_when_its_only_holder_has_not_come_back() -> None:
+    # given
+    world, fake, request = fetch_from_away()
+    other = world.governor(cpus=4)
+
+    # when: the data is lost, and made again
+    world.turn(after=RETURNS.governor_grace + 1)
+    world.turn()
+    assert request not in world.answers
+    (task,) = other.tasks
+    other.finish(task, size=10**6)
+
+    # then
+    answer = world.answers[request]
+    assert isinstance(answer, AnswerFetch)
+    assert answer.fetched.holder == other.source
+
+
+def test_a_fetch_names_a_holder_that_is_there() -> None:
+    # given: two governors have it, and the first one is away
+    s = begin_scene(2, 2, settings=RETURNS)
+    task, (output,) = s.draft.task(keep=True)
+    s.submit()
+    s.run(task, size=10**6)
+    s.plan(lambda plan: plan.copy(s.world.object(output), s.node(1)))
+    s.governors[1].locate(output)
+    s.world.turn(GovernorAway(s.governors[0].id, "cut"))
+
+    # when
+    answer = s.world.answers[s.client.fetch(output)]
+
+    # then
+    assert isinstance(answer, AnswerFetch)
+    assert answer.fetched.holder == s.governors[1].source
 
 
 def test_a_cut_is_no_loss_if_the_governor_comes_back_in_time() -> None:
