@@ -137,7 +137,7 @@ def test_a_fetch_waits_for_its_only_holder_to_come_back() -> None:
 
 def test_a_fetch_goes_on_when_its_only_holder_has_not_come_back() -> None:
     # given
-    world, fake, request = fetch_from_away()
+    world, _, request = fetch_from_away()
     other = world.governor(cpus=4)
 
     # when: the data is lost, and made again
