@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rain.base.ids import TaskId
+from rain.scheduler.api import MOST
 from rain.scheduler.horizon import HorizonScheduler
+from rain.scheduler.toolbox.shares import Shares
 from rain.server.messages import GovernorUpdated
 from tests.scheduler.sharing import brought, run_best
-from tests.support.scenes import scene_with
+from tests.support.scenes import scene, scene_with
 
 
 @pytest.mark.parametrize("hint", [0.0, 0.5])
@@ -86,3 +88,17 @@ def test_alone_a_session_keeps_its_plan_when_its_tasks_take_long() -> None:
     brought(s, s.client, 200, 0.0)
     run_best(s, 40, 0.5)
     assert not any(orders.stop_ids for orders in governor.told)
+
+
+def test_a_task_that_goes_before_all_others_has_no_place_on_the_scale() -> None:
+    # given: it was planned again elsewhere, and waits for a cpu
+    s = scene(1)
+    first, _ = s.draft.task()
+    second, _ = s.draft.task()
+    s.submit()
+    s.assign(first, second, priority=MOST)
+    # when
+    shares = Shares()
+    shares.look([s.node(0)], now=0.0)
+    # then
+    assert shares.of(s.world.task(first).session).ready < 2.0**62

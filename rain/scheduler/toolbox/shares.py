@@ -17,6 +17,7 @@ from attrs import define
 
 from rain.base.states import TaskRow
 from rain.graph import Governor, Session
+from rain.scheduler.api import MOST
 
 LEAD = 1000.0
 """Milliseconds by which tasks that consume data go before those that make new data."""
@@ -69,11 +70,14 @@ class Shares:
 
 
 def _best_waiting(governor: Governor) -> float:
-    """The priority of the next task to start there; minus infinity if none waits."""
+    """The priority of the next task to start there; minus infinity if none waits.
+
+    Tasks that go before all others (`MOST`) have no place on the scale.
+    """
     if governor.active_cpus <= governor.cpus:
         return -inf
     for task in governor.assigned:  # in the order of assignment
-        if task.row is TaskRow.ASSIGNED:
+        if task.row is TaskRow.ASSIGNED and task.priority < MOST:
             return task.priority
     waiting = governor.queue.best_priority()
-    return -inf if waiting is None else waiting
+    return -inf if waiting is None or waiting == MOST else waiting
