@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from rain.scheduler.rain import RainScheduler
 from rain.server.journal.records import Decoder, Header, encode_header, make_again
 from rain.server.journal.recovery import begin_anew
-from rain.server.messages import Effect, SchedulerFailed, ServerReturned
+from rain.server.messages import Effect, GovernorResumed, SchedulerFailed, ServerReturned
 from rain.server.reactor import Reactor
 from rain.server.state import State
 from tests.support.whole_state import whole
@@ -52,3 +52,4 @@ def come_back(world: World) -> None:
     world.reactor = Reactor(world.reactor.make, state, notes_plans=True)
     world.returned.append(len(world.turns))
     world.turn(ServerReturned())
+    world.turn(*[GovernorResumed(governor.id, 0, 0) for governor in world.governors])

@@ -72,4 +72,4 @@ def _record(value: Any) -> Any:
         return value.object.id, value.governor.id, value.row, value.tries
     if isinstance(value, Learned):  # `least` is a scheduler's own note
         return value.finished, value.seconds, value.bytes
-    return attrs.astuple(value)
+    return tuple([plain(getattr(value, field.name)) for field in attrs.fields(type(value))])
