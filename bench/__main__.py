@@ -16,6 +16,7 @@ MODULES = {
     "feel": "bench.feel",
     "transfer": "bench.transfer",
     "prediction": "bench.prediction",
+    "soak": "bench.soak.command",
 }
 """The module of each command, which is imported only when the command is used."""
 

@@ -1,0 +1,140 @@
+"""`python -m bench soak`: a cluster with a journal works while its processes are killed."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from tempfile import mkdtemp
+
+import click
+
+from bench.processes import resident_bytes
+from bench.soak.cluster import END_SECONDS, Cluster, Member, new_cluster, wait_until_gone
+from bench.soak.faults import Faults
+from bench.soak.tally import Tally, rows
+from rain.server.journal.listing import look_into
+
+EVERY_SECONDS = (0.5, 2.0)
+"""Time between two faults."""
+
+GLANCE_SECONDS = 0.1
+
+MEBIBYTE = 1024 * 1024
+
+GRACE_SECONDS = 30.0
+"""Longer than the server waits for clients that do not come back."""
+
+
+@click.command()
+@click.option("--minutes", default=1.0, show_default=True, type=click.FloatRange(min=0.01))
+@click.option("--seed", default=1, show_default=True, help="Of work and faults.")
+@click.option("--governors", default=2, show_default=True, type=click.IntRange(min=1))
+@click.option("--clients", default=2, show_default=True, type=click.IntRange(min=1))
+def command(minutes: float, seed: int, governors: int, clients: int) -> None:
+    """Kill and stop processes of a cluster at work, and compare all results."""
+    folder, random = Path(mkdtemp(prefix="rain-soak-")), Random(seed)
+    cluster = new_cluster(folder, free_port(), random, governors, clients)
+    faults = Faults(cluster, random)
+    leaks: list[str] = []
+    try:
+        run(faults, minutes * 60, random)
+        mend(faults)
+        leaks = end(cluster)
+    finally:
+        for member in cluster.members():
+            if member.is_there():
+                member.send(signal.SIGKILL)
+                member.wait()
+    tally = Tally()
+    for member in cluster.clients:
+        output = folder / f"{member.name}.out"
+        tally.add(output.read_text(encoding="utf-8").splitlines())
+    for name, count in rows(faults.thrown, tally):
+        click.echo(f"{name:<32}{count:>8}")
+    wrong = [*faults.strange, *tally.bad, *leaks]
+    for line in wrong:
+        click.echo(line)
+    click.echo(f"logs, journal and output: {folder}")
+    sys.exit(bool(wrong))
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def run(faults: Faults, seconds: float, random: Random) -> None:
+    """Throws faults for that long."""
+    end = time.monotonic() + seconds
+    due = time.monotonic() + EVERY_SECONDS[1]
+    while (now := time.monotonic()) < end:
+        faults.heal(now)
+        if now >= due:
+            faults.throw()
+            due = now + random.uniform(*EVERY_SECONDS)
+        time.sleep(GLANCE_SECONDS)
+
+
+def mend(faults: Faults) -> None:
+    """Goes on until all live, so that what was begun can be ended."""
+    late = time.monotonic() + END_SECONDS
+    while True:
+        faults.heal(float("inf"))
+        if all(member.is_there() for member in faults.cluster.members()):
+            return
+        if time.monotonic() > late:
+            faults.strange.append("the cluster does not come up again")
+            return
+        time.sleep(GLANCE_SECONDS)
+
+
+def end(cluster: Cluster) -> list[str]:
+    """Lets all end in order; what is left over."""
+    found = []
+    (cluster.folder / "stop").touch()
+    for client in filter(Member.is_there, cluster.clients):
+        found += _end_of(client)
+    late = time.monotonic() + GRACE_SECONDS
+    while (known := _known(cluster)) and time.monotonic() < late:
+        time.sleep(1.0)
+    found += known
+    memory = resident_bytes(cluster.server.pid) / MEBIBYTE
+    click.echo(f"{'memory of the server in MiB':<32}{memory:>8.0f}")
+    cluster.server.send(signal.SIGTERM)
+    for member in (cluster.server, *cluster.governors):
+        found += _end_of(member)
+    found += [f"still runs: {words}" for words in wait_until_gone(cluster.folder).values()]
+    return found
+
+
+def _end_of(member: Member) -> list[str]:
+    try:
+        status = member.wait()
+    except subprocess.TimeoutExpired:
+        member.send(signal.SIGUSR1)  # a client then tells where each of its threads is
+        return [f"{member.name} does not end"]
+    return [f"{member.name} has ended with status {status}"] if status else []
+
+
+def _known(cluster: Cluster) -> list[str]:
+    """What the server knows of clients that have gone; it should know nothing.
+
+    Executors that have run nested tasks are clients too, and stay for a while.
+    """
+    state = look_into(cluster.folder / "journal").recovered.state
+    counts = {
+        "sessions": len(state.graph.sessions),
+        "tasks": len(state.graph.tasks),
+        "objects": len(state.graph.objects),
+        "waits": len(state.waits),
+        "answers that were not settled": sum(len(c.heard) for c in state.asked.clients.values()),
+    }
+    return [f"the server still has {count} {name}" for name, count in counts.items() if count]
