@@ -72,4 +72,5 @@ def _record(value: Any) -> Any:
         return value.object.id, value.governor.id, value.row, value.tries
     if isinstance(value, Learned):  # `least` is a scheduler's own note
         return value.finished, value.seconds, value.bytes
-    return tuple([plain(getattr(value, field.name)) for field in attrs.fields(type(value))])
+    kind: type = type(value)
+    return tuple([plain(getattr(value, field.name)) for field in attrs.fields(kind)])
