@@ -42,6 +42,7 @@ SMALL = {
     "transfer": ["--mebibytes", "1", "--repeat", "1"],
 }
 WITHOUT_A_CLUSTER = {"scheduling"}
+SOAK = {"soak"}  # has no figures
 
 
 def one_nap() -> Task:
@@ -73,7 +74,7 @@ def run(command: str, folder: Path) -> dict[str, Any]:
 
 
 def test_no_command_is_forgotten() -> None:
-    assert {*SMALL, *WITHOUT_A_CLUSTER} == {*MODULES}
+    assert {*SMALL, *WITHOUT_A_CLUSTER, *SOAK} == {*MODULES}
 
 
 @pytest.mark.parametrize("command", ["overhead", "latency", "frontdoor", "granularity", "programs"])
@@ -88,3 +89,10 @@ def test_a_comparison_has_every_figure_of_ours(command: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("command", ["scale", "server", "feel", "transfer", "prediction"])
 def test_a_command_about_ours_alone_comes_to_its_end(command: str, tmp_path: Path) -> None:
     assert run(command, tmp_path)["benchmark"] == command
+
+
+def test_nothing_is_wrong_or_left_when_a_soak_has_ended(tmp_path: Path) -> None:
+    arguments = ["soak", "--minutes", "0.1", "--governors", "1", "--clients", "1"]
+    answer = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert answer.exit_code == 0, answer.output
+    assert " killed " in answer.output or " stopped " in answer.output
