@@ -151,7 +151,7 @@ def _make_service(
         work = make_work_folder(settings.work_folder or default_work_folder("server"))
         uploads, writer = Spool(work), None
     else:
-        uploads, writer = journal.uploads, journal.begin(settings.reactor)
+        uploads, writer = journal.uploads, journal.begin()
         stack.callback(writer.close)
     stack.callback(uploads.close)
     return Service(make_scheduler, state, clock, log, uploads, recorder, writer)

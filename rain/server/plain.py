@@ -145,10 +145,15 @@ def fields_of(kind: type) -> dict[str, Any]:
 
 def layout_of(*kinds: Any) -> dict[str, list[str]]:
     """The fields of these classes and of all that their values hold."""
+    return {name: list(fields_of(kind)) for name, kind in classes_of(*kinds).items()}
+
+
+def classes_of(*kinds: Any) -> dict[str, type]:
+    """These classes and those of all that their values hold, by their names."""
     found: dict[str, type] = {}
     for kind in kinds:
         _find_classes(kind, found)
-    return {name: list(fields_of(kind)) for name, kind in found.items()}
+    return found
 
 
 def _find_classes(kind: Any, found: dict[str, type]) -> None:

@@ -53,12 +53,12 @@ class Compaction:
         return self._wanted.is_set()
 
     def is_due(self, more: int) -> bool:
-        """Whether the open file, which has so many bytes, should be closed."""
+        """Whether the open file should be closed; it has `more` bytes besides those of others."""
         return self._closed + more > self._limit and not self.is_wanted
 
     def header(self, first: int) -> Header:
         """That of the next file, whose first turn has this number."""
-        return Header(first, self.state.settings, self.state.graph.last_session)
+        return Header.of(first, self.state)
 
     def closed(self, number: int) -> None:
         """The file of this number, and all before it, do not change any more."""

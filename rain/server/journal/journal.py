@@ -38,11 +38,11 @@ class Journal:
         """Whether an earlier server has made turns."""
         return self.recovered.turns > 0
 
-    def begin(self, settings: ReactorSettings) -> Writer:
+    def begin(self) -> Writer:
         """Begins the next file."""
         state = self.state
         state.cluster = state.cluster or token_bytes(CLUSTER_BYTES)
-        header = Header(self.recovered.turns + 1, settings, state.graph.last_session, state.cluster)
+        header = Header.of(self.recovered.turns + 1, state)
         return Writer.create(self.folder, self.recovered.file + 1, header)
 
     def compaction(self, log: FilteringBoundLogger) -> Compaction:

@@ -5,7 +5,7 @@ plans of schedulers, and which governors were silent for too long. With these a 
 exactly (`Reactor.turn_again`), whatever a scheduler would plan today.
 
 The first record of a file is its header. It says which fields the classes of all later records
-have, so that a later version of Rain reads them.
+have, so that a later version of Rain reads them. Fields that come later need a default.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rain.server.messages import (
 from rain.server.noted_plans import Step
 from rain.server.plain import Forms, layout_of, to_plain
 from rain.server.reactor import Reactor, TurnOutput
-from rain.server.state import ReactorSettings
+from rain.server.state import ReactorSettings, State
 
 VERSION = 1
 V = TypeVar("V")
@@ -48,6 +48,11 @@ class Header:
     settings: ReactorSettings  # of its turns
     last_session: int = 0  # the last number of a session before it
     cluster: bytes = b""  # what clients know the server by
+
+    @staticmethod
+    def of(first: int, state: State) -> Header:
+        """That of a file that begins with this turn of a server with this state."""
+        return Header(first, state.settings, state.graph.last_session, state.cluster)
 
 
 @define

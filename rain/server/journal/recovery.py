@@ -52,7 +52,7 @@ class Recovered:
             )
         state = self.state
         state.settings = evolve(header.settings, debug=state.settings.debug)
-        state.cluster = header.cluster
+        state.cluster = header.cluster or state.cluster
         state.graph.last_session = max(state.graph.last_session, header.last_session)
 
     def check_next(self, record: TurnRecord) -> None:
@@ -64,7 +64,7 @@ class Recovered:
 def recover(folder: JournalFolder, settings: ReactorSettings) -> Recovered:
     """Reads a journal to its end; what is torn there is cut off. No journal is an empty one.
 
-    The state then has these settings, and whoever plans hears of everything anew.
+    The state then has these settings, and a new scheduler hears of everything.
     """
     recovered = newest_snapshot(folder, settings)
     reactor = Reactor(RainScheduler, recovered.state)

@@ -21,6 +21,7 @@ from rain.server.journal.records import Header, encode_header
 from rain.server.journal.recovery import recover
 from rain.server.journal.writer import MAGIC, Writer
 from rain.server.messages import Asked
+from rain.server.state import State
 from tests.server.journal.test_keeping import CLIENT, Kept
 from tests.server.journal.test_recovery import SETTINGS, records_of, world
 from tests.support.submissions import Draft
@@ -307,3 +308,15 @@ def test_a_server_that_returns_to_much_has_a_snapshot_made_at_once(
     assert not made.is_wanted
     assert not made.is_due(100)
     writer.close()
+
+
+def test_each_next_file_says_of_which_cluster_it_is(folder: JournalFolder) -> None:
+    # given
+    state = State(SETTINGS, cluster=b"ours")
+    state.graph.last_session = 7
+    # when
+    header = Compaction(folder, state, structlog.get_logger(), 0).header(5)
+    folder.file(1).write_bytes(MAGIC + frame(encode_header(Header.of(1, state))))
+    # then: clients would not know a server of another name
+    assert header == Header(5, SETTINGS, 7, b"ours")
+    assert recover(folder, SETTINGS).state.cluster == b"ours"
