@@ -99,7 +99,6 @@ class Caller:
         self.where = ""  # and at which address
         self.verdict = ""  # why there will be no other connection
         self._cut = ""  # why the connection was lost, until there is another one
-        self._back = threading.Event()  # there is one, or there will be none
         self._silence_limit = silence_limit
         self._socket = connected
         self._lock = threading.RLock()  # around sending
@@ -130,11 +129,6 @@ class Caller:
         """Ends the connection; the cause that was given first stays. Any thread."""
         self._end(cause)
         self._wake()
-
-    def wait_until_back(self) -> bool:
-        """Waits while the server is away; whether there is a connection to it."""
-        self._back.wait()
-        return self.is_usable
 
     def join(self, limit: float) -> None:
         if self._thread is not threading.current_thread():
@@ -222,7 +216,6 @@ class Caller:
                     break
         finally:
             self._end("the connection failed")
-            self._back.set()
             if not self._cut:
                 self._say_farewell()
             if not self.is_silent:
@@ -295,7 +288,6 @@ class Caller:
         if self.redial is None or not self.away_limit:
             self._end(cause)
         else:
-            self._back.clear()
             self._cut = cause
 
     def _come_back(self) -> bool:
@@ -359,7 +351,6 @@ class Caller:
             self._said.extendleft(reversed(again))
             self._cut = ""
         _log.warning("the server at %s is back", self.where)
-        self._back.set()
         self._wake()  # to send all this
 
 

@@ -289,9 +289,22 @@ class ClientCalls:
         """The key for uploads after the server was away."""
         self.key = key
 
-    def comes_back(self) -> bool:
-        """Waits while the server is away; whether it has come back."""
-        return self._caller.redial is not None and self._caller.wait_until_back()
+    def was_cut(self) -> bool:
+        """Whether the connection is lost and there is another one, which may take a while.
+
+        The server is asked for a sign of life: it answers over the connection that there was, or
+        that connection has ended.
+        """
+        outcomes: list[Fields | CallError] = []
+        heard = threading.Event()
+
+        def take(outcome: Fields | CallError) -> None:
+            outcomes.append(outcome)
+            heard.set()
+
+        self._caller.peer.call(self._service, _METHODS["alive"], {}, take)
+        heard.wait()
+        return isinstance(outcomes[0], CallError) and self._caller.is_usable
 
     def _say_alive(self) -> None:
         self._caller.peer.call(self._service, _METHODS["alive"], {}, _ignore)

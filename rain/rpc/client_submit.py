@@ -70,7 +70,7 @@ class Sending:
                 if key == self._calls.key:
                     return False
             except UnreachableError as error:
-                if not self._calls.comes_back():
+                if not self._calls.was_cut() and key == self._calls.key:
                     raise RefusedError(f"the constants cannot be uploaded: {error}") from None
             else:
                 if key == self._calls.key:  # else they went over a connection that was lost
